@@ -1,0 +1,67 @@
+//! The samples of the book and of the README, compiled and run by `cargo test`.
+//!
+//! A new chapter gets a line here, and the test below tells when one is missing.
+
+macro_rules! chapters {
+    ($($name:ident: $file:literal,)*) => {
+        $(
+            #[doc = include_str!($file)]
+            mod $name {}
+        )*
+
+        /// The files whose samples are compiled.
+        #[cfg(test)]
+        const FILES: &[&str] = &[$($file),*];
+    };
+}
+
+chapters! {
+    readme: "../README.md",
+    introduction: "src/introduction.md",
+    getting_started: "src/getting-started.md",
+    operations: "src/operations.md",
+    parameters: "src/parameters.md",
+    updates: "src/updates.md",
+    errors: "src/errors.md",
+    warnings: "src/warnings.md",
+    context: "src/context.md",
+    modes: "src/modes.md",
+    concurrency: "src/concurrency.md",
+    configuration: "src/configuration.md",
+    command_line: "src/command-line.md",
+    embedding: "src/embedding.md",
+    testing: "src/testing.md",
+    macros: "src/macros.md",
+    limits: "src/limits.md",
+    naming: "src/naming.md",
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Chapters without samples; one of them is written by a tool.
+    const WITHOUT_SAMPLES: [&str; 2] = ["src/SUMMARY.md", "src/spec-coverage.md"];
+
+    #[test]
+    fn every_chapter_is_compiled_and_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+        let summary = std::fs::read_to_string(format!("{folder}/SUMMARY.md")).unwrap();
+        let mut chapters = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") {
+                assert!(
+                    name == "SUMMARY.md" || summary.contains(&format!("({name})")),
+                    "{name} is not in SUMMARY.md"
+                );
+                chapters.insert(format!("src/{name}"));
+            }
+        }
+        for chapter in &chapters {
+            let known = super::FILES.contains(&chapter.as_str())
+                || WITHOUT_SAMPLES.contains(&chapter.as_str());
+            assert!(known, "{chapter} is not in `chapters!`, so nothing compiles its samples");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Small complete adapters, each a cargo example target: `cargo run --example tasks`.

@@ -1,0 +1,46 @@
+//! A task board that lasts: the reference adapter. `cargo run --example tasks -- --help`.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `model.rs` | what a task is |
+//! | `operations.rs` | what a caller can do |
+//! | `error.rs` | what can go wrong |
+//! | `store/` | where the tasks are kept: one SQLite file |
+
+mod error;
+mod model;
+mod operations;
+mod store;
+
+use std::path::PathBuf;
+
+use mcp_aql::cli::clap::{self, Parser};
+use mcp_aql::prelude::*;
+use operations::Tasks;
+use store::TaskStore;
+
+/// A task board that lasts, for models and people.
+#[derive(Debug, Parser)]
+#[command(name = "tasks", version)]
+struct Arguments {
+    /// Where the tasks are kept; made when it does not exist
+    #[arg(long, value_name = "PATH", default_value = "tasks.db", global = true)]
+    db: PathBuf,
+    #[command(flatten)]
+    mcp: mcp_aql::cli::Options,
+}
+
+#[tokio::main]
+async fn main() -> mcp_aql::Result<()> {
+    let arguments = Arguments::parse();
+    if arguments.mcp.answer_alone::<Arguments>()? {
+        return Ok(());
+    }
+    let store = TaskStore::open(arguments.db).await?;
+    Adapter::builder("tasks")
+        .version(env!("CARGO_PKG_VERSION"))
+        .operations(Tasks::new(store))
+        .build()?
+        .run_command_of::<Arguments>(arguments.mcp)
+        .await
+}

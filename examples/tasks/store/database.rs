@@ -1,0 +1,132 @@
+//! Opens the file and brings its layout up to date.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::error::TaskError;
+
+/// Marks a file as ours; SQLite keeps it in the header.
+const APPLICATION: i32 = 0x7461_736b;
+
+/// How a file comes from each layout to the next. A file without any has layout 0.
+const STEPS: &[&str] = &["
+    CREATE TABLE task (
+        -- The order of creation. AUTOINCREMENT: a number is never given twice, so that cursors stay
+        -- true and the identifier of a deleted task stays unknown.
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        title       TEXT NOT NULL,
+        description TEXT,
+        status      TEXT NOT NULL,
+        priority    INTEGER NOT NULL,
+        tags        TEXT NOT NULL,      -- a JSON array
+        metadata    TEXT NOT NULL,      -- a JSON object
+        due_date    TEXT,
+        created_at  INTEGER NOT NULL,   -- milliseconds since 1970, UTC
+        updated_at  INTEGER NOT NULL,
+        version     INTEGER NOT NULL,
+        searched    TEXT NOT NULL       -- title, description and tags in lower case
+    ) STRICT;
+"];
+
+/// How long to wait for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long between two tries.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Opens or creates the file and makes it ready for use.
+pub(super) fn open(path: &Path) -> Result<Connection, TaskError> {
+    let cannot = |source| TaskError::Open { path: path.to_owned(), source };
+    let mut connection = connect(path).map_err(cannot)?;
+    // Before anything is written: a file that is not ours stays untouched.
+    layout(&connection, path)?;
+    let mode = write_ahead(&connection).map_err(cannot)?;
+    if mode != "wal" {
+        return Err(TaskError::NotShareable { path: path.to_owned() });
+    }
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// One more connection to a file that [`open`] has made ready.
+pub(super) fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait))?;
+    // A commit returns when the data is on the disk: what was answered survives a power loss.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+/// Waits for another process that writes. SQLite's own pauses grow to a tenth of a second, in which
+/// a busy process takes the file ten times over; short ones give each its turn.
+fn wait(times: i32) -> bool {
+    std::thread::sleep(PAUSE);
+    PAUSE.saturating_mul(times.unsigned_abs()) < PATIENCE
+}
+
+/// Turns on write-ahead logging: readers and the writer do not wait for each other.
+///
+/// Two processes that create one file at once get in each other's way here, and SQLite does not wait
+/// by itself.
+fn write_ahead(connection: &Connection) -> Result<String, rusqlite::Error> {
+    let start = Instant::now();
+    loop {
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
+        match mode {
+            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// The file's layout, if this version can work with it.
+fn layout(connection: &Connection, path: &Path) -> Result<usize, TaskError> {
+    let cannot = |source| TaskError::Open { path: path.to_owned(), source };
+    let (application, found, is_empty) = connection
+        .query_row(
+            "SELECT application_id, user_version, NOT EXISTS (SELECT 1 FROM sqlite_schema)
+             FROM pragma_application_id, pragma_user_version",
+            [],
+            |row| Ok((row.get::<_, i32>(0)?, row.get::<_, u32>(1)?, row.get::<_, bool>(2)?)),
+        )
+        .map_err(cannot)?;
+    if application != APPLICATION && !is_empty {
+        return Err(TaskError::Foreign { path: path.to_owned() });
+    }
+    match usize::try_from(found) {
+        Ok(found) if found <= STEPS.len() => Ok(found),
+        _ => Err(TaskError::Newer { path: path.to_owned(), found, known: newest() }),
+    }
+}
+
+/// The layout that this version writes.
+fn newest() -> u32 {
+    u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
+}
+
+/// Takes the steps that the file lacks, all or none.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), TaskError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Once more, now that nobody else can take a step.
+    let found = layout(&transaction, path)?;
+    if found < STEPS.len() {
+        for step in STEPS.iter().skip(found) {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", newest())?;
+    }
+    transaction.commit()?;
+    Ok(())
+}

@@ -1,0 +1,347 @@
+use std::path::PathBuf;
+
+use mcp_aql::{ErrorCode, IfMatch, Update};
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+use super::TaskStore;
+use crate::error::TaskError;
+use crate::model::{NewTask, Status, Task};
+
+/// A file that goes away with its directory.
+fn file() -> (TempDir, PathBuf) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("tasks.db");
+    (directory, path)
+}
+
+async fn store() -> (TempDir, TaskStore) {
+    let (directory, path) = file();
+    (directory, TaskStore::open(path).await.unwrap())
+}
+
+fn titled(title: &str) -> NewTask {
+    NewTask {
+        title: title.to_owned(),
+        description: None,
+        status: Status::Todo,
+        priority: 3,
+        tags: Vec::new(),
+        metadata: Map::new(),
+        due_date: None,
+    }
+}
+
+fn merge(input: Value) -> impl FnOnce(&mut Task) -> Result<(), mcp_aql::OperationError> {
+    move |task| {
+        Update::<Task>::from_json(input)?.merge_into(task);
+        Ok(())
+    }
+}
+
+async fn titles(store: &TaskStore, first: u32, after: Option<String>) -> Vec<String> {
+    let page = store.list(first, after).await.unwrap();
+    page.items.into_iter().map(|task| task.title).collect()
+}
+
+#[tokio::test]
+async fn a_task_is_the_same_after_the_file_was_closed_and_opened() {
+    let (_directory, path) = file();
+    let store = TaskStore::open(&path).await.unwrap();
+    let created = store
+        .create(NewTask {
+            description: Some("Größe: 🐘".to_owned()),
+            status: Status::Doing,
+            priority: 1,
+            tags: vec!["a".to_owned(), "b \"c\"".to_owned()],
+            metadata: Map::from_iter([("deep".to_owned(), json!({"x": [1, 2.5, null, "y"]}))]),
+            due_date: "2031-05-06".parse().ok(),
+            ..titled("Write")
+        })
+        .await
+        .unwrap();
+    assert_eq!(store.get(created.task_id.clone()).await.unwrap(), created);
+    drop(store);
+    let files = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
+    assert_eq!(files, 1, "what is closed is one file, which can be copied");
+
+    let store = TaskStore::open(&path).await.unwrap();
+    assert_eq!(store.get(created.task_id.clone()).await.unwrap(), created);
+    assert_eq!(store.list(10, None).await.unwrap().items, [created]);
+}
+
+#[tokio::test]
+async fn an_update_touches_what_it_names() {
+    // REQ-UPD-07, REQ-UPD-08, REQ-UPD-10, REQ-UPD-11
+    let (_directory, store) = store().await;
+    let before = store
+        .create(NewTask {
+            metadata: Map::from_iter([("a".to_owned(), json!({"x": 1, "y": 2}))]),
+            due_date: "2031-05-06".parse().ok(),
+            ..titled("Write")
+        })
+        .await
+        .unwrap();
+    let input = json!({"priority": 1, "metadata": {"a": {"y": null, "z": 3}}, "due_date": null});
+    let after = store.change(before.task_id.clone(), merge(input.clone())).await.unwrap();
+    assert_eq!(Value::from(after.metadata.clone()), json!({"a": {"x": 1, "z": 3}}));
+    assert!(after.updated_at >= before.updated_at);
+    let expected = Task {
+        priority: 1,
+        metadata: after.metadata.clone(),
+        due_date: None,
+        updated_at: after.updated_at,
+        version: 2,
+        ..before
+    };
+    assert_eq!(after, expected);
+    assert_eq!(store.get(after.task_id.clone()).await.unwrap(), expected);
+
+    // The same once more changes nothing, so nothing is written.
+    let again = store.change(after.task_id.clone(), merge(input)).await.unwrap();
+    assert_eq!(again, after);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let (_directory, store) = store().await;
+    let task = store.create(titled("Write")).await.unwrap();
+    store.delete(task.task_id.clone()).await.unwrap();
+    let next = store.create(titled("Read")).await.unwrap();
+    assert_ne!(next.task_id, task.task_id, "an identifier is given once");
+    for id in [task.task_id.as_str(), "t-99", "t-02", "t-+2", "t--1", "2", "", "t-", "'"] {
+        let id = id.to_owned();
+        for outcome in [
+            store.get(id.clone()).await.map(|_| ()),
+            store.change(id.clone(), merge(json!({}))).await.map(|_| ()),
+            store.delete(id.clone()).await,
+        ] {
+            assert!(matches!(outcome, Err(TaskError::NotFound { .. })), "{id:?}: {outcome:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn handles_on_one_file_lose_no_write() {
+    // Two handles share nothing but the file, as two processes do.
+    let (_directory, path) = file();
+    let stores = [TaskStore::open(&path).await.unwrap(), TaskStore::open(&path).await.unwrap()];
+    let shared = stores[0].create(titled("Shared")).await.unwrap().task_id;
+    let mut work = JoinSet::new();
+    for (handle, field) in [(0, "title"), (1, "description")] {
+        for index in 0..50 {
+            let (store, id) = (stores[handle].clone(), shared.clone());
+            work.spawn(async move {
+                store.create(titled(&format!("{handle} {index}"))).await.unwrap();
+                let key = format!("{handle}-{index}");
+                let input = json!({field: format!("{index}"), "metadata": {key: index}});
+                store.change(id, merge(input)).await.unwrap();
+            });
+        }
+    }
+    work.join_all().await;
+    let task = stores[0].get(shared).await.unwrap();
+    assert_eq!(task.version, 101);
+    assert_eq!(task.metadata.len(), 100);
+    let mut found = titles(&stores[1], 1000, None).await;
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 101);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_those_who_read_one_version_one_writes() {
+    // REQ-CON-02, REQ-CON-03
+    let (_directory, path) = file();
+    let stores = [TaskStore::open(&path).await.unwrap(), TaskStore::open(&path).await.unwrap()];
+    let created = stores[0].create(titled("Count")).await.unwrap();
+    let mut work = JoinSet::new();
+    for index in 0..20 {
+        let (store, id) = (stores[index % 2].clone(), created.task_id.clone());
+        work.spawn(async move {
+            store
+                .change(id, move |task| {
+                    IfMatch::new(1).check(&task.version)?;
+                    task.title = index.to_string();
+                    Ok(())
+                })
+                .await
+        });
+    }
+    let (written, refused): (Vec<_>, Vec<_>) =
+        work.join_all().await.into_iter().partition(Result::is_ok);
+    assert_eq!(written.len(), 1);
+    for outcome in refused {
+        let Err(TaskError::Refused(error)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(error.code(), ErrorCode::ConflictVersionMismatch);
+    }
+    let stored = stores[1].get(created.task_id).await.unwrap();
+    assert_eq!(&stored, written[0].as_ref().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_fails_leaves_the_others_alone() {
+    let (_directory, store) = store().await;
+    let id = store.create(titled("Write")).await.unwrap().task_id;
+    let mut work = JoinSet::new();
+    for index in 0..60 {
+        let (store, id) = (store.clone(), id.clone());
+        work.spawn(async move {
+            let change = move |task: &mut Task| {
+                task.metadata.insert(index.to_string(), Value::Null);
+                match index % 3 {
+                    0 => Ok(()),
+                    1 => Err(mcp_aql::OperationError::permission_denied("no")),
+                    _ => panic!("a fault in a change"),
+                }
+            };
+            (index % 3 == 0, store.change(id, change).await)
+        });
+    }
+    for (succeeds, outcome) in work.join_all().await {
+        assert_eq!(outcome.is_ok(), succeeds, "{outcome:?}");
+    }
+    let task = store.get(id).await.unwrap();
+    assert_eq!((task.metadata.len(), task.version), (20, 21));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_may_create_the_file_at_once() {
+    for _ in 0..10 {
+        let (_directory, path) = file();
+        let mut work = JoinSet::new();
+        for index in 0..8 {
+            let path = path.clone();
+            work.spawn(async move {
+                let store = TaskStore::open(path).await.unwrap();
+                store.create(titled(&index.to_string())).await.unwrap();
+            });
+        }
+        work.join_all().await;
+        let store = TaskStore::open(path).await.unwrap();
+        assert_eq!(store.list(100, None).await.unwrap().items.len(), 8);
+    }
+}
+
+#[tokio::test]
+async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
+    // REQ-PAG-04, REQ-PAG-05, REQ-PAG-09
+    let (_directory, store) = store().await;
+    let mut ids = Vec::new();
+    for index in 0..10 {
+        ids.push(store.create(titled(&index.to_string())).await.unwrap().task_id);
+    }
+    let page = store.list(4, None).await.unwrap();
+    assert!(page.page_info.has_next_page && !page.page_info.has_previous_page);
+
+    // Before, at and after the cursor; then a new task and a changed one.
+    for gone in [1, 3, 5] {
+        store.delete(ids[gone].clone()).await.unwrap();
+    }
+    store.create(titled("new")).await.unwrap();
+    store.change(ids[0].clone(), merge(json!({"title": "changed"}))).await.unwrap();
+
+    let page = store.list(4, page.page_info.end_cursor).await.unwrap();
+    let shown: Vec<_> = page.items.iter().map(|task| task.title.as_str()).collect();
+    assert_eq!(shown, ["4", "6", "7", "8"]);
+    assert!(page.page_info.has_next_page && page.page_info.has_previous_page);
+
+    let page = store.list(4, page.page_info.end_cursor).await.unwrap();
+    let shown: Vec<_> = page.items.iter().map(|task| task.title.as_str()).collect();
+    assert_eq!(shown, ["9", "new"]);
+    assert!(!page.page_info.has_next_page && page.page_info.has_previous_page);
+
+    let page = store.list(4, page.page_info.end_cursor).await.unwrap();
+    assert!(page.items.is_empty() && page.page_info.start_cursor.is_none());
+    assert!(!page.page_info.has_next_page && page.page_info.has_previous_page);
+
+    let page = store.list(0, None).await.unwrap();
+    assert!(page.items.is_empty() && page.page_info.has_next_page);
+}
+
+#[tokio::test]
+async fn a_search_finds_any_word_and_exact_phrases() {
+    // REQ-COL-09
+    let (_directory, store) = store().await;
+    for (title, description, tag) in [
+        ("Write the report", None, "office"),
+        ("Read the invoice", Some("from ÖLWERK"), "office"),
+        ("Water the plants", Some("report to nobody"), "garden"),
+    ] {
+        let (description, tags) = (description.map(str::to_owned), vec![tag.to_owned()]);
+        store.create(NewTask { description, tags, ..titled(title) }).await.unwrap();
+    }
+    for (query, found) in [
+        ("REPORT", vec!["Write the report", "Water the plants"]),
+        ("invoice plants", vec!["Read the invoice", "Water the plants"]),
+        ("\"the report\"", vec!["Write the report"]),
+        ("\"the report\" ölwerk", vec!["Write the report", "Read the invoice"]),
+        ("garden", vec!["Water the plants"]),
+        ("100% _ ' --", vec![]),
+        ("report\nfrom", vec!["Write the report", "Read the invoice", "Water the plants"]),
+    ] {
+        let page = store.search(query, 10, None).await.unwrap();
+        let titles: Vec<_> = page.items.iter().map(|task| task.title.as_str()).collect();
+        assert_eq!(titles, found, "{query}");
+    }
+    let page = store.search("the", 1, None).await.unwrap();
+    assert!(page.page_info.has_next_page && !page.page_info.has_previous_page);
+    let page = store.search("the", 2, page.page_info.end_cursor).await.unwrap();
+    assert!(!page.page_info.has_next_page && page.page_info.has_previous_page);
+    assert_eq!(page.items.len(), 2);
+    let many: String = (0..250).map(|index| format!("{index:x} ")).collect();
+    assert!(store.search(&many, 1, None).await.is_ok());
+    assert!(matches!(store.search(" \"\" ", 1, None).await, Err(TaskError::EmptyQuery)));
+}
+
+#[tokio::test]
+async fn a_cursor_that_is_none_is_refused() {
+    let (_directory, store) = store().await;
+    for after in ["", "1", "%%%", "t-1"] {
+        let outcome = store.list(1, Some(after.to_owned())).await;
+        assert!(matches!(outcome, Err(TaskError::InvalidCursor)), "{after:?}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_ours_stays_as_it_is() {
+    let (directory, path) = file();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1").unwrap();
+    drop(other);
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(TaskStore::open(&path).await, Err(TaskError::Foreign { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+
+    let text = directory.path().join("text.db");
+    std::fs::write(&text, "no database at all, and long enough to be sure of it").unwrap();
+    assert!(matches!(TaskStore::open(&text).await, Err(TaskError::Open { .. })));
+    assert!(matches!(TaskStore::open(directory.path()).await, Err(TaskError::Open { .. })));
+    assert!(matches!(TaskStore::open(":memory:").await, Err(TaskError::NotShareable { .. })));
+}
+
+#[tokio::test]
+async fn a_commit_waits_for_the_disk() {
+    // A test cannot cut the power: these are the settings under which SQLite promises to survive it.
+    let (_directory, path) = file();
+    drop(super::database::open(&path).unwrap());
+    let connection = super::database::connect(&path).unwrap();
+    let setting = |name| {
+        connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+    };
+    assert_eq!(setting("synchronous").unwrap(), 2.into(), "FULL");
+    assert_eq!(setting("journal_mode").unwrap(), "wal".to_owned().into());
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_version_is_refused() {
+    let (_directory, path) = file();
+    drop(TaskStore::open(&path).await.unwrap());
+    let later = rusqlite::Connection::open(&path).unwrap();
+    later.pragma_update(None, "user_version", 7).unwrap();
+    drop(later);
+    let error = TaskStore::open(&path).await.err().unwrap();
+    assert!(matches!(error, TaskError::Newer { found: 7, known: 1, .. }), "{error:?}");
+    assert!(error.to_string().contains("use a newer version"));
+}

@@ -1,0 +1,153 @@
+//! A small MCP client: one adapter process, driven over its standard input and output.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Longer than any answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One adapter process and the connection to it.
+pub(crate) struct Client {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: Receiver<Value>,
+    last_id: u64,
+}
+
+impl Client {
+    /// Starts an example with these arguments and shakes hands with it.
+    pub(crate) fn start(example: &str, directory: &Path, arguments: &[&str]) -> Self {
+        let mut process = Command::new(program(example))
+            .args(arguments)
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let (sender, output) = channel();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            // Where a process is killed, its last line may be half a line.
+            while lines.read_line(&mut line).is_ok() && line.ends_with('\n') {
+                // Whatever is no JSON does not belong on standard output.
+                if sender.send(serde_json::from_str(&line).unwrap()).is_err() {
+                    break;
+                }
+                line.clear();
+            }
+        });
+        let input = process.stdin.take();
+        let mut client = Self { process, input, output, last_id: 0 };
+        let answer = client.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "wire-test", "version": "1"},
+            }),
+        );
+        assert_eq!(answer["result"]["serverInfo"]["name"], example, "{answer}");
+        client.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    /// Runs an operation through the tool of a family and returns the reply.
+    pub(crate) fn call(&mut self, family: &str, operation: &str, params: Value) -> Value {
+        let id = self.send(family, operation, params);
+        let answer = self.receive().expect("an answer");
+        assert_eq!(answer["id"], id, "{answer}");
+        reply(&answer)
+    }
+
+    /// As [`call`](Self::call), of what must succeed: gives `data`.
+    pub(crate) fn data(&mut self, family: &str, operation: &str, params: Value) -> Value {
+        let mut reply = self.call(family, operation, params);
+        assert_eq!(reply["success"], true, "{operation}: {reply}");
+        reply["data"].take()
+    }
+
+    /// As [`call`](Self::call), of what must fail: gives `error`.
+    pub(crate) fn error(&mut self, family: &str, operation: &str, params: Value) -> Value {
+        let mut reply = self.call(family, operation, params);
+        assert_eq!(reply["success"], false, "{operation}: {reply}");
+        reply["error"].take()
+    }
+
+    /// Sends a call without waiting; gives the request's id.
+    pub(crate) fn send(&mut self, family: &str, operation: &str, params: Value) -> u64 {
+        let arguments = json!({"operation": operation, "params": params});
+        let params = json!({"name": format!("mcp_aql_{family}"), "arguments": arguments});
+        self.send_request("tools/call", &params)
+    }
+
+    /// The next answer, or `None` when the process is gone.
+    pub(crate) fn receive(&self) -> Option<Value> {
+        self.output.recv_timeout(PATIENCE).ok()
+    }
+
+    /// Sends a request and returns its answer.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.send_request(method, params);
+        self.receive().expect("an answer")
+    }
+
+    fn send_request(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    fn write(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("an open connection");
+        // A process that was killed no longer reads.
+        let _ = writeln!(input, "{message}").and_then(|()| input.flush());
+    }
+
+    /// Ends the process as a crash does: it gets no chance to clean up.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Hangs up and waits for the process to end by itself.
+    pub(crate) fn close(mut self) {
+        drop(self.input.take());
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The operation's reply inside of the answer to a tool call.
+pub(crate) fn reply(answer: &Value) -> Value {
+    let content = answer["result"]["content"].as_array().expect("a tool's result");
+    assert_eq!(content.len(), 1, "{answer}");
+    serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
+}
+
+/// The example's program, which cargo puts beside the directory of this test's own.
+pub(crate) fn program(example: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let program =
+        profile.join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.exists(),
+        "'{}' is missing: run the tests of the whole package, or `cargo build --examples` first",
+        program.display()
+    );
+    program
+}

@@ -1,0 +1,13 @@
+//! `tasks` as its users meet it: a process that speaks MCP.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+#[path = "../support/client.rs"]
+mod client;
+mod durability;
+mod operations;

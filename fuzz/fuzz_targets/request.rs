@@ -1,0 +1,113 @@
+//! Bytes as tool arguments: whatever they are, a result of the protocol comes back.
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use mcp_aql::prelude::*;
+use mcp_aql::{CallScope, Endpoint};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A thing that can be changed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
+struct Thing {
+    /// Its name.
+    #[param(min_length = 1, max_length = 20)]
+    name: String,
+    /// Remark.
+    note: Option<String>,
+    /// Numbers by name.
+    counts: BTreeMap<String, u32>,
+    /// Anything.
+    extra: Map<String, Value>,
+}
+
+/// A number, a word or a list.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Key {
+    /// By number.
+    Number(u32),
+    /// By name.
+    Name(String),
+    /// Several.
+    Several(Vec<Key>),
+}
+
+/// Give back what comes.
+#[operation(category = "READ", rationale = "It changes nothing")]
+fn echo(
+    /// Text.
+    #[param(pattern = "^[a-z]*$")]
+    text: Option<String>,
+    /// A number.
+    #[param(minimum = -5, maximum = 5)]
+    number: Option<i64>,
+    /// A key.
+    key: Option<Key>,
+    /// A day.
+    #[param(format = "date-time")]
+    day: Option<String>,
+    /// Anything.
+    anything: Option<Value>,
+) -> Value {
+    serde_json::json!([text, number, key, day, anything])
+}
+
+/// Change a thing.
+#[operation(category = "UPDATE")]
+fn update_thing(
+    /// Which one.
+    thing_id: String,
+    input: Update<Thing>,
+    if_match: IfMatch<u64>,
+) -> Result<Thing, OperationError> {
+    let mut thing = Thing { note: Some(thing_id), ..Thing::default() };
+    if_match.check(&1)?;
+    input.merge_into(&mut thing);
+    Ok(thing)
+}
+
+static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
+    Adapter::builder("fuzz")
+        .operation(echo {})
+        .operation(update_thing {})
+        .without_config()
+        .build()
+        .expect("the adapter is sound")
+});
+
+fn check(reply: &Value, in_batch: bool) {
+    let members = reply.as_object().expect("a result is an object");
+    let allowed: &[&str] = if reply["success"] == true {
+        assert!(members.contains_key("data"));
+        if in_batch {
+            &["success", "data"]
+        } else {
+            &["success", "data", "warnings", "results", "summary"]
+        }
+    } else {
+        assert_eq!(reply["success"], false);
+        let error = reply["error"].as_object().expect("a failure has an error");
+        assert!(error["code"].is_string() && error["message"].is_string());
+        let allowed = ["code", "message", "details"];
+        assert!(error.keys().all(|name| allowed.contains(&name.as_str())));
+        let message = reply["error"]["message"].as_str().unwrap_or_default();
+        assert!(!mcp_aql::leaks_internals(message), "{message}");
+        &["success", "error"]
+    };
+    assert!(members.keys().all(|name| allowed.contains(&name.as_str())), "{reply}");
+    for item in reply["results"].as_array().into_iter().flatten() {
+        check(&item["result"], true);
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
+    let reply =
+        runtime.block_on(ADAPTER.handle(Endpoint::Unified, arguments, CallScope::default()));
+    check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
+});

@@ -1,0 +1,74 @@
+//! Bytes as an `input` and a resource: the merges never fail, agree with each other, and change
+//! nothing when they are repeated.
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use mcp_aql::{Update, UpdateInput, merge_json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A resource with a field of every rule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
+#[serde(default)]
+struct Thing {
+    /// Replaced.
+    name: String,
+    /// Removed by null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// Replaced whole.
+    tags: Vec<String>,
+    /// By key.
+    counts: BTreeMap<String, i64>,
+    /// By field.
+    inner: Inner,
+    /// By key at every depth.
+    extra: Map<String, Value>,
+}
+
+/// Inside.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
+#[serde(default)]
+struct Inner {
+    /// Replaced.
+    text: String,
+    /// Removed by null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<i64>,
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut parts = bytes.splitn(2, |byte| *byte == b'\n');
+    let mut next = || serde_json::from_slice::<Value>(parts.next().unwrap_or_default()).ok();
+    let Some(input) = next() else { return };
+    let stored = next().unwrap_or_default();
+
+    // Plain JSON: repeating changes nothing.
+    let mut once = stored.clone();
+    merge_json(&mut once, input.clone());
+    let mut twice = once.clone();
+    merge_json(&mut twice, input.clone());
+    assert_eq!(once, twice);
+
+    // Typed: agrees with the merge of the resource's JSON, and keeps what is not named.
+    let Ok(update) = Update::<Thing>::from_json(input.clone()) else { return };
+    let before: Thing = serde_json::from_value(stored).unwrap_or_default();
+    let mut typed = before.clone();
+    update.clone().merge_into(&mut typed);
+    let mut json = serde_json::to_value(&before).expect("a thing is JSON");
+    update.clone().apply_to_json(&mut json);
+    assert_eq!(serde_json::to_value(&typed).expect("a thing is JSON"), json);
+    let changed: Vec<_> = update.changes().collect();
+    let (old, new) = (serde_json::to_value(&before).unwrap_or_default(), json);
+    for (name, value) in old.as_object().into_iter().flatten() {
+        if !changed.contains(&name.as_str()) {
+            assert_eq!(&new[name], value);
+        }
+    }
+    let mut again = typed.clone();
+    update.merge_into(&mut again);
+    assert_eq!(typed, again);
+});

@@ -1,0 +1,40 @@
+//! The macros of `mcp-aql`. Use them through that crate: their documentation sits on its re-exports.
+
+mod operation;
+mod operation_error;
+mod param_group;
+mod parameter;
+mod support;
+mod update_input;
+
+use proc_macro::TokenStream;
+
+#[allow(missing_docs)]
+#[proc_macro_attribute]
+pub fn operation(options: TokenStream, item: TokenStream) -> TokenStream {
+    operation::expand(options.into(), item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_attribute]
+pub fn operations(options: TokenStream, item: TokenStream) -> TokenStream {
+    operation::expand_block(options.into(), item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_derive(ParamGroup, attributes(param, param_group))]
+pub fn param_group(item: TokenStream) -> TokenStream {
+    param_group::expand(item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_derive(OperationError, attributes(operation_error))]
+pub fn operation_error(item: TokenStream) -> TokenStream {
+    operation_error::expand(item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_derive(UpdateInput, attributes(update_input, resource, param))]
+pub fn derive_update_input(item: TokenStream) -> TokenStream {
+    update_input::expand(item.into()).into()
+}

@@ -1,0 +1,147 @@
+//! What each argument of an operation's function stands for.
+
+use darling::error::Accumulator;
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, FnArg, Ident, Pat, PatType, Signature, Type};
+
+use crate::parameter::{ParamAttr, Parameter};
+use crate::support::options::is_called;
+use crate::support::ty::{self, inside, last_segment};
+use crate::support::{doc, fault};
+
+/// One argument.
+pub(crate) enum Argument<'a> {
+    /// `State<T>`: shared state of type `T`.
+    State(&'a Type),
+    /// `Context`: what is known of the call.
+    Context,
+    /// `input: Update<T>`.
+    Input(Input<'a>),
+    /// A struct whose fields are parameters.
+    Group(&'a Type),
+    /// A parameter.
+    One(Box<Parameter<'a>>),
+}
+
+/// An argument of type `Update<T>`.
+pub(crate) struct Input<'a> {
+    /// `T`.
+    pub(crate) ty: &'a Type,
+    pub(crate) name: String,
+    pub(crate) span: Span,
+}
+
+/// Reads all arguments but the receiver.
+pub(crate) fn read<'a>(signature: &'a Signature, errors: &mut Accumulator) -> Vec<Argument<'a>> {
+    let mut arguments = Vec::new();
+    for argument in &signature.inputs {
+        if let FnArg::Typed(argument) = argument
+            && let Some(argument) = read_one(argument, errors)
+        {
+            arguments.push(argument);
+        }
+    }
+    arguments
+}
+
+fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argument<'a>> {
+    conditional(&argument.attrs, errors);
+    let ty = ty::peel(&argument.ty);
+    if let Some(state) = inside(ty, "State") {
+        no_options(&argument.attrs, "a `State` is no parameter", errors);
+        return Some(Argument::State(state));
+    }
+    if last_segment(ty).is_some_and(|it| it.ident == "Context" && it.arguments.is_none()) {
+        no_options(&argument.attrs, "the `Context` is no parameter", errors);
+        return Some(Argument::Context);
+    }
+    if let Some(resource) = update(ty, errors) {
+        no_options(&argument.attrs, "the fields of `input` carry their own `#[param(…)]`", errors);
+        let (name, span) = match &*argument.pat {
+            Pat::Ident(ident) => (ident.ident.to_string(), ident.ident.span()),
+            other => (String::new(), other.span()),
+        };
+        return Some(Argument::Input(Input { ty: resource, name, span }));
+    }
+    let mut faults = darling::Error::accumulator();
+    let attr = ParamAttr::read(&argument.attrs, &mut faults);
+    if let Err(error) = faults.finish() {
+        errors.extend(error.flatten());
+    }
+    if attr.group.is_some() || is_if_match(ty) {
+        attr.allow_only(&["group"], "a group's fields carry their own `#[param(…)]`", errors);
+        if inside(ty, "Option").is_some() {
+            errors.push(fault(
+                ty.span(),
+                "a group cannot be an `Option`: write the group's type, and `Option` on its fields",
+            ));
+        }
+        return Some(Argument::Group(ty));
+    }
+    let ident = ident(&argument.pat, errors)?;
+    let description = doc::description(&argument.attrs);
+    Some(Argument::One(Box::new(Parameter::new(attr, description, ident, ty))))
+}
+
+/// `IfMatch` is a group without saying so.
+fn is_if_match(ty: &Type) -> bool {
+    let bare = inside(ty, "Option").unwrap_or(ty);
+    last_segment(bare).is_some_and(|segment| segment.ident == "IfMatch")
+}
+
+/// `T` of `Update<T>`, also where an `Option` stands around it, which is a fault.
+fn update<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<&'a Type> {
+    if let Some(resource) = inside(ty, "Update") {
+        return Some(resource);
+    }
+    let resource = inside(inside(ty, "Option")?, "Update")?;
+    errors.push(fault(
+        ty.span(),
+        "`input` cannot be left out: write `input: Update<…>` without `Option` (MCP-AQL §4.5)",
+    ));
+    Some(resource)
+}
+
+/// An argument's name is a parameter's name, so there must be one.
+fn ident<'a>(pattern: &'a Pat, errors: &mut Accumulator) -> Option<&'a Ident> {
+    match pattern {
+        Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => Some(&ident.ident),
+        Pat::Wild(wild) => {
+            errors.push(fault(
+                wild.underscore_token.span,
+                "a parameter needs a name: write one in place of `_`",
+            ));
+            None
+        }
+        other => {
+            errors.push(fault(
+                other.span(),
+                "a parameter needs a name: write one and take it apart inside of the function",
+            ));
+            None
+        }
+    }
+}
+
+/// Arguments that are no parameters take no options.
+fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
+    for attribute in attributes.iter().filter(|attribute| is_called(attribute, "param")) {
+        errors.push(fault(
+            attribute.path().span(),
+            format_args!("`#[param]` has no effect here, {why}: leave it out"),
+        ));
+    }
+}
+
+/// A table cannot have an entry now and then.
+fn conditional(attributes: &[Attribute], errors: &mut Accumulator) {
+    for attribute in attributes {
+        if attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr") {
+            errors.push(fault(
+                attribute.path().span(),
+                "an operation always has the same parameters: write `#[cfg]` on the whole operation",
+            ));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `#[operation(…)]` as written.
+
+use darling::FromMeta;
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::{Span, TokenStream};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
+
+use crate::support::category::Category;
+use crate::support::fault;
+use crate::support::options::{Grammar, Hint, JsonOption, Options};
+use crate::support::values::{CratePath, Deprecated, Text};
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "operation",
+    known: &["category", "name", "endpoint", "rationale", "wrap", "deprecated", "example", "crate"],
+    repeatable: &["example"],
+    bare: true,
+    hint,
+};
+
+/// `#[operation(READ)]` means the category.
+fn hint(name: &str) -> Option<Hint> {
+    let category = Category::from_name(&name.to_ascii_uppercase()).ok()?;
+    let remedy = format!("write `category = \"{}\"`", category.as_str());
+    Some(Hint { remedy, meant: Some("category") })
+}
+
+/// The options of one operation.
+pub(crate) struct OperationAttr {
+    pub(crate) category: Option<SpannedValue<Category>>,
+    /// The category was not written at all.
+    pub(crate) category_is_missing: bool,
+    pub(crate) name: Option<SpannedValue<Text>>,
+    pub(crate) endpoint: Option<SpannedValue<Text>>,
+    pub(crate) rationale: Option<SpannedValue<Text>>,
+    pub(crate) wrap: Option<SpannedValue<Wrap>>,
+    pub(crate) deprecated: Option<Deprecated>,
+    pub(crate) examples: Vec<JsonOption>,
+    pub(crate) runtime: Option<Path>,
+    /// Where the path of the runtime is written.
+    pub(crate) runtime_span: Option<Span>,
+}
+
+/// Where the result sits inside `data`.
+#[derive(Debug, Clone)]
+pub(crate) enum Wrap {
+    Named(String),
+    Bare,
+}
+
+impl OperationAttr {
+    /// The options of the attribute that is being expanded.
+    pub(crate) fn read(tokens: TokenStream, errors: &mut Accumulator) -> Self {
+        let mut options = Options::default();
+        options.read(tokens, &GRAMMAR, errors);
+        Self::new(options, errors)
+    }
+
+    /// The options of a method's `#[operation(…)]`.
+    pub(crate) fn of(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let options = Options::of(attributes, "operation", &GRAMMAR, errors);
+        Self::new(options, errors)
+    }
+
+    fn new(mut options: Options, errors: &mut Accumulator) -> Self {
+        let runtime_span = options.span_of("crate");
+        Self {
+            category_is_missing: options.lacks("category"),
+            category: options.take("category", errors),
+            name: options.take("name", errors),
+            endpoint: options.take("endpoint", errors),
+            rationale: options.take("rationale", errors),
+            wrap: options.take("wrap", errors),
+            deprecated: options.take("deprecated", errors).map(SpannedValue::into_inner),
+            examples: options.take_json("example"),
+            runtime: options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0),
+            runtime_span,
+        }
+    }
+}
+
+impl FromMeta for Wrap {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        if let Meta::NameValue(pair) = meta
+            && let Expr::Lit(ExprLit { lit: Lit::Bool(flag), .. }) = &pair.value
+        {
+            return if flag.value {
+                Err(fault(
+                    flag.span,
+                    "`wrap = true` says nothing: write the key, such as `wrap = \"task\"`, or leave it out",
+                ))
+            } else {
+                Ok(Self::Bare)
+            };
+        }
+        match meta {
+            Meta::NameValue(pair) if !is_text(&pair.value) => Err(fault(
+                pair.value.span(),
+                "`wrap` takes a key or `false`: write `wrap = \"task\"`",
+            )),
+            _ => Text::from_meta(meta).map(|text| Self::Named(text.0)),
+        }
+    }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    match expr {
+        Expr::Group(group) => is_text(&group.expr),
+        other => matches!(other, Expr::Lit(ExprLit { lit: Lit::Str(_), .. })),
+    }
+}

@@ -1,0 +1,240 @@
+//! The rules of an operation, each a function named after it.
+
+use std::fmt::Display;
+
+use darling::error::Accumulator;
+use syn::spanned::Spanned as _;
+use syn::{GenericParam, Safety, Type};
+
+use super::args::Argument;
+use super::attr::Wrap;
+use super::example;
+use super::model::OperationModel;
+use crate::parameter;
+use crate::support::category::Category;
+use crate::support::names::{self, RESERVED_OPERATIONS};
+use crate::support::{doc, fault, ty};
+
+/// Every rule that concerns one operation alone.
+pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    category(operation, errors);
+    name(operation, errors);
+    verb(operation, errors);
+    description(operation, errors);
+    endpoint(operation, errors);
+    wrap(operation, errors);
+    signature(operation, errors);
+    returns(operation, errors);
+    update_takes_input(operation, errors);
+    input_is_called_input(operation, errors);
+    for parameter in operation.parameters() {
+        parameter::check(parameter, errors);
+    }
+    parameter_names_differ(operation, errors);
+    example::check(operation, errors);
+}
+
+/// Every operation has exactly one category (MCP-AQL §8.1).
+fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if operation.category_is_missing {
+        let guess = Category::of_verb(&operation.name.text).map_or(Category::Read, |(_, it)| it);
+        errors.push(fault(
+            operation.span(),
+            format_args!(
+                "operation `{}` has no category: write `#[operation(category = \"{}\")]`, or another of {} (MCP-AQL §8.1)",
+                operation.name.text,
+                guess.as_str(),
+                Category::ALL.map(Category::as_str).join(", "),
+            ),
+        ));
+    }
+}
+
+/// Names match `^[a-z][a-z0-9_]*$` and are not the protocol's own (MCP-AQL §8.5).
+fn name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let name = operation.name.text.as_str();
+    let message = if RESERVED_OPERATIONS.contains(&name) {
+        format!(
+            "operation `{name}` has a name that the protocol reserves: write another one, or set it with `name = \"…\"` (MCP-AQL §8.5.4)"
+        )
+    } else if !names::is_snake_case(name) {
+        format!(
+            "operation `{name}` is not snake_case: write `{}` (MCP-AQL §8.5.2)",
+            names::to_snake_case(name)
+        )
+    } else {
+        return;
+    };
+    errors.push(fault(operation.name.span, message));
+}
+
+/// A verb that announces another category needs a reason (MCP-AQL §8.3, §8.5.1).
+fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let Some(category) = &operation.category else { return };
+    if operation.rationale.is_some() {
+        return;
+    }
+    if let Some((verb, announced)) = Category::of_verb(&operation.name.text)
+        && announced != **category
+    {
+        errors.push(fault(
+            category.span(),
+            format_args!(
+                "`{}` announces {} by its verb `{verb}`, and its category is {}: write `category = \"{}\"`, rename it, or say why with `rationale = \"…\"` (MCP-AQL §8.5.1)",
+                operation.name.text,
+                announced.as_str(),
+                category.as_str(),
+                announced.as_str(),
+            ),
+        ));
+    }
+}
+
+/// Tool descriptions and introspection describe every operation (MCP-AQL §5.1 of operations).
+fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if operation.description.is_none() {
+        errors.push(doc::missing("operation", &operation.name.text, operation.span()));
+    }
+}
+
+/// Endpoint families are named like operations.
+fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if let Some(endpoint) = &operation.endpoint
+        && !names::is_snake_case(&endpoint.0)
+    {
+        errors.push(fault(
+            endpoint.span(),
+            format_args!(
+                "endpoint family `{}` is not snake_case: write `{}`",
+                endpoint.0,
+                names::to_snake_case(&endpoint.0)
+            ),
+        ));
+    }
+}
+
+/// The key of a result is named like a parameter.
+fn wrap(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let Some(wrap) = &operation.wrap else { return };
+    if let Wrap::Named(key) = &**wrap
+        && !names::is_snake_case(key)
+    {
+        errors.push(fault(
+            wrap.span(),
+            format_args!(
+                "the key `{key}` of `wrap` is not snake_case: write `{}`",
+                names::to_snake_case(key)
+            ),
+        ));
+    }
+}
+
+/// The runtime calls the function with values made out of JSON, so nothing of it may be open.
+fn signature(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let signature = operation.signature;
+    for parameter in &signature.generics.params {
+        let (span, message) = match parameter {
+            GenericParam::Lifetime(it) => {
+                (it.lifetime.span(), "an operation has no lifetimes: take and return owned values")
+            }
+            GenericParam::Type(it) => {
+                (it.ident.span(), "an operation cannot be generic: write the type itself")
+            }
+            GenericParam::Const(it) => {
+                (it.ident.span(), "an operation cannot be generic: write the value itself")
+            }
+        };
+        errors.push(fault(span, message));
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        errors.push(fault(token.span, "an operation cannot be `unsafe`: write a safe function"));
+    }
+    if let Some(variadic) = &signature.variadic {
+        errors.push(fault(
+            variadic.dots.span(),
+            "an operation has a fixed list of parameters: take a `Vec`",
+        ));
+    }
+}
+
+/// A result has a type that introspection can name.
+fn returns(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if let Some(Type::ImplTrait(it)) = operation.returns().map(ty::peel) {
+        errors.push(fault(
+            it.impl_token.span,
+            "introspection cannot name what is behind `impl`: write the result's own type",
+        ));
+    }
+}
+
+/// UPDATE operations take what changes as `input`, and no others do (MCP-AQL §4.5).
+fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let Some(category) = &operation.category else { return };
+    let mut inputs = operation.inputs();
+    if operation.is(Category::Update) {
+        if inputs.next().is_none() {
+            let plain = operation.parameters().find(|it| it.name.text == "input");
+            let span = plain.map_or_else(|| operation.span(), |it| it.span);
+            errors.push(fault(
+                span,
+                "an UPDATE operation takes its changes as `input`: write `input: Update<…>` with the resource's type (MCP-AQL §4.5)",
+            ));
+        }
+        for second in inputs {
+            errors.push(fault(
+                second.span,
+                "an UPDATE operation has one `input`: put all changes into one resource type (MCP-AQL §4.5)",
+            ));
+        }
+    } else {
+        for input in inputs {
+            errors.push(fault(
+                input.span,
+                format_args!(
+                    "`Update` is for UPDATE operations and this one is {}: write `category = \"UPDATE\"`, or take plain parameters (MCP-AQL §4.5)",
+                    category.as_str()
+                ),
+            ));
+        }
+    }
+}
+
+/// The changes of an UPDATE operation are called `input` (MCP-AQL §4.5).
+fn input_is_called_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    // A second one is reported for being there at all.
+    if let Some(input) = operation.inputs().next()
+        && input.name != "input"
+        && operation.is(Category::Update)
+    {
+        errors.push(fault(
+            input.span,
+            format_args!(
+                "`{}` holds the changes of an UPDATE operation, which are called `input`: write `input: Update<…>` (MCP-AQL §4.5)",
+                input.name
+            ),
+        ));
+    }
+}
+
+/// A request has each name once.
+fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let mut seen: Vec<&str> = operation
+        .arguments
+        .iter()
+        .filter(|argument| matches!(argument, Argument::Input(_)))
+        .map(|_| "input")
+        .take(1)
+        .collect();
+    for parameter in operation.parameters() {
+        let name = parameter.name.text.as_str();
+        if seen.contains(&name) {
+            errors.push(twice("parameters are", name, parameter.name.span));
+        }
+        seen.push(name);
+    }
+}
+
+/// Two things of one name.
+pub(crate) fn twice(what: impl Display, name: &str, span: proc_macro2::Span) -> darling::Error {
+    fault(span, format_args!("two {what} called `{name}`: write another name for one of them"))
+}

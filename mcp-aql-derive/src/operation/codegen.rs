@@ -1,0 +1,258 @@
+//! The expansion: a static table, and a closure that decodes the arguments and calls the function.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::{Attribute, ItemFn, ItemImpl};
+
+use super::args::Argument;
+use super::attr::Wrap;
+use super::fallback;
+use super::model::{OperationModel, Site};
+use crate::support::category::Category;
+use crate::support::runtime_path::RuntimePath;
+
+/// A free function's operation.
+pub(crate) fn operation(
+    model: &OperationModel<'_>,
+    function: &ItemFn,
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let ident = model.ident;
+    let conditions = conditions(&function.attrs);
+    let marker = fallback::marker(&function.vis, ident, &conditions);
+    let deprecated = allow_deprecated(&function.attrs);
+    let method = method(model, None, runtime);
+    let assertion = identifiers(model, runtime).map(|check| quote!(const _: () = #check;));
+    quote! {
+        #marker
+        #(#conditions)*
+        const _: () = {
+            #deprecated
+            #[automatically_derived]
+            impl #runtime::Operation for #ident {
+                const OPERATION: #runtime::Method<()> = #method;
+            }
+            #assertion
+        };
+    }
+}
+
+/// The operations of an impl block.
+pub(crate) fn operations(
+    block: &ItemImpl,
+    methods: &[TokenStream],
+    assertions: &[TokenStream],
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let ty = &block.self_ty;
+    let (generics, _, where_clause) = block.generics.split_for_impl();
+    // A plain type is checked against the trait's own bounds, with their own message.
+    let shared = (!block.generics.params.is_empty()).then(|| {
+        let bound = quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static);
+        match where_clause {
+            Some(clause) if clause.predicates.trailing_punct() || clause.predicates.is_empty() => {
+                bound
+            }
+            Some(_) => quote!(, #bound),
+            None => quote!(where #bound),
+        }
+    });
+    let conditions = conditions(&block.attrs);
+    quote! {
+        #(#conditions)*
+        const _: () = {
+            #[allow(deprecated)]
+            #[automatically_derived]
+            impl #generics #runtime::Operations for #ty #where_clause #shared {
+                const OPERATIONS: &'static [#runtime::Method<Self>] = &[#(#methods),*];
+            }
+            #(#assertions)*
+        };
+    }
+}
+
+/// `Method::new(table, closure)`. `check` is an assertion that has no place outside of the closure.
+pub(crate) fn method(
+    model: &OperationModel<'_>,
+    check: Option<&TokenStream>,
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let table = table(model, runtime);
+    let closure = closure(model, check, runtime);
+    quote!(#runtime::Method::new(#table, #closure))
+}
+
+/// `OperationSpec::new("name", Category, "What it does.")` and what follows it.
+fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
+    let name = &model.name.text;
+    let category = model.category.as_deref().copied().unwrap_or(Category::Read);
+    let category = format_ident!("{}", category.variant());
+    let description = model.description.as_deref().unwrap_or_default();
+    let mut states = Vec::new();
+    let mut parameters = Vec::new();
+    for argument in &model.arguments {
+        let entry = quote!(#runtime::ParameterEntry);
+        match argument {
+            Argument::State(ty) => states.push(quote!(#runtime::StateSpec::of::<#ty>())),
+            Argument::Context => {}
+            Argument::Input(input) => {
+                let ty = input.ty;
+                parameters.push(quote!(#entry::Input(<#ty as #runtime::UpdateInput>::INPUT)));
+            }
+            Argument::Group(ty) => {
+                parameters.push(quote!(#entry::Group(<#ty as #runtime::ParamGroup>::PARAMETERS)));
+            }
+            Argument::One(parameter) => {
+                let spec = parameter.spec(runtime);
+                parameters.push(quote!(#entry::One(#spec)));
+            }
+        }
+    }
+    let parameters = (!parameters.is_empty()).then(|| quote!(.parameters(&[#(#parameters),*])));
+    let states = (!states.is_empty()).then(|| quote!(.states(&[#(#states),*])));
+    let returns = model.returns().map(|ty| quote!(.returns(#runtime::ReturnsSpec::of::<#ty, _>())));
+    let wrap = model.wrap.as_ref().map(|wrap| match &**wrap {
+        Wrap::Named(key) => quote!(.data_key(#runtime::DataKey::Named(#key))),
+        Wrap::Bare => quote!(.data_key(#runtime::DataKey::Bare)),
+    });
+    let endpoint = model.endpoint.as_ref().map(|it| &it.0).map(|it| quote!(.endpoint(#it)));
+    let rationale = model.rationale.as_ref().map(|it| &it.0).map(|it| quote!(.rationale(#it)));
+    let deprecated = model.deprecated.as_ref().map(|it| it.tokens(runtime));
+    let examples: Vec<_> = model
+        .examples
+        .iter()
+        .map(|example| {
+            let description =
+                example.description.as_ref().map(syn::LitStr::value).unwrap_or_default();
+            let params = example.json.to_string();
+            quote!(#runtime::ExampleSpec { description: #description, params: #params })
+        })
+        .collect();
+    let examples = (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])));
+    quote! {
+        #runtime::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
+            #parameters #returns #wrap #states #examples #endpoint #rationale #deprecated
+    }
+}
+
+/// Takes the arguments out of the call in the table's order, and calls the function with them.
+fn closure(
+    model: &OperationModel<'_>,
+    check: Option<&TokenStream>,
+    runtime: &RuntimePath,
+) -> TokenStream {
+    // Faults of the future as a whole, such as one that cannot be sent, show under the function's name.
+    let span = Span::mixed_site().located_at(model.ident.span());
+    let mut takes_values = false;
+    let mut names = Vec::new();
+    let mut values = Vec::new();
+    for (index, argument) in model.arguments.iter().enumerate() {
+        takes_values |= !matches!(argument, Argument::State(_) | Argument::Context);
+        names.push(format_ident!("__arg{index}", span = span));
+        values.push(respan_call(
+            match argument {
+                Argument::State(ty) => quote!(__call.state::<#ty>()?),
+                Argument::Context => quote!(__call.context()),
+                Argument::Input(input) => {
+                    let ty = input.ty;
+                    quote!(__call.input::<#ty>()?)
+                }
+                Argument::Group(ty) => quote!(__call.group::<#ty>()?),
+                Argument::One(parameter) => parameter.take(),
+            },
+            span,
+        ));
+    }
+    // Naming the type puts what it lacks under its name, and there once.
+    let returns = model.returns().map(|ty| quote!(::<#ty, _>));
+    let check = check.map(|check| quote!(const { #check };));
+    let mutable = takes_values.then(|| quote!(mut));
+    let ident = model.ident;
+    let receiver = match model.site {
+        Site::Free => quote_spanned!(span=> ()),
+        Site::Method => quote_spanned!(span=> __receiver),
+        Site::Associated => quote_spanned!(span=> _),
+    };
+    let function = match model.site {
+        Site::Free => ident.to_token_stream(),
+        Site::Method => quote_spanned!(span=> __receiver.#ident),
+        Site::Associated => quote_spanned!(span=> Self::#ident),
+    };
+    let wait = model.signature.asyncness.map(|_| quote_spanned!(span=> .await));
+    quote_spanned! {span=>
+        |#receiver, #mutable __call: #runtime::Call| {
+            ::std::boxed::Box::pin(async move {
+                #check
+                #(let #names = #values;)*
+                __call.reply #returns(#function(#(#names),*)#wait)
+            })
+        }
+    }
+}
+
+/// `__call` is the closure's own variable, whoever wrote the tokens after it.
+fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|mut token| {
+            if let TokenTree::Ident(ident) = &mut token
+                && *ident == "__call"
+            {
+                ident.set_span(span);
+            }
+            token
+        })
+        .collect()
+}
+
+/// An identifier of the operation cannot be changed by its `input` (MCP-AQL §4.5.3).
+pub(crate) fn identifiers(
+    model: &OperationModel<'_>,
+    runtime: &RuntimePath,
+) -> Option<TokenStream> {
+    let input = model.inputs().next()?;
+    let names: Vec<_> = model.parameters().map(|it| it.name.text.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let ty = input.ty;
+    let check = quote! {
+        #runtime::__private::check_identifiers(
+            &[#(#names),*],
+            &<#ty as #runtime::UpdateInput>::INPUT,
+        )
+    };
+    Some(respan(check, input.span.resolved_at(Span::call_site())))
+}
+
+/// Shows whatever is said about the tokens at `span`.
+fn respan(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Group(group) => {
+                let inner = respan(group.stream(), span);
+                let mut group = Group::new(group.delimiter(), inner);
+                group.set_span(span);
+                group.into()
+            }
+            mut token => {
+                token.set_span(span);
+                token
+            }
+        })
+        .collect()
+}
+
+/// Conditional compilation of the item counts for what stands beside it too.
+pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<&Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
+}
+
+/// Calling a function marked `#[deprecated]` is not what its author is warned of.
+fn allow_deprecated(attributes: &[Attribute]) -> Option<TokenStream> {
+    attributes
+        .iter()
+        .any(|attribute| attribute.path().is_ident("deprecated"))
+        .then(|| quote!(#[allow(deprecated)]))
+}

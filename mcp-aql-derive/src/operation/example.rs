@@ -1,0 +1,135 @@
+//! Examples are calls that work: introspection shows them to clients.
+
+use darling::error::Accumulator;
+use syn::LitStr;
+
+use super::model::OperationModel;
+use crate::parameter::literal;
+use crate::support::json::{Json, Value};
+use crate::support::names;
+use crate::support::{fault, options::JsonOption};
+
+/// Every rule of an operation's examples.
+pub(crate) fn check(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    for example in &operation.examples {
+        empty_description(example, errors);
+        match &example.json.value {
+            Value::Object(members) => {
+                members_are_known(members, operation, errors);
+                nothing_is_missing(example, members, operation, errors);
+                values_fit(members, operation, errors);
+            }
+            _ => errors.push(fault(
+                example.json.span,
+                format_args!(
+                    "this example is {}: write an object of parameters, `example = {{ … }}`",
+                    example.json.noun()
+                ),
+            )),
+        }
+    }
+}
+
+fn empty_description(example: &JsonOption, errors: &mut Accumulator) {
+    if let Some(description) = &example.description
+        && description.value().trim().is_empty()
+    {
+        errors.push(fault(
+            description.span(),
+            "the example's description is empty: write some text or leave it out",
+        ));
+    }
+}
+
+/// Each member is a parameter. Names inside of groups are known to their own macro only.
+fn members_are_known(
+    members: &[(LitStr, Json)],
+    operation: &OperationModel<'_>,
+    errors: &mut Accumulator,
+) {
+    if operation.has_groups() {
+        return;
+    }
+    let mut known: Vec<_> = operation.parameters().map(|it| it.name.text.as_str()).collect();
+    if operation.inputs().next().is_some() {
+        known.push("input");
+    }
+    for (key, _) in members {
+        let name = key.value();
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        let hint = if known.is_empty() {
+            "leave it out, the operation has no parameters".to_owned()
+        } else {
+            names::suggestion(&name, known.iter().copied())
+        };
+        errors.push(fault(
+            key.span(),
+            format_args!("the example has `{name}`, which is no parameter: {hint}"),
+        ));
+    }
+}
+
+fn is_known(name: &str, operation: &OperationModel<'_>) -> bool {
+    operation.parameters().any(|it| it.name.text == name)
+}
+
+/// Each parameter without a default is there.
+fn nothing_is_missing(
+    example: &JsonOption,
+    members: &[(LitStr, Json)],
+    operation: &OperationModel<'_>,
+    errors: &mut Accumulator,
+) {
+    // A misspelt name is reported as such, and not as missing too.
+    let required: Vec<_> = operation.parameters().filter(|it| it.is_required()).collect();
+    let names = || required.iter().map(|it| it.name.text.as_str());
+    let has = |name: &str| {
+        members.iter().any(|(key, _)| {
+            let key = key.value();
+            key == name
+                // Where a group has names of its own, an unknown one may be one of these.
+                || (!operation.has_groups()
+                    && !is_known(&key, operation)
+                    && names::nearest(&key, names()) == Some(name))
+        })
+    };
+    let input = operation.inputs().next().map(|_| "input");
+    for name in names().chain(input) {
+        if !has(name) {
+            let value = if Some(name) == input { "{ … }" } else { "…" };
+            errors.push(fault(
+                example.json.span,
+                format_args!(
+                    "the example lacks `{name}`, which is required: write `\"{name}\": {value}`"
+                ),
+            ));
+        }
+    }
+}
+
+/// Each value has its parameter's type and obeys its constraints.
+fn values_fit(
+    members: &[(LitStr, Json)],
+    operation: &OperationModel<'_>,
+    errors: &mut Accumulator,
+) {
+    for (key, value) in members {
+        let name = key.value();
+        if let Some(parameter) = operation.parameters().find(|it| it.name.text == name) {
+            literal::check("example", value, parameter, errors);
+        } else if name == "input"
+            && operation.inputs().next().is_some()
+            && !matches!(value.value, Value::Object(_))
+        {
+            errors.push(fault(
+                value.span,
+                format_args!(
+                    "`input` is {}: write an object with the fields to change (MCP-AQL §4.5)",
+                    value.noun()
+                ),
+            ));
+        }
+    }
+}

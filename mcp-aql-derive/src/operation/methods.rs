@@ -1,0 +1,163 @@
+//! `#[operations]`: the methods of an impl block that carry `#[operation(…)]`.
+
+use darling::error::Accumulator;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned as _;
+use syn::{ImplItem, ImplItemFn, Item, ItemImpl, ReceiverKind, Signature, Type};
+
+use super::attr::OperationAttr;
+use super::model::{OperationModel, Site};
+use super::{check, clean, codegen, fallback};
+use crate::support::options::{Grammar, Hint, Options};
+use crate::support::runtime_path::RuntimePath;
+use crate::support::ty;
+use crate::support::values::CratePath;
+use crate::support::{fault, keyword};
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "operations",
+    known: &["crate"],
+    repeatable: &[],
+    bare: true,
+    hint: |name| Hint::new(format!("write `#[operation({name} = …)]` above each method")),
+};
+
+/// `#[operations]`: the block as it was written, and its operations beside it.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    let block = match syn::parse2::<ItemImpl>(item.clone()) {
+        Ok(block) => block,
+        Err(_) => return misplaced(item),
+    };
+    let cleaned = clean::block(&block);
+    if let Some((path, _)) = &block.trait_ {
+        let error = fault(
+            path.span(),
+            "`#[operations]` is for methods of a type: write them in an impl block without a trait",
+        )
+        .write_errors();
+        return quote!(#cleaned #error);
+    }
+    let mut errors = darling::Error::accumulator();
+    let mut read = Options::default();
+    read.read(options, &GRAMMAR, &mut errors);
+    let path = read.take::<CratePath>("crate", &mut errors).map(|path| path.into_inner().0);
+    let runtime = RuntimePath::new(path.as_ref());
+    let expanded = Methods::read(&block, &runtime, &mut errors);
+    let operations = match errors.finish() {
+        Ok(()) => codegen::operations(&block, &expanded.methods, &expanded.assertions, &runtime),
+        Err(error) => {
+            let errors = error.write_errors();
+            let inert = fallback::operations(&block, &expanded.methods, &runtime);
+            quote!(#inert #errors)
+        }
+    };
+    quote!(#cleaned #operations)
+}
+
+/// What the methods of a block expand to.
+#[derive(Default)]
+struct Methods {
+    methods: Vec<TokenStream>,
+    assertions: Vec<TokenStream>,
+    names: Vec<String>,
+}
+
+impl Methods {
+    fn read(block: &ItemImpl, runtime: &RuntimePath, errors: &mut Accumulator) -> Self {
+        let mut found = Self::default();
+        let mut any = false;
+        for item in &block.items {
+            if let ImplItem::Fn(method) = item
+                && method.attrs.iter().any(clean::is_operation)
+            {
+                any = true;
+                if let Err(error) = found.add(method, block, runtime) {
+                    errors.extend(error.flatten());
+                }
+            }
+        }
+        if !any {
+            errors.push(fault(
+                block.self_ty.span(),
+                "no method of this block is an operation: write `#[operation(category = \"…\")]` above those that are",
+            ));
+        }
+        found
+    }
+
+    /// Adds one method, unless it has faults.
+    fn add(
+        &mut self,
+        method: &ImplItemFn,
+        block: &ItemImpl,
+        runtime: &RuntimePath,
+    ) -> darling::Result<()> {
+        let mut errors = darling::Error::accumulator();
+        let attr = OperationAttr::of(&method.attrs, &mut errors);
+        if let Some(span) = attr.runtime_span {
+            errors.push(fault(
+                span,
+                "the path of the runtime is the block's: write `#[operations(crate = …)]`",
+            ));
+        }
+        let site = site(&method.sig, &mut errors);
+        let model = OperationModel::new(attr, &method.attrs, &method.sig, site, &mut errors);
+        check::run(&model, &mut errors);
+        let name = model.name.text.clone();
+        if self.names.contains(&name) {
+            errors.push(check::twice("operations are", &name, model.name.span));
+        }
+        self.names.push(name);
+        errors.finish()?;
+        let conditions = codegen::conditions(&method.attrs);
+        let identifiers = codegen::identifiers(&model, runtime);
+        // A constant of its own cannot name the block's type parameters.
+        let (inline, apart) = if block.generics.params.is_empty() {
+            (None, identifiers)
+        } else {
+            (identifiers, None)
+        };
+        let table = codegen::method(&model, inline.as_ref(), runtime);
+        self.methods.push(quote!(#(#conditions)* #table));
+        self.assertions.extend(apart.map(|check| quote!(#(#conditions)* const _: () = #check;)));
+        Ok(())
+    }
+}
+
+/// Where a method of a block stands; calls share one receiver, so it is borrowed.
+fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
+    let Some(receiver) = signature.receiver() else { return Site::Associated };
+    let shared = match &receiver.kind {
+        ReceiverKind::Reference(_, _, mutable) => mutable.is_none(),
+        ReceiverKind::Typed(_, ty) => {
+            matches!(ty::peel(ty), Type::Reference(it) if it.mutability.is_none())
+        }
+        _ => false,
+    };
+    if !shared {
+        let mutable = matches!(receiver.kind, ReceiverKind::Reference(..));
+        let advice = if mutable { ", and keep what changes behind a `Mutex`" } else { "" };
+        errors.push(fault(
+            receiver.self_token.span,
+            format_args!("calls run side by side and share the receiver: write `&self`{advice}"),
+        ));
+    }
+    Site::Method
+}
+
+/// The attribute stands on something else than an impl block.
+fn misplaced(item: TokenStream) -> TokenStream {
+    let error = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Fn(function)) => fault(
+            function.sig.ident.span(),
+            "`#[operations]` belongs on an impl block: write `#[operation(category = \"…\")]` above a function",
+        ),
+        Ok(other) => {
+            fault(keyword(&other), "`#[operations]` belongs on an impl block: move it to one")
+        }
+        Err(error) => error.into(),
+    };
+    let error = error.write_errors();
+    quote!(#item #error)
+}

@@ -1,0 +1,71 @@
+//! `#[operation(…)]` on a free function and `#[operations]` on an impl block.
+
+mod args;
+mod attr;
+mod check;
+mod clean;
+mod codegen;
+mod example;
+mod fallback;
+mod methods;
+mod model;
+#[cfg(test)]
+mod tests;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Item, ItemFn};
+
+pub(crate) use check::twice;
+pub(crate) use methods::expand as expand_block;
+
+use crate::support::runtime_path::RuntimePath;
+use crate::support::{fault, keyword, span_of};
+use attr::OperationAttr;
+use model::{OperationModel, Site};
+
+/// `#[operation(…)]`: the function as it was written, and an operation beside it.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    let function = match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(function) => function,
+        Err(_) => return misplaced(item),
+    };
+    let cleaned = clean::function(&function);
+    if model::belongs_to_impl(&function.sig) {
+        let error = fault(
+            function.sig.ident.span(),
+            "a method is no operation by itself: write `#[operations]` above the impl block",
+        )
+        .write_errors();
+        return quote!(#cleaned #error);
+    }
+    let mut errors = darling::Error::accumulator();
+    let attr = OperationAttr::read(options, &mut errors);
+    let runtime = RuntimePath::new(attr.runtime.as_ref());
+    let model = OperationModel::new(attr, &function.attrs, &function.sig, Site::Free, &mut errors);
+    check::run(&model, &mut errors);
+    let operation = match errors.finish() {
+        Ok(()) => codegen::operation(&model, &function, &runtime),
+        Err(error) => {
+            let errors = error.write_errors();
+            let inert = fallback::operation(&function, &runtime);
+            quote!(#inert #errors)
+        }
+    };
+    quote!(#cleaned #operation)
+}
+
+/// The attribute stands on something else than a function.
+fn misplaced(item: TokenStream) -> TokenStream {
+    let error = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Impl(block)) => fault(
+            span_of(&block.impl_token),
+            "`#[operation]` belongs on a function: write `#[operations]` above an impl block",
+        ),
+        Ok(other) => fault(keyword(&other), "`#[operation]` belongs on a function: move it to one"),
+        // Not an item either: rustc has more to say about it than we do.
+        Err(error) => error.into(),
+    };
+    let error = error.write_errors();
+    quote!(#item #error)
+}

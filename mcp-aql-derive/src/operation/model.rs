@@ -1,0 +1,128 @@
+//! An operation with everything that was written about it.
+
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Signature, Type};
+
+use super::args::{self, Argument, Input};
+use super::attr::{OperationAttr, Wrap};
+use crate::parameter::Parameter;
+use crate::support::category::Category;
+use crate::support::options::JsonOption;
+use crate::support::values::{Deprecated, Text};
+use crate::support::{Name, doc};
+
+/// One operation.
+pub(crate) struct OperationModel<'a> {
+    pub(crate) name: Name,
+    pub(crate) ident: &'a Ident,
+    /// `None` is a fault.
+    pub(crate) category: Option<SpannedValue<Category>>,
+    pub(crate) category_is_missing: bool,
+    /// The doc comment; `None` is a fault.
+    pub(crate) description: Option<String>,
+    pub(crate) endpoint: Option<SpannedValue<Text>>,
+    pub(crate) rationale: Option<SpannedValue<Text>>,
+    pub(crate) wrap: Option<SpannedValue<Wrap>>,
+    pub(crate) deprecated: Option<Deprecated>,
+    pub(crate) examples: Vec<JsonOption>,
+    pub(crate) arguments: Vec<Argument<'a>>,
+    pub(crate) signature: &'a Signature,
+    pub(crate) site: Site,
+}
+
+/// Where the function stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Site {
+    /// A function of a module.
+    Free,
+    /// A method that takes `&self`.
+    Method,
+    /// A function of an impl block, without a receiver.
+    Associated,
+}
+
+impl<'a> OperationModel<'a> {
+    pub(crate) fn new(
+        attr: OperationAttr,
+        attributes: &[Attribute],
+        signature: &'a Signature,
+        site: Site,
+        errors: &mut Accumulator,
+    ) -> Self {
+        let ident = &signature.ident;
+        let name = match attr.name {
+            Some(name) => Name { span: name.span(), text: name.into_inner().0 },
+            None => Name { text: ident.unraw().to_string(), span: ident.span() },
+        };
+        Self {
+            name,
+            ident,
+            category: attr.category,
+            category_is_missing: attr.category_is_missing,
+            description: doc::description(attributes),
+            endpoint: attr.endpoint,
+            rationale: attr.rationale,
+            wrap: attr.wrap,
+            deprecated: attr.deprecated,
+            examples: attr.examples,
+            arguments: args::read(signature, errors),
+            signature,
+            site,
+        }
+    }
+
+    /// The arguments that are plain parameters.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter<'a>> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::One(parameter) => Some(&**parameter),
+            _ => None,
+        })
+    }
+
+    /// The arguments of type `Update<T>`.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Input<'a>> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Input(input) => Some(input),
+            _ => None,
+        })
+    }
+
+    /// Whether there are parameters whose names only another macro knows.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.arguments.iter().any(|argument| matches!(argument, Argument::Group(_)))
+    }
+
+    pub(crate) fn is(&self, category: Category) -> bool {
+        self.category.as_deref() == Some(&category)
+    }
+
+    /// The type of the result.
+    pub(crate) fn returns(&self) -> Option<&'a Type> {
+        match &self.signature.output {
+            syn::ReturnType::Default => None,
+            syn::ReturnType::Type(_, ty) => Some(ty),
+        }
+    }
+
+    /// Where faults of the operation as a whole are shown.
+    pub(crate) fn span(&self) -> Span {
+        self.ident.span()
+    }
+}
+
+/// Whether a signature can only stand in an impl block: it has a receiver, or says `Self`.
+pub(crate) fn belongs_to_impl(signature: &Signature) -> bool {
+    signature.receiver().is_some() || mentions_self(signature.to_token_stream())
+}
+
+fn mentions_self(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "Self",
+        TokenTree::Group(group) => mentions_self(group.stream()),
+        _ => false,
+    })
+}

@@ -1,0 +1,160 @@
+//! `#[operation_error(…)]` as written.
+
+use darling::FromMeta;
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::Span;
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, Ident, Index, Member, Meta, MetaNameValue, Path, Token};
+
+use crate::support::codes::CODES;
+use crate::support::json::{Json, Number, Value};
+use crate::support::options::{Grammar, Options, no_hint};
+use crate::support::values::{CratePath, Flag, Text};
+use crate::support::{fault, names};
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "operation_error",
+    known: &["code", "message", "details", "transparent", "crate"],
+    repeatable: &[],
+    bare: false,
+    hint: no_hint,
+};
+
+/// The options of a variant, or of the type itself.
+#[derive(Default)]
+pub(crate) struct ErrorAttr {
+    pub(crate) code: Option<SpannedValue<Code>>,
+    /// `code` is written, well or not, or misspelt.
+    pub(crate) has_code: bool,
+    pub(crate) message: Option<SpannedValue<Text>>,
+    pub(crate) details: Option<SpannedValue<Details>>,
+    pub(crate) transparent: Option<Span>,
+    pub(crate) runtime: Option<Path>,
+    pub(crate) keys: Vec<Ident>,
+}
+
+/// One of the protocol's codes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Code {
+    pub(crate) name: &'static str,
+    pub(crate) variant: &'static str,
+}
+
+/// What the client can work with, by key.
+pub(crate) struct Details(pub(crate) Vec<(Ident, Detail)>);
+
+/// A detail's value.
+pub(crate) enum Detail {
+    Literal(Json),
+    Field(Member),
+}
+
+impl ErrorAttr {
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "operation_error", &GRAMMAR, errors);
+        let transparent = options.span_of("transparent");
+        let _: Option<SpannedValue<Flag>> = options.take("transparent", errors);
+        Self {
+            keys: options.keys().cloned().collect(),
+            has_code: !options.lacks("code"),
+            code: options.take("code", errors),
+            message: options.take("message", errors),
+            details: options.take("details", errors),
+            transparent,
+            runtime: options.take::<CratePath>("crate", errors).map(|it| it.into_inner().0),
+        }
+    }
+}
+
+impl FromMeta for Code {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        let text = SpannedValue::<Text>::from_meta(meta)?;
+        let name = text.0.as_str();
+        CODES
+            .iter()
+            .find(|(code, _)| *code == name)
+            .map(|(name, variant)| Self { name, variant })
+            .ok_or_else(|| {
+                let known = CODES.iter().map(|(code, _)| *code);
+                let hint = match names::nearest(&name.to_ascii_uppercase(), known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write one of the codes that `mcp_aql::ErrorCode` lists".to_owned(),
+                };
+                fault(text.span(), format_args!("unknown error code `{name}`: {hint}"))
+            })
+    }
+}
+
+impl FromMeta for Details {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        let malformed = || {
+            fault(
+                meta.path().span(),
+                "`details` takes pairs: write `details(key = \"literal\", other = field)`",
+            )
+        };
+        let Meta::List(list) = meta else { return Err(malformed()) };
+        let pairs = Punctuated::<MetaNameValue, Token![,]>::parse_terminated
+            .parse2(list.tokens.clone())
+            .map_err(|_| malformed())?;
+        let mut errors = darling::Error::accumulator();
+        let mut details: Vec<(Ident, Detail)> = Vec::new();
+        for pair in pairs {
+            let Some(key) = errors.handle(pair.path.require_ident().map_err(Into::into)) else {
+                continue;
+            };
+            if details.iter().any(|(known, _)| known == key) {
+                errors.push(fault(key.span(), format_args!("`{key}` is written twice: keep one")));
+            } else if let Some(value) = errors.handle(Detail::from_expr(&pair.value)) {
+                details.push((key.clone(), value));
+            }
+        }
+        errors.finish_with(Self(details))
+    }
+}
+
+impl Detail {
+    /// A field by its name or index, or a literal. [`check`](super::check) tells whether it is there.
+    fn from_expr(expr: &Expr) -> darling::Result<Self> {
+        match expr {
+            Expr::Group(group) => Self::from_expr(&group.expr),
+            Expr::Path(path) if path.qself.is_none() => path
+                .path
+                .require_ident()
+                .map(|ident| Self::Field(Member::Named(ident.clone())))
+                .map_err(Into::into),
+            _ => match Json::from_expr(expr) {
+                Some(json) => json.map(Self::Literal),
+                None => Err(fault(
+                    expr.span(),
+                    "a detail cannot be computed here: write a field's name, its index, or a literal",
+                )),
+            },
+        }
+    }
+
+    /// A whole number counts the fields of a tuple variant.
+    pub(crate) fn resolve(self, tuple: bool) -> Self {
+        match &self {
+            Self::Literal(json) if tuple => match &json.value {
+                Value::Number(Number::Int(index)) => match u32::try_from(*index) {
+                    Ok(index) => Self::Field(Member::Unnamed(Index { index, span: json.span })),
+                    Err(_) => self,
+                },
+                _ => self,
+            },
+            _ => self,
+        }
+    }
+
+    /// The text of a literal one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Literal(Json { value: Value::Text(text), .. }) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The rules of an error type, each a function named after it.
+
+use darling::error::Accumulator;
+use syn::spanned::Spanned as _;
+use syn::{Fields, Member};
+
+use super::attr::Detail;
+use super::model::{ErrorModel, Variant};
+use crate::support::{fault, names};
+
+pub(crate) fn run(model: &ErrorModel<'_>, errors: &mut Accumulator) {
+    for variant in &model.variants {
+        transparent_stands_alone(variant, errors);
+        transparent_has_one_field(variant, errors);
+        options_need_a_code(variant, errors);
+        details_exist(variant, errors);
+    }
+}
+
+/// What is forwarded has its own code, message and details.
+fn transparent_stands_alone(variant: &Variant<'_>, errors: &mut Accumulator) {
+    if variant.attr.transparent.is_none() {
+        return;
+    }
+    for key in variant.attr.keys.iter().filter(|key| *key != "transparent" && *key != "crate") {
+        errors.push(fault(
+            key.span(),
+            format_args!("`{key}` has no effect beside `transparent`: leave one of them out"),
+        ));
+    }
+}
+
+fn transparent_has_one_field(variant: &Variant<'_>, errors: &mut Accumulator) {
+    if let Some(span) = variant.attr.transparent
+        && variant.fields.len() != 1
+    {
+        let count = match variant.fields.len() {
+            0 => "there is none".to_owned(),
+            more => format!("there are {more}"),
+        };
+        errors.push(fault(
+            span,
+            format_args!(
+                "`transparent` forwards the only field and {count}: write a `code` instead"
+            ),
+        ));
+    }
+}
+
+/// Without a code the variant becomes `INTERNAL_ERROR`, which says nothing to the client.
+fn options_need_a_code(variant: &Variant<'_>, errors: &mut Accumulator) {
+    if variant.attr.has_code || variant.attr.transparent.is_some() {
+        return;
+    }
+    for key in variant.attr.keys.iter().filter(|key| *key == "message" || *key == "details") {
+        errors.push(fault(
+            key.span(),
+            format_args!("`{key}` has no effect without a code: write `code = \"…\"`"),
+        ));
+    }
+}
+
+/// A detail that is a field names one that exists.
+fn details_exist(variant: &Variant<'_>, errors: &mut Accumulator) {
+    for (_, detail) in &variant.details {
+        let Detail::Field(member) = detail else { continue };
+        if variant.has(member) {
+            continue;
+        }
+        let message = match (member, variant.fields) {
+            (Member::Named(ident), Fields::Named(fields)) => {
+                let known: Vec<_> =
+                    fields.named.iter().filter_map(|field| field.ident.as_ref()).collect();
+                let known: Vec<_> = known.into_iter().map(ToString::to_string).collect();
+                let hint = names::suggestion(&ident.to_string(), known.iter().map(String::as_str));
+                format!("there is no field `{ident}`: {hint}")
+            }
+            (Member::Named(ident), Fields::Unnamed(_)) => {
+                format!("there is no field `{ident}`: write a field's index, such as `0`")
+            }
+            (Member::Named(ident), Fields::Unit) => {
+                format!("there is no field `{ident}`: write a literal, such as `\"{ident}\"`")
+            }
+            (Member::Unnamed(index), fields) => {
+                let remedy = match fields.len() {
+                    0 => "write text, there are no fields".to_owned(),
+                    1 => "write 0, there is one field".to_owned(),
+                    count => format!("write an index from 0 to {}", count - 1),
+                };
+                format!("there is no field {}: {remedy}", index.index)
+            }
+        };
+        errors.push(fault(member.span(), message));
+    }
+}

@@ -1,0 +1,205 @@
+//! The expansion: one `match` from the variants to the protocol's errors.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{DeriveInput, Member};
+
+use super::attr::{Code, Detail};
+use super::model::{ErrorModel, Variant};
+use crate::support::json::{Json, Value};
+use crate::support::runtime_path::RuntimePath;
+
+/// `impl From<X> for OperationError`, and for the `Error` that an adapter's `main` returns.
+pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> TokenStream {
+    let arms = model.variants.iter().map(|variant| arm(model, variant, runtime));
+    let ident = model.ident;
+    let (generics, arguments, where_clause) = model.generics.split_for_impl();
+    // One of the two traits applies: an error that can be a cause is kept as one.
+    let traits = model.variants.iter().any(|variant| variant.code().is_some()).then(|| {
+        quote! {
+            #[allow(unused_imports)]
+            use #runtime::__private::{DropCause as _, KeepCause as _};
+        }
+    });
+    quote! {
+        const _: () = {
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#ident #arguments> for #runtime::OperationError
+            #where_clause
+            {
+                fn from(__error: #ident #arguments) -> Self {
+                    #traits
+                    match __error {
+                        #(#arms)*
+                    }
+                }
+            }
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#ident #arguments> for #runtime::Error
+            #where_clause
+            {
+                fn from(__error: #ident #arguments) -> Self {
+                    #[allow(unused_imports)]
+                    use #runtime::__private::{ExitAsIs as _, ExitMapped as _};
+                    #runtime::__private::Exit::<#ident #arguments>::NEW.with(__error)
+                }
+            }
+        };
+    }
+}
+
+/// A faulty error type still converts, so that the operations that return it add no errors.
+pub(crate) fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
+    let ident = &item.ident;
+    let (generics, arguments, where_clause) = item.generics.split_for_impl();
+    quote! {
+        const _: () = {
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#ident #arguments> for #runtime::OperationError
+            #where_clause
+            {
+                fn from(_: #ident #arguments) -> Self {
+                    Self::internal("a faulty error type")
+                }
+            }
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#ident #arguments> for #runtime::Error
+            #where_clause
+            {
+                fn from(_: #ident #arguments) -> Self {
+                    Self::other("a faulty error type")
+                }
+            }
+        };
+    }
+}
+
+fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> TokenStream {
+    let ident = model.ident;
+    let path = match variant.ident {
+        Some(variant) => quote!(#ident::#variant),
+        None => ident.to_token_stream(),
+    };
+    if let Some(span) = variant.attr.transparent {
+        let member = variant.fields.members().next().unwrap_or(Member::Unnamed(0.into()));
+        let into = quote_spanned!(span=> ::core::convert::Into::into(__inner));
+        return quote!(#path { #member: __inner } => #into,);
+    }
+    let Some(code) = variant.code() else {
+        // The span of the name: a type that is no error is reported there.
+        let span = variant.ident.unwrap_or(ident).span();
+        let internal = quote_spanned! {Span::call_site().located_at(span)=>
+            #runtime::OperationError::internal(__error)
+        };
+        return quote!(#path { .. } => #internal,);
+    };
+    let mut used: Vec<&Member> = Vec::new();
+    for (_, detail) in &variant.details {
+        if let Detail::Field(member) = detail
+            && !used.contains(&member)
+        {
+            used.push(member);
+        }
+    }
+    let bindings = used.iter().map(|member| {
+        let binding = binding(member);
+        quote!(#member: ref #binding,)
+    });
+    let mapped = mapped(variant, code, runtime);
+    quote! {
+        #path { #(#bindings)* .. } => {
+            let __mapped = #mapped;
+            #runtime::__private::Cause(__error).of(__mapped)
+        }
+    }
+}
+
+fn binding(member: &Member) -> proc_macro2::Ident {
+    let name = match member {
+        Member::Named(ident) => ident.to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    };
+    format_ident!("__{}", name.trim_start_matches("r#"), span = member.span())
+}
+
+/// The protocol's error with its message and details.
+fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStream {
+    let error = quote!(#runtime::OperationError);
+    let (constructed, covered) = constructor(variant, code, runtime).unwrap_or_else(|| {
+        let code = format_ident!("{}", code.variant);
+        let message = match &variant.attr.message {
+            Some(message) => message.0.to_token_stream(),
+            None => quote!(::std::string::ToString::to_string(&__error)),
+        };
+        (quote!(#error::new(#runtime::ErrorCode::#code, #message)), [""; 2])
+    });
+    let details = variant.details.iter().map(|(key, detail)| (key.to_string(), detail));
+    let details =
+        details.filter(|(key, _)| !covered.contains(&key.as_str())).map(|(key, detail)| {
+            let value = match detail {
+                Detail::Field(member) => {
+                    let binding = binding(member);
+                    quote_spanned!(member.span()=> #runtime::__private::detail(#binding))
+                }
+                Detail::Literal(json) => literal(json, runtime),
+            };
+            quote!(.with_detail(#key, #value))
+        });
+    quote!(#constructed #(#details)*)
+}
+
+/// The runtime's own constructor where it says it all, and the details that it sets.
+fn constructor(
+    variant: &Variant<'_>,
+    code: Code,
+    runtime: &RuntimePath,
+) -> Option<(TokenStream, [&'static str; 2])> {
+    if variant.attr.message.is_some() {
+        return None;
+    }
+    let error = quote!(#runtime::OperationError);
+    match code.name {
+        "NOT_FOUND_RESOURCE" | "CONFLICT_ALREADY_EXISTS" => {
+            let kind = variant.detail("resource_type")?.text()?;
+            let id = shown(variant.detail("resource_id")?);
+            let constructor = if code.name == "NOT_FOUND_RESOURCE" {
+                quote!(not_found)
+            } else {
+                quote!(already_exists)
+            };
+            Some((quote!(#error::#constructor(#kind, #id)), ["resource_type", "resource_id"]))
+        }
+        "CONFLICT_VERSION_MISMATCH" => {
+            let expected = shown(variant.detail("expected_version")?);
+            let actual = shown(variant.detail("actual_version")?);
+            Some((
+                quote!(#error::version_mismatch(#expected, #actual)),
+                ["expected_version", "actual_version"],
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// A detail as something with a `Display`.
+fn shown(detail: &Detail) -> TokenStream {
+    match detail {
+        Detail::Field(member) => binding(member).to_token_stream(),
+        Detail::Literal(json) => match &json.value {
+            Value::Text(text) => text.to_token_stream(),
+            _ => json.to_string().to_token_stream(),
+        },
+    }
+}
+
+fn literal(json: &Json, runtime: &RuntimePath) -> TokenStream {
+    match &json.value {
+        Value::Text(text) => text.to_token_stream(),
+        Value::Bool(flag) => flag.to_token_stream(),
+        _ => {
+            let text = json.to_string();
+            quote!(#runtime::__private::literal(#text))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! An error type with what each of its variants maps to.
+
+use darling::error::Accumulator;
+use syn::spanned::Spanned as _;
+use syn::{Data, DeriveInput, Fields, Generics, Ident, Member, Path};
+
+use super::attr::{Code, Detail, ErrorAttr};
+use crate::support::fault;
+
+/// An enum, or a struct that counts as its own only variant.
+pub(crate) struct ErrorModel<'a> {
+    pub(crate) runtime: Option<Path>,
+    pub(crate) ident: &'a Ident,
+    pub(crate) generics: &'a Generics,
+    pub(crate) variants: Vec<Variant<'a>>,
+}
+
+/// A variant and what it maps to.
+pub(crate) struct Variant<'a> {
+    /// `None` for a struct.
+    pub(crate) ident: Option<&'a Ident>,
+    pub(crate) fields: &'a Fields,
+    pub(crate) attr: ErrorAttr,
+    pub(crate) details: Vec<(Ident, Detail)>,
+}
+
+impl<'a> ErrorModel<'a> {
+    pub(crate) fn read(item: &'a DeriveInput, errors: &mut Accumulator) -> Self {
+        let mut attr = ErrorAttr::read(&item.attrs, errors);
+        let runtime = attr.runtime.take();
+        let mut variants = Vec::new();
+        match &item.data {
+            Data::Struct(data) => variants.push(Variant::new(None, &data.fields, attr)),
+            Data::Enum(data) => {
+                for key in attr.keys.iter().filter(|key| *key != "crate") {
+                    errors.push(fault(
+                        key.span(),
+                        format_args!("`{key}` belongs on a variant: write it above one"),
+                    ));
+                }
+                for variant in &data.variants {
+                    let attr = ErrorAttr::read(&variant.attrs, errors);
+                    if let Some(key) = attr.keys.iter().find(|key| *key == "crate") {
+                        errors.push(fault(
+                            key.span(),
+                            "the path of the runtime is the type's: write it above the enum",
+                        ));
+                    }
+                    variants.push(Variant::new(Some(&variant.ident), &variant.fields, attr));
+                }
+            }
+            Data::Union(data) => errors
+                .push(fault(data.union_token.span(), "a union cannot be an error: write an enum")),
+        }
+        Self { runtime, ident: &item.ident, generics: &item.generics, variants }
+    }
+}
+
+impl<'a> Variant<'a> {
+    fn new(ident: Option<&'a Ident>, fields: &'a Fields, mut attr: ErrorAttr) -> Self {
+        let tuple = matches!(fields, Fields::Unnamed(_));
+        let details = attr.details.take().map_or_else(Vec::new, |details| {
+            let details = details.into_inner().0;
+            details.into_iter().map(|(key, value)| (key, value.resolve(tuple))).collect()
+        });
+        Self { ident, fields, attr, details }
+    }
+
+    /// The code it maps to, if it maps to one.
+    pub(crate) fn code(&self) -> Option<Code> {
+        self.attr.code.as_deref().copied()
+    }
+
+    /// Whether there is such a field.
+    pub(crate) fn has(&self, member: &Member) -> bool {
+        self.fields.members().any(|known| known == *member)
+    }
+
+    /// The detail of this key.
+    pub(crate) fn detail(&self, name: &str) -> Option<&Detail> {
+        self.details.iter().find(|(key, _)| key == name).map(|(_, detail)| detail)
+    }
+}

@@ -1,0 +1,86 @@
+//! `#[derive(ParamGroup)]`: parameters that belong together.
+
+mod model;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::DeriveInput;
+
+use crate::parameter::{self, Parameter};
+use crate::support::runtime_path::RuntimePath;
+use model::GroupModel;
+
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let item = match syn::parse2::<DeriveInput>(item) {
+        Ok(item) => item,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors = darling::Error::accumulator();
+    let model = GroupModel::read(&item, &mut errors);
+    let runtime = RuntimePath::new(model.runtime.as_ref());
+    for parameter in &model.parameters {
+        parameter::check(parameter, &mut errors);
+    }
+    model.names_differ(&mut errors);
+    match errors.finish() {
+        Ok(()) => implementation(&item, &model, &runtime),
+        Err(error) => {
+            let errors = error.write_errors();
+            let inert = inert(&item, &runtime);
+            quote!(#inert #errors)
+        }
+    }
+}
+
+fn implementation(
+    item: &DeriveInput,
+    model: &GroupModel<'_>,
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let specs = model.parameters.iter().map(|parameter| parameter.spec(runtime));
+    let fields = &model.fields;
+    let values = model.parameters.iter().map(Parameter::take);
+    let call = if fields.is_empty() { quote!(_) } else { quote!(__call) };
+    wrap(
+        item,
+        runtime,
+        quote!(&[#(#specs),*]),
+        call,
+        quote!(::core::result::Result::Ok(Self { #(#fields: #values),* })),
+    )
+}
+
+/// A faulty group still is one, so that the operations that use it add no errors to its own.
+fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
+    wrap(
+        item,
+        runtime,
+        quote!(&[]),
+        quote!(_),
+        quote!(::core::result::Result::Err(#runtime::OperationError::internal("a faulty group"))),
+    )
+}
+
+fn wrap(
+    item: &DeriveInput,
+    runtime: &RuntimePath,
+    parameters: TokenStream,
+    call: TokenStream,
+    body: TokenStream,
+) -> TokenStream {
+    let ident = &item.ident;
+    let (generics, arguments, where_clause) = item.generics.split_for_impl();
+    quote! {
+        const _: () = {
+            #[automatically_derived]
+            impl #generics #runtime::ParamGroup for #ident #arguments #where_clause {
+                const PARAMETERS: &'static [#runtime::ParameterSpec] = #parameters;
+                fn decode(
+                    #call: &mut #runtime::Call,
+                ) -> ::core::result::Result<Self, #runtime::OperationError> {
+                    #body
+                }
+            }
+        };
+    }
+}

@@ -1,0 +1,76 @@
+//! A group with its fields.
+
+use darling::error::Accumulator;
+use syn::{Data, DeriveInput, Fields, Ident, Path};
+
+use crate::operation::twice;
+use crate::parameter::{ParamAttr, Parameter};
+use crate::support::options::{Grammar, Hint, Options};
+use crate::support::values::CratePath;
+use crate::support::{doc, fault, ty};
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "param_group",
+    known: &["crate"],
+    repeatable: &[],
+    bare: false,
+    hint: |_| Hint::new("write options of a parameter above its field, `#[param(…)]`"),
+};
+
+/// A struct whose fields are parameters.
+pub(crate) struct GroupModel<'a> {
+    pub(crate) runtime: Option<Path>,
+    /// The fields' names, in the order of the parameters.
+    pub(crate) fields: Vec<&'a Ident>,
+    pub(crate) parameters: Vec<Parameter<'a>>,
+}
+
+impl<'a> GroupModel<'a> {
+    pub(crate) fn read(item: &'a DeriveInput, errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(&item.attrs, "param_group", &GRAMMAR, errors);
+        let runtime = options.take::<CratePath>("crate", errors).map(|it| it.into_inner().0);
+        let mut model = Self { runtime, fields: Vec::new(), parameters: Vec::new() };
+        match &item.data {
+            Data::Struct(data) => match &data.fields {
+                Fields::Named(fields) => {
+                    for field in &fields.named {
+                        model.add(field, errors);
+                    }
+                }
+                _ => errors.push(fault(
+                    item.ident.span(),
+                    "a group's fields are its parameters and need names: write `struct Name { field: Type }`",
+                )),
+            },
+            _ => errors.push(fault(
+                item.ident.span(),
+                "only a struct can be a group of parameters: write `struct Name { field: Type }`",
+            )),
+        }
+        model
+    }
+
+    fn add(&mut self, field: &'a syn::Field, errors: &mut Accumulator) {
+        let Some(ident) = &field.ident else { return };
+        let attr = ParamAttr::read(&field.attrs, errors);
+        if let Some(span) = attr.group {
+            errors.push(fault(span, "a group holds no groups: write its parameters as fields"));
+        }
+        let ty = ty::peel(&field.ty);
+        let description = doc::description(&field.attrs);
+        self.fields.push(ident);
+        self.parameters.push(Parameter::new(attr, description, ident, ty));
+    }
+
+    /// A request has each name once.
+    pub(crate) fn names_differ(&self, errors: &mut Accumulator) {
+        let mut seen = Vec::new();
+        for parameter in &self.parameters {
+            let name = parameter.name.text.as_str();
+            if seen.contains(&name) {
+                errors.push(twice("parameters are", name, parameter.name.span));
+            }
+            seen.push(name);
+        }
+    }
+}

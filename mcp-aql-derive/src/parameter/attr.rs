@@ -1,0 +1,105 @@
+//! `#[param(…)]` as written.
+
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::Span;
+use syn::{Attribute, Ident, Meta};
+
+use super::model::{Constraints, DefaultValue};
+use crate::support::fault;
+use crate::support::options::{Grammar, Options, no_hint};
+use crate::support::values::{Deprecated, Flag, Text};
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "param",
+    known: &[
+        "name",
+        "default",
+        "minimum",
+        "maximum",
+        "min_length",
+        "max_length",
+        "pattern",
+        "format",
+        "enum",
+        "min_items",
+        "max_items",
+        "sensitive",
+        "deprecated",
+        "group",
+    ],
+    repeatable: &[],
+    bare: false,
+    hint: no_hint,
+};
+
+/// The options of one parameter.
+pub(crate) struct ParamAttr {
+    pub(crate) name: Option<SpannedValue<Text>>,
+    pub(crate) default: Option<DefaultValue>,
+    pub(crate) constraints: Constraints,
+    pub(crate) sensitive: bool,
+    pub(crate) deprecated: Option<Deprecated>,
+    /// The parameter is a struct whose fields are the parameters.
+    pub(crate) group: Option<Span>,
+    /// Every option as written, for those who take none.
+    pub(crate) keys: Vec<Ident>,
+}
+
+impl ParamAttr {
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "param", &GRAMMAR, errors);
+        let keys = options.keys().cloned().collect();
+        let group = options.span_of("group");
+        let _: Option<SpannedValue<Flag>> = options.take("group", errors);
+        let sensitive = options.take::<Flag>("sensitive", errors).is_some();
+        Self {
+            name: options.take("name", errors),
+            constraints: Constraints {
+                minimum: options.take("minimum", errors),
+                maximum: options.take("maximum", errors),
+                min_length: options.take("min_length", errors),
+                max_length: options.take("max_length", errors),
+                pattern: options.take("pattern", errors),
+                format: options.take("format", errors),
+                choices: options.take("enum", errors),
+                min_items: options.take("min_items", errors),
+                max_items: options.take("max_items", errors),
+            },
+            sensitive,
+            deprecated: options.take("deprecated", errors).map(SpannedValue::into_inner),
+            group,
+            keys,
+            default: default(options, errors),
+        }
+    }
+
+    /// Refuses every option but those in `allowed`; `why` ends the sentence.
+    pub(crate) fn allow_only(&self, allowed: &[&str], why: &str, errors: &mut Accumulator) {
+        for key in &self.keys {
+            let name = key.to_string();
+            if !allowed.contains(&name.as_str()) {
+                errors.push(fault(key.span(), format_args!("`{name}` has no effect here: {why}")));
+            }
+        }
+    }
+}
+
+/// A default is JSON where it is a literal, and Rust where it is any other expression.
+fn default(mut options: Options, errors: &mut Accumulator) -> Option<DefaultValue> {
+    if let Some(option) = options.take_json("default").pop() {
+        return Some(DefaultValue::Literal(option.json));
+    }
+    let (_, meta) = options.rest().find(|(key, _)| key == "default")?;
+    let Meta::NameValue(pair) = meta else {
+        errors.push(fault(
+            crate::support::span_of(meta.path()),
+            "`default` takes a value: write `default = 1`",
+        ));
+        return None;
+    };
+    match crate::support::json::Json::from_expr(&pair.value) {
+        Some(json) => errors.handle(json).map(DefaultValue::Literal),
+        None => Some(DefaultValue::Expr(pair.value)),
+    }
+}

@@ -1,0 +1,258 @@
+//! The rules of one parameter, each a function named after it.
+
+use std::fmt::Display;
+
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::Span;
+use regex::Regex;
+use syn::Type;
+
+use super::literal;
+use super::model::{Constraints, DefaultValue, Parameter};
+use crate::support::json::{Number, Value};
+use crate::support::names::{self, RESERVED_PARAMETERS};
+use crate::support::ty::{self, Kind};
+use crate::support::values::Limit;
+use crate::support::{doc, fault};
+
+/// Every rule that concerns one parameter alone.
+pub(crate) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    name(parameter, errors);
+    description(parameter, errors);
+    type_is_owned(parameter, errors);
+    constraints(parameter, errors);
+    default_is_possible(parameter, errors);
+}
+
+/// The rules of the constraints, which fields of a resource have as well.
+pub(crate) fn constraints(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    constraints_fit_the_type(parameter, errors);
+    ranges_are_not_empty(parameter, errors);
+    bounds_fit_the_type(parameter, errors);
+    pattern_is_valid(parameter, errors);
+    choices_are_possible(parameter, errors);
+}
+
+/// Parameter names match `^[a-z][a-z0-9_]*$` and leave the request's own members alone (MCP-AQL §4.3).
+fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let name = parameter.name.text.as_str();
+    let message = if name.starts_with('_') {
+        format!(
+            "parameter `{name}` starts with `_`: write `{}`, or name it on the wire with `#[param(name = \"…\")]` (MCP-AQL §4.3)",
+            names::to_snake_case(name)
+        )
+    } else if RESERVED_PARAMETERS.contains(&name) {
+        format!(
+            "parameter `{name}` has the name of a member of the request: write another name, such as `{name}_name` (MCP-AQL §4.1)"
+        )
+    } else if !names::is_snake_case(name) {
+        format!(
+            "parameter `{name}` is not snake_case: write `{}` (MCP-AQL §4.3)",
+            names::to_snake_case(name)
+        )
+    } else {
+        return;
+    };
+    errors.push(fault(parameter.name.span, message));
+}
+
+/// Introspection describes every parameter.
+fn description(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    if parameter.description.is_none() {
+        errors.push(doc::missing("parameter", &parameter.name.text, parameter.span));
+    }
+}
+
+/// Values are made out of JSON, so they own what they hold and can be named.
+fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    match ty::peel(parameter.ty) {
+        Type::Reference(reference) => {
+            let hint = match ty::peel(&reference.elem) {
+                Type::Path(path) if path.path.is_ident("str") => "write `String`",
+                Type::Slice(_) => "write `Vec<…>`",
+                _ => "write the type without `&`",
+            };
+            errors.push(fault(
+                reference.and_token.span,
+                format_args!("a parameter cannot be borrowed: {hint}"),
+            ));
+        }
+        Type::ImplTrait(it) => errors.push(fault(
+            it.impl_token.span,
+            "a parameter's type must be known: write a type that derives `Deserialize` and `JsonSchema`",
+        )),
+        Type::Infer(it) => errors
+            .push(fault(it.underscore_token.span, "a parameter's type must be known: write it")),
+        _ => {}
+    }
+}
+
+/// A constraint says something about values of the parameter's type.
+fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let constraints = &parameter.constraints;
+    let mut check = |key: &str, span: Option<Span>, fits: fn(&Kind) -> bool, takes: &str| {
+        let Some(span) = span else { return };
+        let Some(noun) = parameter.kind.noun() else { return };
+        if !fits(&parameter.kind) {
+            let hint = counterpart(key, &parameter.kind);
+            errors.push(fault(
+                span,
+                format_args!(
+                    "`{key}` is for {takes} and `{}` is {noun}: {hint}",
+                    parameter.name.text
+                ),
+            ));
+        }
+    };
+    let number: fn(&Kind) -> bool = |kind| matches!(kind, Kind::Integer(_) | Kind::Float);
+    let text: fn(&Kind) -> bool = |kind| matches!(kind, Kind::Text);
+    let list: fn(&Kind) -> bool = |kind| matches!(kind, Kind::List(_));
+    let scalar: fn(&Kind) -> bool = |kind| !matches!(kind, Kind::List(_) | Kind::Object);
+    check("minimum", span(&constraints.minimum), number, "numbers");
+    check("maximum", span(&constraints.maximum), number, "numbers");
+    check("min_length", span(&constraints.min_length), text, "text");
+    check("max_length", span(&constraints.max_length), text, "text");
+    check("pattern", span(&constraints.pattern), text, "text");
+    check("format", span(&constraints.format), text, "text");
+    check("enum", span(&constraints.choices), scalar, "single values");
+    check("min_items", span(&constraints.min_items), list, "lists");
+    check("max_items", span(&constraints.max_items), list, "lists");
+}
+
+/// What to write instead of a constraint that does not fit.
+fn counterpart(key: &str, kind: &Kind) -> String {
+    let end = if key.starts_with("max") { "max" } else { "min" };
+    let limits = key.starts_with("min") || key.starts_with("max");
+    match kind {
+        Kind::Integer(_) | Kind::Float if limits => format!("write `{end}imum`"),
+        Kind::Text if limits => format!("write `{end}_length`"),
+        Kind::List(_) if limits => format!("write `{end}_items`"),
+        Kind::List(_) if key == "enum" => "leave it out, or take a list of a Rust enum".to_owned(),
+        _ => "leave it out".to_owned(),
+    }
+}
+
+fn span<T>(value: &Option<SpannedValue<T>>) -> Option<Span> {
+    value.as_ref().map(SpannedValue::span)
+}
+
+/// A lower bound does not exceed its upper bound.
+fn ranges_are_not_empty(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let constraints = &parameter.constraints;
+    if let (Some(low), Some(high)) = (&constraints.minimum, &constraints.maximum)
+        && high.0.is_less_than(low.0)
+    {
+        errors.push(empty("minimum", low.0, "maximum", high.0, low.span()));
+    }
+    for (low_key, low, high_key, high) in [
+        ("min_length", &constraints.min_length, "max_length", &constraints.max_length),
+        ("min_items", &constraints.min_items, "max_items", &constraints.max_items),
+    ] {
+        if let (Some(low), Some(high)) = (low, high)
+            && low.0 > high.0
+        {
+            errors.push(empty(low_key, low.0, high_key, high.0, low.span()));
+        }
+    }
+}
+
+fn empty(
+    low_key: &str,
+    low: impl Display,
+    high_key: &str,
+    high: impl Display,
+    span: Span,
+) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "no value has `{low_key}` {low} and `{high_key}` {high}: write a `{low_key}` of {high} or less"
+        ),
+    )
+}
+
+/// A bound is itself a value of the parameter's type.
+fn bounds_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let Kind::Integer(integer) = parameter.kind else { return };
+    let constraints = &parameter.constraints;
+    let mut check = |key: &str, bound: &Option<SpannedValue<Limit>>| {
+        let Some(bound) = bound else { return };
+        let message = match bound.0 {
+            Number::Float(_) => {
+                format!("`{key}` of a whole number is a fraction: write a whole number")
+            }
+            Number::Int(value) if value < integer.min || value > integer.max => format!(
+                "`{key}` is outside of `{}`: write a number from {} to {}",
+                integer.name, integer.min, integer.max
+            ),
+            Number::Int(_) => return,
+        };
+        errors.push(fault(bound.span(), message));
+    };
+    check("minimum", &constraints.minimum);
+    check("maximum", &constraints.maximum);
+}
+
+/// A pattern is a regular expression that the runtime understands.
+fn pattern_is_valid(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let Some(pattern) = &parameter.constraints.pattern else { return };
+    if !matches!(parameter.kind, Kind::Text | Kind::Unknown) {
+        return; // The constraint itself is out of place.
+    }
+    if let Err(error) = Regex::new(&pattern.0) {
+        let text = error.to_string();
+        // The last line is the reason; those before it draw the pattern.
+        let reason = text.lines().last().unwrap_or_default();
+        let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+        errors.push(fault(
+            pattern.span(),
+            format_args!(
+                "`pattern` is no regular expression ({reason}): write one that the `regex` crate takes, such as `^[a-z]+$`"
+            ),
+        ));
+    }
+}
+
+/// The values of `enum` are scalars, differ, fit the type and obey the other constraints.
+fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let Some(choices) = &parameter.constraints.choices else { return };
+    if choices.0.is_empty() {
+        errors.push(fault(choices.span(), "`enum` is empty: write the values that are accepted"));
+    }
+    if matches!(parameter.kind, Kind::List(_) | Kind::Object) {
+        return; // The constraint itself is out of place.
+    }
+    let others = Constraints { choices: None, ..parameter.constraints.clone() };
+    let mut seen = Vec::new();
+    for choice in &choices.0 {
+        let text = choice.to_string();
+        if matches!(choice.value, Value::List(_)) {
+            errors.push(fault(
+                choice.span,
+                "an `enum` value is a list: write text, a number or a boolean",
+            ));
+        } else if seen.contains(&text) {
+            errors.push(fault(choice.span, format_args!("`enum` has {text} twice: keep one")));
+        } else {
+            literal::check_against("`enum` value", choice, parameter, &others, errors);
+        }
+        seen.push(text);
+    }
+}
+
+/// A default belongs to a plain type and obeys the parameter's own constraints.
+fn default_is_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
+    let Some(default) = &parameter.default else { return };
+    if parameter.optional {
+        errors.push(fault(
+            parameter.span,
+            format_args!(
+                "parameter `{}` has a default and is an `Option`, which would never be `None`: write the type without `Option`",
+                parameter.name.text
+            ),
+        ));
+    } else if let DefaultValue::Literal(literal) = default {
+        literal::check("default", literal, parameter, errors);
+    }
+}

@@ -1,0 +1,144 @@
+//! The parameter's entry of the static table, and how its value is taken out of a call.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::model::{Constraints, DefaultValue, Parameter};
+use crate::support::json::{Number, Value};
+use crate::support::runtime_path::RuntimePath;
+use crate::support::ty::Kind;
+use crate::support::values::Deprecated;
+
+impl Parameter<'_> {
+    /// `ParameterSpec::required::<T>("name", "What it is for.")` and what follows it.
+    pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
+        let Self { ty, name, .. } = self;
+        let name = &name.text;
+        let description = self.description.as_deref().unwrap_or_default();
+        let constructor = if self.optional { quote!(optional) } else { quote!(required) };
+        let default = self.default.as_ref().map(|default| {
+            let default = self.default_spec(default, runtime);
+            quote!(.default(#default))
+        });
+        let marks = self.marks(runtime);
+        quote! {
+            #runtime::ParameterSpec::#constructor::<#ty>(#name, #description) #default #marks
+        }
+    }
+
+    /// What parameters and fields of a resource have in common:
+    /// `.constraints(…).sensitive().deprecated(…)`.
+    pub(crate) fn marks(&self, runtime: &RuntimePath) -> TokenStream {
+        let constraints = self.constraints.tokens(&self.kind, runtime);
+        let constraints =
+            (!constraints.is_empty()).then(|| quote!(.constraints(&[#(#constraints),*])));
+        let sensitive = self.sensitive.then(|| quote!(.sensitive()));
+        let deprecated = self.deprecated.as_ref().map(|it| it.tokens(runtime));
+        quote!(#constraints #sensitive #deprecated)
+    }
+
+    fn default_spec(&self, default: &DefaultValue, runtime: &RuntimePath) -> TokenStream {
+        let ty = self.ty;
+        match default {
+            DefaultValue::Literal(json) => {
+                let text = json.to_string();
+                quote!(#runtime::DefaultSpec::Json(#text))
+            }
+            DefaultValue::Expr(expr) => quote! {
+                #runtime::DefaultSpec::Expr(|| {
+                    let __default: #ty = #expr;
+                    #runtime::__private::serde_json::to_value(__default)
+                })
+            },
+        }
+    }
+
+    /// How the value is taken out of `__call`.
+    pub(crate) fn take(&self) -> TokenStream {
+        let ty = self.ty;
+        if self.optional {
+            quote!(__call.optional::<#ty>()?)
+        } else {
+            quote!(__call.param::<#ty>()?)
+        }
+    }
+}
+
+impl Constraints {
+    fn tokens(&self, kind: &Kind, runtime: &RuntimePath) -> Vec<TokenStream> {
+        let root = quote!(#runtime::constraint::Constraint);
+        let bound = |number| bound(number, kind, runtime);
+        let mut tokens = Vec::new();
+        if let Some(it) = &self.minimum {
+            let bound = bound(it.0);
+            tokens.push(quote!(#root::Minimum(#bound)));
+        }
+        if let Some(it) = &self.maximum {
+            let bound = bound(it.0);
+            tokens.push(quote!(#root::Maximum(#bound)));
+        }
+        if let Some(it) = &self.min_length {
+            let length = it.0;
+            tokens.push(quote!(#root::MinLength(#length)));
+        }
+        if let Some(it) = &self.max_length {
+            let length = it.0;
+            tokens.push(quote!(#root::MaxLength(#length)));
+        }
+        if let Some(it) = &self.pattern {
+            let pattern = &it.0;
+            tokens.push(quote!(#root::Pattern(#pattern)));
+        }
+        if let Some(it) = &self.format {
+            let format = quote::format_ident!("{}", it.variant);
+            tokens.push(quote!(#root::Format(#runtime::constraint::Format::#format)));
+        }
+        if let Some(it) = &self.choices {
+            let values = it.0.iter().filter_map(|choice| {
+                let value = quote!(#runtime::constraint::EnumValue);
+                Some(match &choice.value {
+                    Value::Text(text) => quote!(#value::Str(#text)),
+                    Value::Bool(flag) => quote!(#value::Bool(#flag)),
+                    Value::Number(number) => {
+                        let bound = bound(*number);
+                        quote!(#value::Number(#bound))
+                    }
+                    Value::Null | Value::List(_) | Value::Object(_) => return None,
+                })
+            });
+            tokens.push(quote!(#root::Enum(&[#(#values),*])));
+        }
+        if let Some(it) = &self.min_items {
+            let length = it.0;
+            tokens.push(quote!(#root::MinItems(#length)));
+        }
+        if let Some(it) = &self.max_items {
+            let length = it.0;
+            tokens.push(quote!(#root::MaxItems(#length)));
+        }
+        tokens
+    }
+}
+
+/// A bound in the form that suits the parameter's type.
+fn bound(number: Number, kind: &Kind, runtime: &RuntimePath) -> TokenStream {
+    match (number, kind) {
+        (Number::Int(value), kind) if *kind != Kind::Float => {
+            let value = proc_macro2::Literal::i128_unsuffixed(value);
+            quote!(#runtime::constraint::Bound::Int(#value))
+        }
+        (number, _) => {
+            let value = proc_macro2::Literal::f64_unsuffixed(number.as_f64());
+            quote!(#runtime::constraint::Bound::Float(#value))
+        }
+    }
+}
+
+impl Deprecated {
+    /// `.deprecated(Deprecation::new()…)`.
+    pub(crate) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
+        let replacement = self.replacement.as_ref().map(|name| quote!(.replacement(#name)));
+        let date = self.removal_date.as_ref().map(|date| quote!(.removal_date(#date)));
+        quote!(.deprecated(#runtime::Deprecation::new() #replacement #date))
+    }
+}

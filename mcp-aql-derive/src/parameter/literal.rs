@@ -1,0 +1,151 @@
+//! Whether a literal fits a parameter: its type, as far as that is known, and its constraints.
+
+use darling::error::Accumulator;
+use proc_macro2::Span;
+use regex::Regex;
+
+use super::model::{Constraints, Parameter};
+use crate::support::fault;
+use crate::support::json::{Json, Number, Value};
+use crate::support::ty::Kind;
+use crate::support::values::Length;
+
+/// Reports what is wrong with `literal` as a value of `parameter`; `role` says what it is.
+pub(crate) fn check(
+    role: &str,
+    literal: &Json,
+    parameter: &Parameter<'_>,
+    errors: &mut Accumulator,
+) {
+    if !(parameter.optional && matches!(literal.value, Value::Null)) {
+        check_against(role, literal, parameter, &parameter.constraints, errors);
+    }
+}
+
+/// The same with other constraints than the parameter's own.
+pub(crate) fn check_against(
+    role: &str,
+    literal: &Json,
+    parameter: &Parameter<'_>,
+    constraints: &Constraints,
+    errors: &mut Accumulator,
+) {
+    let name = &parameter.name.text;
+    let complaint = misfit(literal, &parameter.kind)
+        .or_else(|| violation(literal, constraints).map(|message| (literal.span, message)));
+    if let Some((span, message)) = complaint {
+        errors.push(fault(span, format_args!("the {role} of `{name}` {message}")));
+    }
+}
+
+/// Why a literal cannot have this kind.
+fn misfit(literal: &Json, kind: &Kind) -> Option<(Span, String)> {
+    let fits = match (&literal.value, kind) {
+        (_, Kind::Unknown) => true,
+        (Value::Number(Number::Int(number)), Kind::Integer(integer)) => {
+            if *number < integer.min || *number > integer.max {
+                let message = format!(
+                    "is outside of `{}`: write a number from {} to {}",
+                    integer.name, integer.min, integer.max
+                );
+                return Some((literal.span, message));
+            }
+            true
+        }
+        (Value::Number(_), Kind::Float)
+        | (Value::Bool(_), Kind::Bool)
+        | (Value::Text(_), Kind::Text)
+        | (Value::Object(_), Kind::Object) => true,
+        (Value::List(list), Kind::List(element)) => {
+            return list.iter().find_map(|literal| misfit(literal, element));
+        }
+        _ => false,
+    };
+    if fits {
+        return None;
+    }
+    Some((literal.span, format!("is {}: write {}", literal.noun(), kind.form())))
+}
+
+/// Which constraint a literal breaks.
+fn violation(literal: &Json, constraints: &Constraints) -> Option<String> {
+    if let Some(choices) = &constraints.choices {
+        let choices = &choices.0;
+        if !choices.iter().any(|choice| choice.to_string() == literal.to_string()) {
+            let known: Vec<_> = choices.iter().map(|choice| format!("`{choice}`")).collect();
+            return Some(format!("is not in its `enum`: write one of {}", known.join(", ")));
+        }
+    }
+    match &literal.value {
+        Value::Number(number) => number_violation(*number, constraints),
+        Value::Text(text) => text_violation(text, constraints),
+        Value::List(list) => length_violation(
+            list.len(),
+            "item",
+            constraints.min_items.as_ref().map(|it| ("min_items", **it)),
+            constraints.max_items.as_ref().map(|it| ("max_items", **it)),
+        ),
+        Value::Null | Value::Bool(_) | Value::Object(_) => None,
+    }
+}
+
+fn number_violation(number: Number, constraints: &Constraints) -> Option<String> {
+    if let Some(minimum) = &constraints.minimum
+        && number.is_less_than(minimum.0)
+    {
+        return Some(format!("is below its `minimum`: write {} or more", minimum.0));
+    }
+    if let Some(maximum) = &constraints.maximum
+        && maximum.0.is_less_than(number)
+    {
+        return Some(format!("is above its `maximum`: write {} or less", maximum.0));
+    }
+    None
+}
+
+fn text_violation(text: &str, constraints: &Constraints) -> Option<String> {
+    let length = length_violation(
+        text.chars().count(),
+        "character",
+        constraints.min_length.as_ref().map(|it| ("min_length", **it)),
+        constraints.max_length.as_ref().map(|it| ("max_length", **it)),
+    );
+    if length.is_some() {
+        return length;
+    }
+    if let Some(pattern) = &constraints.pattern
+        && Regex::new(&pattern.0).is_ok_and(|regex| !regex.is_match(text))
+    {
+        return Some(format!(
+            "does not match its `pattern`: write text that matches `{}`",
+            pattern.0
+        ));
+    }
+    if let Some(format) = &constraints.format
+        && format.refuses(text)
+    {
+        return Some(format!(
+            "does not have its `format` `{}`: write it as in `{}`",
+            format.name, format.example
+        ));
+    }
+    None
+}
+
+fn length_violation(
+    length: usize,
+    unit: &str,
+    minimum: Option<(&str, Length)>,
+    maximum: Option<(&str, Length)>,
+) -> Option<String> {
+    let count = |bound: usize| format!("{bound} {unit}{}", if bound == 1 { "" } else { "s" });
+    match (minimum, maximum) {
+        (Some((key, minimum)), _) if length < minimum.0 => {
+            Some(format!("is shorter than its `{key}`: write {} or more", count(minimum.0)))
+        }
+        (_, Some((key, maximum))) if length > maximum.0 => {
+            Some(format!("is longer than its `{key}`: write {} at most", count(maximum.0)))
+        }
+        _ => None,
+    }
+}

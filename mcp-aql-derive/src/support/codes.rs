@@ -1,0 +1,35 @@
+//! The protocol's error codes. The runtime's `ErrorCode` has the same list; a test in `tests/` holds
+//! the two equal.
+
+/// Each code on the wire, with the variant of the runtime's `ErrorCode`.
+pub(crate) const CODES: &[(&str, &str)] = &[
+    ("VALIDATION_MISSING_PARAM", "ValidationMissingParam"),
+    ("VALIDATION_INVALID_TYPE", "ValidationInvalidType"),
+    ("VALIDATION_INVALID_VALUE", "ValidationInvalidValue"),
+    ("VALIDATION_UNKNOWN_PARAM", "ValidationUnknownParam"),
+    ("VALIDATION_UNKNOWN_FIELD", "ValidationUnknownField"),
+    ("VALIDATION_READ_ONLY_FIELD", "ValidationReadOnlyField"),
+    ("VALIDATION_APPEND_ONLY", "ValidationAppendOnly"),
+    ("VALIDATION_ENDPOINT_MISMATCH", "ValidationEndpointMismatch"),
+    ("VALIDATION_INVALID_ENCODING", "ValidationInvalidEncoding"),
+    ("VALIDATION_PAYLOAD_TOO_LARGE", "ValidationPayloadTooLarge"),
+    ("NOT_FOUND_OPERATION", "NotFoundOperation"),
+    ("NOT_FOUND_RESOURCE", "NotFoundResource"),
+    ("PERMISSION_DENIED", "PermissionDenied"),
+    ("PERMISSION_TRUST_LEVEL_INSUFFICIENT", "PermissionTrustLevelInsufficient"),
+    ("PERMISSION_DANGER_LEVEL_DENIED", "PermissionDangerLevelDenied"),
+    ("CONFIRMATION_REQUIRED", "ConfirmationRequired"),
+    ("CONFLICT_ALREADY_EXISTS", "ConflictAlreadyExists"),
+    ("CONFLICT_VERSION_MISMATCH", "ConflictVersionMismatch"),
+    ("RATE_LIMIT_EXCEEDED", "RateLimitExceeded"),
+    ("RATE_LIMIT_QUOTA_PAUSE", "RateLimitQuotaPause"),
+    ("RATE_LIMIT_QUOTA_EXHAUSTED", "RateLimitQuotaExhausted"),
+    ("TOKEN_INVALID", "TokenInvalid"),
+    ("TOKEN_EXPIRED", "TokenExpired"),
+    ("TOKEN_ALREADY_USED", "TokenAlreadyUsed"),
+    ("TOKEN_SCOPE_MISMATCH", "TokenScopeMismatch"),
+    ("INVALID_QUERY_TYPE", "InvalidQueryType"),
+    ("INTROSPECTION_ERROR", "IntrospectionError"),
+    ("BATCH_VALIDATION_ERROR", "BatchValidationError"),
+    ("INTERNAL_ERROR", "InternalError"),
+];

@@ -1,0 +1,304 @@
+//! JSON written as Rust tokens: examples and literal defaults. It is checked while compiling and
+//! goes into the table as text.
+
+use std::fmt::{self, Write as _};
+
+use darling::FromMeta;
+use proc_macro2::Span;
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned as _;
+use syn::{Expr, ExprLit, ExprUnary, Ident, Lit, LitStr, Token, UnOp, braced, bracketed};
+
+use super::fault;
+
+/// A JSON value and its place in the source.
+#[derive(Debug, Clone)]
+pub(crate) struct Json {
+    pub(crate) value: Value,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Json>),
+    Object(Vec<(LitStr, Json)>),
+}
+
+/// A number; whole ones are exact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    Int(i128),
+    Float(f64),
+}
+
+impl Number {
+    #[expect(clippy::cast_precision_loss, reason = "an approximation is enough to compare kinds")]
+    pub(crate) fn as_f64(self) -> f64 {
+        match self {
+            Self::Int(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+
+    pub(crate) fn is_less_than(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Int(left), Self::Int(right)) => left < right,
+            _ => self.as_f64() < other.as_f64(),
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(value) => value.fmt(formatter),
+            // `{:?}` keeps `1.0` a fraction and writes `1e300` in the form JSON has.
+            Self::Float(value) => write!(formatter, "{value:?}"),
+        }
+    }
+}
+
+impl Json {
+    /// What this value is called in messages.
+    pub(crate) fn noun(&self) -> &'static str {
+        match &self.value {
+            Value::Null => "`null`",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Object(_) => "an object",
+        }
+    }
+
+    /// The value of an expression that is a literal or a list of literals; `None` for any other.
+    pub(crate) fn from_expr(expr: &Expr) -> Option<darling::Result<Self>> {
+        let span = expr.span();
+        let value = match expr {
+            Expr::Group(group) => return Self::from_expr(&group.expr),
+            Expr::Paren(paren) => return Self::from_expr(&paren.expr),
+            Expr::Lit(ExprLit { lit, .. }) => return from_lit(lit, false, span),
+            Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => match &**expr {
+                Expr::Lit(ExprLit { lit, .. }) => return from_lit(lit, true, span),
+                _ => return None,
+            },
+            Expr::Array(array) => {
+                let mut list = Vec::with_capacity(array.elems.len());
+                for element in &array.elems {
+                    match Self::from_expr(element)? {
+                        Ok(element) => list.push(element),
+                        Err(error) => return Some(Err(error)),
+                    }
+                }
+                Value::List(list)
+            }
+            _ => return None,
+        };
+        Some(Ok(Self { value, span }))
+    }
+}
+
+fn from_lit(lit: &Lit, negative: bool, span: Span) -> Option<darling::Result<Json>> {
+    let value = match lit {
+        Lit::Str(text) if !negative => Value::Text(text.value()),
+        Lit::Char(text) if !negative => Value::Text(text.value().to_string()),
+        Lit::Bool(value) if !negative => Value::Bool(value.value),
+        Lit::Int(number) => {
+            let sign = if negative { "-" } else { "" };
+            match format!("{sign}{}", number.base10_digits()).parse() {
+                Ok(value) => Value::Number(Number::Int(value)),
+                Err(_) => {
+                    return Some(Err(fault(
+                        span,
+                        "no type holds this number: write a smaller one",
+                    )));
+                }
+            }
+        }
+        Lit::Float(number) => match number.base10_parse::<f64>() {
+            Ok(value) if value.is_finite() => {
+                Value::Number(Number::Float(if negative { -value } else { value }))
+            }
+            _ => return Some(Err(fault(span, "no type holds this number: write a smaller one"))),
+        },
+        _ => return None,
+    };
+    Some(Ok(Json { value, span }))
+}
+
+impl Parse for Json {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let span = input.span();
+        if input.peek(syn::token::Brace) {
+            let content;
+            let brace = braced!(content in input);
+            return Ok(Self { value: object(&content)?, span: brace.span.join() });
+        }
+        if input.peek(syn::token::Bracket) {
+            let content;
+            let bracket = bracketed!(content in input);
+            let list = content.parse_terminated(Self::parse, Token![,])?;
+            let value = Value::List(list.into_iter().collect());
+            return Ok(Self { value, span: bracket.span.join() });
+        }
+        if input.peek(Ident::peek_any) && !input.peek(syn::LitBool) {
+            let word = input.call(Ident::parse_any)?;
+            if word == "null" {
+                return Ok(Self { value: Value::Null, span });
+            }
+            return Err(syn::Error::new(
+                span,
+                format!("`{word}` is not JSON: write a literal, such as `\"{word}\"`"),
+            ));
+        }
+        let negative = input.parse::<Option<Token![-]>>()?.is_some();
+        let lit: Lit = input.parse().map_err(|error| {
+            syn::Error::new(
+                error.span(),
+                "this is not JSON: write text, a number, `true`, `false`, `null`, a list or an object",
+            )
+        })?;
+        match from_lit(&lit, negative, span) {
+            Some(Ok(json)) => Ok(json),
+            Some(Err(error)) => Err(error.into()),
+            None => Err(syn::Error::new(
+                span,
+                "this literal has no JSON form: write text, a number or a boolean",
+            )),
+        }
+    }
+}
+
+fn object(content: ParseStream<'_>) -> syn::Result<Value> {
+    let mut members: Vec<(LitStr, Json)> = Vec::new();
+    while !content.is_empty() {
+        if content.peek(Ident::peek_any) {
+            let word = content.call(Ident::parse_any)?;
+            return Err(syn::Error::new(
+                word.span(),
+                format!("JSON keys stand in quotes: write `\"{word}\"`"),
+            ));
+        }
+        let key: LitStr = content.parse().map_err(|error| {
+            syn::Error::new(error.span(), "this is not a JSON key: write text in quotes")
+        })?;
+        if members.iter().any(|(known, _)| known.value() == key.value()) {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("key `{}` is written twice: keep one", key.value()),
+            ));
+        }
+        if !content.peek(Token![:]) {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("key `{0}` has no value: write `\"{0}\": …`", key.value()),
+            ));
+        }
+        content.parse::<Token![:]>()?;
+        members.push((key, content.parse()?));
+        if content.is_empty() {
+            break;
+        }
+        content.parse::<Token![,]>()?;
+    }
+    Ok(Value::Object(members))
+}
+
+/// Compact JSON text.
+impl fmt::Display for Json {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Value::Null => formatter.write_str("null"),
+            Value::Bool(value) => value.fmt(formatter),
+            Value::Number(number) => number.fmt(formatter),
+            Value::Text(text) => write_text(text, formatter),
+            Value::List(list) => {
+                formatter.write_char('[')?;
+                for (index, element) in list.iter().enumerate() {
+                    if index > 0 {
+                        formatter.write_char(',')?;
+                    }
+                    element.fmt(formatter)?;
+                }
+                formatter.write_char(']')
+            }
+            Value::Object(members) => {
+                formatter.write_char('{')?;
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        formatter.write_char(',')?;
+                    }
+                    write_text(&key.value(), formatter)?;
+                    formatter.write_char(':')?;
+                    value.fmt(formatter)?;
+                }
+                formatter.write_char('}')
+            }
+        }
+    }
+}
+
+fn write_text(text: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    formatter.write_char('"')?;
+    for character in text.chars() {
+        match character {
+            '"' => formatter.write_str("\\\"")?,
+            '\\' => formatter.write_str("\\\\")?,
+            '\n' => formatter.write_str("\\n")?,
+            '\r' => formatter.write_str("\\r")?,
+            '\t' => formatter.write_str("\\t")?,
+            control if (control as u32) < 0x20 => write!(formatter, "\\u{:04x}", control as u32)?,
+            other => formatter.write_char(other)?,
+        }
+    }
+    formatter.write_char('"')
+}
+
+/// A literal as an option's value.
+impl FromMeta for Json {
+    fn from_expr(expr: &Expr) -> darling::Result<Self> {
+        Self::from_expr(expr).unwrap_or_else(|| {
+            Err(fault(expr.span(), "this is no literal: write text, a number or a boolean"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(source: &str) -> String {
+        syn::parse_str::<Json>(source)
+            .map_or_else(|error| error.to_string(), |json| json.to_string())
+    }
+
+    #[test]
+    fn tokens_become_json_text() {
+        for (source, expected) in [
+            (r#"{ "a": [1, -2, 2.5, 1e3], "b": { } }"#, r#"{"a":[1,-2,2.5,1000.0],"b":{}}"#),
+            ("null", "null"),
+            ("true", "true"),
+            ("0x10", "16"),
+            (r#""a\"b\\c\n\u{1}é""#, r#""a\"b\\c\n\u0001é""#),
+        ] {
+            assert_eq!(text(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_told_apart() {
+        for (source, expected) in [
+            ("{ a: 1 }", "JSON keys stand in quotes: write `\"a\"`"),
+            (r#"{ "a": b }"#, "`b` is not JSON: write a literal, such as `\"b\"`"),
+            (r#"{ "a": 1, "a": 2 }"#, "key `a` is written twice: keep one"),
+            ("b\"x\"", "this literal has no JSON form: write text, a number or a boolean"),
+        ] {
+            assert_eq!(text(source), expected, "{source}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The protocol's names: their pattern, and the nearest known one.
+
+/// Names that the protocol keeps for itself (MCP-AQL §8.5.4).
+pub(crate) const RESERVED_OPERATIONS: [&str; 7] = [
+    "introspect",
+    "execute_agent",
+    "record_execution_step",
+    "complete_execution",
+    "abort_execution",
+    "confirm_operation",
+    "verify_challenge",
+];
+
+/// Members of a request that no parameter can be called (MCP-AQL §4.1).
+pub(crate) const RESERVED_PARAMETERS: [&str; 3] = ["operation", "operations", "params"];
+
+/// Whether `name` matches `^[a-z][a-z0-9_]*$`.
+pub(crate) fn is_snake_case(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// The public name nearest to `name`: `createTask` becomes `create_task`.
+pub(crate) fn to_snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    let mut after_lower = false;
+    for character in name.chars() {
+        if character.is_ascii_alphanumeric() {
+            if character.is_ascii_uppercase() && after_lower {
+                snake.push('_');
+            }
+            after_lower = !character.is_ascii_uppercase();
+            snake.push(character.to_ascii_lowercase());
+        } else {
+            after_lower = false;
+            if !snake.is_empty() && !snake.ends_with('_') {
+                snake.push('_');
+            }
+        }
+    }
+    let snake = snake.trim_matches(|edge: char| edge == '_' || edge.is_ascii_digit());
+    if snake.is_empty() { "a_name".to_owned() } else { snake.to_owned() }
+}
+
+/// The candidate that was most likely meant, if one is near enough to suggest.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(score, _)| *score >= 0.8)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .map(|(_, candidate)| candidate)
+}
+
+/// What to write instead of an unknown name: the nearest one, or all there are.
+pub(crate) fn suggestion<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
+    match nearest(name, candidates.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write {}", one_of(candidates)),
+    }
+}
+
+/// `` `a`, `b` or `c` ``.
+pub(crate) fn one_of<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let mut quoted: Vec<_> = candidates.into_iter().map(|name| format!("`{name}`")).collect();
+    let last = quoted.pop().unwrap_or_default();
+    if quoted.is_empty() { last } else { format!("{} or {last}", quoted.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snake_case_is_recognised_and_proposed() {
+        for (name, valid, proposal) in [
+            ("create_task", true, "create_task"),
+            ("createTask", false, "create_task"),
+            ("CreateTask", false, "create_task"),
+            ("HTTPGet", false, "httpget"),
+            ("create-task", false, "create_task"),
+            ("_meta", false, "meta"),
+            ("2nd", false, "nd"),
+            ("__", false, "a_name"),
+        ] {
+            assert_eq!(is_snake_case(name), valid, "{name}");
+            assert_eq!(to_snake_case(name), proposal, "{name}");
+        }
+    }
+
+    #[test]
+    fn proposals_are_public_names() {
+        for name in ["A", "été", "x__y", "9lives", "-"] {
+            assert!(is_snake_case(&to_snake_case(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn suggestions_name_the_nearest_or_all() {
+        assert_eq!(suggestion("REED", ["CREATE", "READ"]), "did you mean `READ`?");
+        assert_eq!(suggestion("xyz", ["one", "two", "three"]), "write `one`, `two` or `three`");
+    }
+}

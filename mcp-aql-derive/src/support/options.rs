@@ -1,0 +1,290 @@
+//! Reads the options of an attribute, one by one: a fault in one of them hides none of the others.
+
+use darling::FromMeta;
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Ident, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Token};
+
+use super::json::Json;
+use super::{fault, names};
+
+/// What an attribute knows.
+pub(crate) struct Grammar {
+    /// The attribute's name, for messages.
+    pub(crate) attribute: &'static str,
+    /// Its options.
+    pub(crate) known: &'static [&'static str],
+    /// Those that may be written more than once.
+    pub(crate) repeatable: &'static [&'static str],
+    /// Whether the attribute says something without any option.
+    pub(crate) bare: bool,
+    /// What to write instead of an option that it has not, where a near name is not the answer.
+    pub(crate) hint: fn(&str) -> Option<Hint>,
+}
+
+/// What was meant by an option that an attribute has not.
+pub(crate) struct Hint {
+    /// What to write instead.
+    pub(crate) remedy: String,
+    /// The option that then need not be asked for as well.
+    pub(crate) meant: Option<&'static str>,
+}
+
+impl Hint {
+    pub(crate) fn new(remedy: impl Into<String>) -> Option<Self> {
+        Some(Self { remedy: remedy.into(), meant: None })
+    }
+}
+
+/// For attributes that have no more to say than the nearest name.
+pub(crate) fn no_hint(_: &str) -> Option<Hint> {
+    None
+}
+
+/// Options as written. Nothing is defaulted or compared here.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    items: Vec<(Ident, Meta)>,
+    json: Vec<JsonOption>,
+    /// Names that misspelt options come close to.
+    meant: Vec<&'static str>,
+    /// Something could not be read at all.
+    unreadable: bool,
+}
+
+/// An option whose value is JSON, which is no Rust expression: `example = { "a": 1 }`.
+#[derive(Debug)]
+pub(crate) struct JsonOption {
+    pub(crate) key: Ident,
+    pub(crate) description: Option<LitStr>,
+    pub(crate) json: Json,
+}
+
+enum Item {
+    Meta(Ident, Meta),
+    Json(JsonOption),
+}
+
+impl Options {
+    /// The options of every attribute called `name`, taken together.
+    pub(crate) fn of(
+        attributes: &[Attribute],
+        name: &str,
+        grammar: &Grammar,
+        errors: &mut Accumulator,
+    ) -> Self {
+        let mut options = Self::default();
+        for attribute in attributes.iter().filter(|attribute| is_called(attribute, name)) {
+            match &attribute.meta {
+                Meta::Path(_) if grammar.bare => {}
+                Meta::Path(path) => errors.push(fault(
+                    path.span(),
+                    format_args!(
+                        "`#[{name}]` without options says nothing: write `#[{name}(…)]` or leave it out"
+                    ),
+                )),
+                Meta::List(list) => options.read(list.tokens.clone(), grammar, errors),
+                Meta::NameValue(pair) => {
+                    options.unreadable = true;
+                    errors.push(fault(
+                        pair.eq_token.span,
+                        format_args!("`{name}` takes a list: write `#[{name}(…)]`"),
+                    ));
+                }
+            }
+        }
+        options
+    }
+
+    /// Adds the options in `tokens`.
+    pub(crate) fn read(
+        &mut self,
+        tokens: TokenStream,
+        grammar: &Grammar,
+        errors: &mut Accumulator,
+    ) {
+        let read = |input: ParseStream<'_>| {
+            while !input.is_empty() {
+                match item(input, grammar) {
+                    Ok(item) => self.add(item, grammar, errors),
+                    Err(error) => {
+                        self.unreadable = true;
+                        errors.push(error.into());
+                        skip(input)?;
+                    }
+                }
+                if !input.is_empty() && input.parse::<Token![,]>().is_err() {
+                    errors.push(fault(
+                        input.span(),
+                        "there is no comma between the options: write one before this",
+                    ));
+                    skip(input)?;
+                    input.parse::<Option<Token![,]>>()?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = read.parse2(tokens) {
+            errors.push(error.into());
+        }
+    }
+
+    fn add(&mut self, item: Item, grammar: &Grammar, errors: &mut Accumulator) {
+        let key = match &item {
+            Item::Meta(key, _) | Item::Json(JsonOption { key, .. }) => key,
+        };
+        let name = key.unraw().to_string();
+        if !grammar.known.contains(&name.as_str()) {
+            let known = grammar.known.iter().copied();
+            let near = names::nearest(&name, known.clone());
+            self.meant.extend(near);
+            let hint = match (grammar.hint)(&name).filter(|_| near.is_none()) {
+                Some(hint) => {
+                    self.meant.extend(hint.meant);
+                    hint.remedy
+                }
+                None => names::suggestion(&name, known),
+            };
+            errors.push(fault(
+                key.span(),
+                format_args!("`{}` has no option `{name}`: {hint}", grammar.attribute),
+            ));
+        } else if self.has(&name) && !grammar.repeatable.contains(&name.as_str()) {
+            errors.push(fault(key.span(), format_args!("`{name}` is written twice: keep one")));
+        } else {
+            match item {
+                Item::Meta(key, meta) => self.items.push((key, meta)),
+                Item::Json(json) => self.json.push(json),
+            }
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.span_of(name).is_some()
+    }
+
+    /// Whether the option is certainly not there, under no misspelt name either.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        !self.has(name) && !self.meant.contains(&name) && !self.unreadable
+    }
+
+    /// Where the option is written.
+    pub(crate) fn span_of(&self, name: &str) -> Option<Span> {
+        let json = self.json.iter().map(|option| &option.key);
+        self.items.iter().map(|(key, _)| key).chain(json).find(|key| *key == name).map(Ident::span)
+    }
+
+    /// The keys as written.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Ident> {
+        self.items.iter().map(|(key, _)| key).chain(self.json.iter().map(|option| &option.key))
+    }
+
+    /// The option's value, if it is written and well-formed.
+    pub(crate) fn take<T: FromMeta>(
+        &mut self,
+        name: &str,
+        errors: &mut Accumulator,
+    ) -> Option<SpannedValue<T>> {
+        let index = self.items.iter().position(|(key, _)| key == name)?;
+        let (_, meta) = self.items.swap_remove(index);
+        errors.handle(SpannedValue::from_meta(&meta))
+    }
+
+    /// The values of an option that is JSON.
+    pub(crate) fn take_json(&mut self, name: &str) -> Vec<JsonOption> {
+        let (taken, rest) =
+            std::mem::take(&mut self.json).into_iter().partition(|option| option.key == name);
+        self.json = rest;
+        taken
+    }
+
+    /// What was not taken.
+    pub(crate) fn rest(self) -> impl Iterator<Item = (Ident, Meta)> {
+        self.items.into_iter()
+    }
+}
+
+/// Whether an attribute's path ends in `name`: `#[operation]` and `#[mcp_aql::operation]`.
+pub(crate) fn is_called(attribute: &Attribute, name: &str) -> bool {
+    attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
+}
+
+fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
+    if !input.peek(Ident::peek_any) {
+        let first = grammar.known.first().unwrap_or(&"option");
+        return Err(input.error(format_args!("an option has a name: write `{first} = …`")));
+    }
+    let key = input.call(Ident::parse_any)?;
+    if input.peek(Token![=]) {
+        let eq_token: Token![=] = input.parse()?;
+        if input.is_empty() || input.peek(Token![,]) {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("`{key}` has no value: write one after the `=`"),
+            ));
+        }
+        if key == "example" || input.peek(syn::token::Brace) {
+            let json = syn::parse2(value(input)?)?;
+            return Ok(Item::Json(JsonOption { key, description: None, json }));
+        }
+        let value = input.parse()?;
+        let meta = MetaNameValue { path: key.clone().into(), eq_token, value };
+        return Ok(Item::Meta(key, Meta::NameValue(meta)));
+    }
+    if input.peek(syn::token::Paren) {
+        let content;
+        let paren = syn::parenthesized!(content in input);
+        let tokens: TokenStream = content.parse()?;
+        if key == "example" {
+            let read = |input: ParseStream<'_>| described_example(key, input);
+            return read.parse2(tokens).map(Item::Json);
+        }
+        let delimiter = MacroDelimiter::Paren(paren);
+        let meta = MetaList { path: key.clone().into(), delimiter, tokens };
+        return Ok(Item::Meta(key, Meta::List(meta)));
+    }
+    Ok(Item::Meta(key.clone(), Meta::Path(key.into())))
+}
+
+/// `example("what it shows", { … })`.
+fn described_example(key: Ident, content: ParseStream<'_>) -> syn::Result<JsonOption> {
+    let description = if content.peek(LitStr) {
+        let description = content.parse()?;
+        content.parse::<Token![,]>()?;
+        Some(description)
+    } else {
+        None
+    };
+    let json = syn::parse2(value(content)?)?;
+    content.parse::<Option<Token![,]>>()?;
+    if !content.is_empty() {
+        return Err(content.error("unexpected token: an example is a description and one object"));
+    }
+    Ok(JsonOption { key, description, json })
+}
+
+/// Goes on to the next comma.
+fn skip(input: ParseStream<'_>) -> syn::Result<()> {
+    value(input).map(drop)
+}
+
+/// The tokens up to the next comma. What is parsed apart leaves no half-read group behind, which syn
+/// would report a second time.
+fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = Vec::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.push(input.parse::<TokenTree>()?);
+    }
+    Ok(tokens.into_iter().collect())
+}
+
+/// Nested options, such as those of `deprecated(…)`.
+pub(crate) fn nested(list: &MetaList, grammar: &Grammar, errors: &mut Accumulator) -> Options {
+    let mut options = Options::default();
+    options.read(list.tokens.clone(), grammar, errors);
+    options
+}

@@ -1,0 +1,42 @@
+//! Where generated code finds the runtime.
+
+use proc_macro_crate::{FoundCrate, crate_name};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Ident, Path};
+
+/// The path of the runtime: `crate = path` when written, else the name that the user's manifest
+/// gives it, else `::mcp_aql`.
+#[derive(Debug, Clone)]
+pub(crate) struct RuntimePath(TokenStream);
+
+impl RuntimePath {
+    pub(crate) fn new(written: Option<&Path>) -> Self {
+        if let Some(path) = written {
+            return Self(path.to_token_stream());
+        }
+        match crate_name("mcp-aql") {
+            Ok(FoundCrate::Name(name)) => {
+                let name = Ident::new(&name, Span::call_site());
+                Self(quote!(::#name))
+            }
+            // Inside of the runtime, and of its tests and examples, `extern crate self` gives the name.
+            Ok(FoundCrate::Itself) | Err(_) => Self(quote!(::mcp_aql)),
+        }
+    }
+
+    /// The same path, seen as written at `span`.
+    pub(crate) fn at(&self, span: Span) -> Self {
+        let moved = self.0.clone().into_iter().map(|mut token| {
+            token.set_span(token.span().located_at(span));
+            token
+        });
+        Self(moved.collect())
+    }
+}
+
+impl ToTokens for RuntimePath {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.0.to_tokens(tokens);
+    }
+}

@@ -1,0 +1,202 @@
+//! The rules of a resource, each a function named after it.
+
+use std::collections::BTreeMap;
+
+use darling::error::Accumulator;
+
+use super::model::{FieldModel, ResourceModel, Role};
+use crate::parameter;
+use crate::support::{doc, fault, names};
+
+/// Every rule that a resource must keep.
+pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    lifetimes(resource, errors);
+    own_form(resource, errors);
+    something_is_updatable(resource, errors);
+    names_differ(resource, errors);
+    for field in &resource.fields {
+        match field.role {
+            Role::Updatable => {
+                name(field, errors);
+                description(field, errors);
+                json_form(field, errors);
+                parameter::constraints(&field.parameter, errors);
+                options_of_parameters_alone(field, errors);
+            }
+            Role::Identifier => protected(field, "is an identifier", errors),
+            Role::ReadOnly => protected(field, "is read-only", errors),
+            Role::Hidden => protected(field, "is not on the wire", errors),
+            Role::Unclear => {}
+        }
+    }
+}
+
+/// A decoded update outlives the request that it came from.
+fn lifetimes(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    if let Some(lifetime) = resource.generics.lifetimes().next() {
+        let lifetime = &lifetime.lifetime;
+        errors.push(fault(
+            lifetime.span(),
+            format_args!(
+                "`{}` borrows with `{lifetime}`, and an update outlives its request: write owned types such as `String`",
+                resource.ident,
+            ),
+        ));
+    }
+}
+
+/// An update names the fields of the struct, so these must be the members of its JSON form.
+fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    if let Some((option, span)) = &resource.serde.own_form {
+        errors.push(fault(
+            *span,
+            format_args!(
+                "`#[serde({option})]` gives `{}` another JSON form than its fields: drop the option or the derive of `UpdateInput`",
+                resource.ident,
+            ),
+        ));
+    }
+}
+
+/// An `input` that can hold nothing is a mistake (MCP-AQL §4.5).
+fn something_is_updatable(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let may_change = |field: &FieldModel<'_>| matches!(field.role, Role::Updatable | Role::Unclear);
+    if !resource.fields.iter().any(may_change) {
+        errors.push(fault(
+            resource.ident.span(),
+            format_args!(
+                "no field of `{}` can be updated: leave `#[resource(id)]` or `#[resource(read_only)]` off the fields that may change, or drop the derive",
+                resource.ident,
+            ),
+        ));
+    }
+}
+
+/// Two fields of one name could not be told apart.
+fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let mut seen = BTreeMap::new();
+    for field in resource.fields.iter().filter(|field| field.role != Role::Hidden) {
+        let name = &field.parameter.name;
+        if let Some(first) = seen.insert(&name.text, field.ident) {
+            errors.push(fault(
+                name.span,
+                format_args!(
+                    "`{}` and `{first}` are both called `{}` on the wire: rename one of them",
+                    field.ident, name.text,
+                ),
+            ));
+        }
+    }
+}
+
+/// Field names match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3).
+fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    let name = field.parameter.name.text.as_str();
+    let what = if name.starts_with('_') {
+        "starts with `_`"
+    } else if !names::is_snake_case(name) {
+        "is not snake_case"
+    } else {
+        return;
+    };
+    errors.push(fault(
+        field.parameter.name.span,
+        format_args!(
+            "field `{name}` {what}: write `#[serde(rename = \"{}\")]`, or `#[resource(read_only)]` if callers cannot change it (MCP-AQL §4.3)",
+            names::to_snake_case(name),
+        ),
+    ));
+}
+
+/// Introspection describes every field (MCP-AQL §8.1.2).
+fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    if field.parameter.description.is_none() {
+        errors.push(doc::missing("field", &field.ident.to_string(), field.ident.span()));
+    }
+}
+
+/// The value of a field must be what its type reads.
+fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    let ident = field.ident;
+    if let Some(span) = field.serde.flatten {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is flattened, so an update cannot name it: give it a name of its own by dropping `#[serde(flatten)]`, or list its fields here",
+            ),
+        ));
+    }
+    if let Some((option, span)) = &field.serde.own_form {
+        errors.push(fault(
+            *span,
+            format_args!(
+                "`#[serde({option})]` reads `{ident}` in another form than its type: write a type that implements `Deserialize` that way, or mark the field `#[resource(read_only)]`",
+            ),
+        ));
+    }
+    if let Some(span) = field.serde.two_names {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is read and written under two names: write one, `#[serde(rename = \"…\")]`",
+            ),
+        ));
+    }
+}
+
+/// What a parameter of an operation may say and a field may not.
+fn options_of_parameters_alone(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    for key in &field.options {
+        let message = match key.to_string().as_str() {
+            "default" => {
+                "a field of `input` has no default, what is left out stays as it is: drop `default`"
+            }
+            "name" => {
+                "a field has one name in requests and results: write `#[serde(rename = \"…\")]` instead of `name`"
+            }
+            "group" => {
+                "a field is no group of parameters: drop `group`, and derive `UpdateInput` on its type to update it field by field"
+            }
+            _ => continue,
+        };
+        errors.push(fault(key.span(), message));
+    }
+}
+
+/// What `input` never holds has nothing to be checked.
+fn protected(field: &FieldModel<'_>, why: &str, errors: &mut Accumulator) {
+    let ident = field.ident;
+    let marks = &field.marks;
+    if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is an identifier, which is read-only already: drop `read_only`"
+            ),
+        ));
+    }
+    if let Some(span) = field.has_param {
+        errors.push(fault(
+            span,
+            format_args!("`{ident}` {why} and never part of `input`: drop `#[param(…)]`"),
+        ));
+    }
+    if let Some(span) = marks.replace {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` {why} and never part of `input`: drop `#[update_input(replace)]`"
+            ),
+        ));
+    }
+    if field.role == Role::Hidden
+        && let Some(span) = marks.id.or(marks.read_only)
+    {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is not on the wire, as `#[serde(skip)]` says: drop `#[resource(…)]`"
+            ),
+        ));
+    }
+}

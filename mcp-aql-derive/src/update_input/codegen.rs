@@ -1,0 +1,101 @@
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{DeriveInput, Generics, parse_quote};
+
+use super::model::{FieldModel, ResourceModel, Role};
+use super::shape::mentions;
+use crate::support::runtime_path::RuntimePath;
+
+/// The table of the fields. What it means is in the runtime.
+pub(super) fn update_input(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> TokenStream {
+    let ident = resource.ident;
+    let fields = resource.updatable().map(|it| field(it, runtime));
+    let count = resource.updatable().count();
+    let identifiers = names(resource, Role::Identifier, &quote!(identifiers));
+    let read_only = names(resource, Role::ReadOnly, &quote!(read_only));
+    let generics = bounded_generics(resource, runtime);
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let (_, type_generics, _) = resource.generics.split_for_impl();
+    quote! {
+        const _: () = {
+            #[allow(unused_imports)]
+            use #runtime::update::rule::Fallback as _;
+            #[automatically_derived]
+            impl #impl_generics #runtime::update::UpdateInput for #ident #type_generics
+            #where_clause
+            {
+                const FIELDS: &'static [#runtime::update::UpdateField<Self>] = &[#(#fields),*];
+                const INPUT: #runtime::update::InputSpec =
+                    #runtime::update::InputSpec::of::<Self>(&#runtime::update::specs::<Self, #count>())
+                        #identifiers #read_only;
+            }
+        };
+    }
+}
+
+/// An impl with empty tables, so that a faulty resource gives no further errors where it is used.
+pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
+    if input.generics.lifetimes().next().is_some() {
+        return TokenStream::new(); // it could not be `'static`, which would be an error of its own
+    }
+    let ident = &input.ident;
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    let predicates = where_clause.map(|clause| &clause.predicates);
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics #runtime::update::UpdateInput for #ident #type_generics
+        where
+            Self: #runtime::__private::schemars::JsonSchema + 'static,
+            #predicates
+        {
+            const FIELDS: &'static [#runtime::update::UpdateField<Self>] = &[];
+            const INPUT: #runtime::update::InputSpec = #runtime::update::InputSpec::of::<Self>(&[]);
+        }
+    }
+}
+
+fn field(field: &FieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
+    let (ident, ty, parameter) = (field.ident, field.ty, &field.parameter);
+    let name = &parameter.name.text;
+    let description = parameter.description.as_deref().unwrap_or_default();
+    let marks = parameter.marks(runtime);
+    let whole = field.marks.replace.map(|_| quote!(.replaced_whole()));
+    // What the compiler has to say of a field's type is said where that type is written.
+    let span = ty.span();
+    let runtime = runtime.at(span);
+    let rule = field.rule.tokens(&quote_spanned!(span=> #runtime::update::rule), span);
+    quote_spanned! {span=>
+        #runtime::update::UpdateField::new(
+            &#runtime::update::Slot::<_, #ty, #rule>::new(|__resource: &mut Self| {
+                &mut __resource.#ident
+            }),
+            #name,
+            #description,
+        ) #marks #whole
+    }
+}
+
+fn names(resource: &ResourceModel<'_>, role: Role, setter: &TokenStream) -> Option<TokenStream> {
+    let names: Vec<_> = resource.names(role).collect();
+    (!names.is_empty()).then(|| quote!(.#setter(&[#(#names),*])))
+}
+
+/// The resource's generics, where each type that depends on them has the rule that it needs.
+fn bounded_generics(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Generics {
+    let mut generics = resource.generics.clone();
+    if generics.params.is_empty() {
+        return generics;
+    }
+    let parameters: Vec<_> = generics.type_params().map(|it| it.ident.clone()).collect();
+    let predicates = &mut generics.make_where_clause().predicates;
+    predicates.push(parse_quote!(Self: #runtime::__private::schemars::JsonSchema));
+    predicates
+        .extend(parameters.iter().map(|it| -> syn::WherePredicate { parse_quote!(#it: 'static) }));
+    for field in resource.updatable().filter(|it| mentions(it.ty, resource.generics)) {
+        let ty = field.ty;
+        let rule = field.rule.tokens(&quote!(#runtime::update::rule), ty.span());
+        predicates.push(parse_quote!(#rule: #runtime::update::rule::Rule<#ty>));
+    }
+    generics
+}

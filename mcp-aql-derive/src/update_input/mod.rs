@@ -1,0 +1,42 @@
+//! `#[derive(UpdateInput)]`: read the attributes, model the resource, check it, write its tables.
+
+mod attr;
+mod check;
+mod codegen;
+mod model;
+mod serde_attr;
+mod shape;
+
+use darling::Error;
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::DeriveInput;
+
+use crate::support::runtime_path::RuntimePath;
+use model::ResourceModel;
+
+/// Expands the derive; faults become compile errors beside an impl that does nothing, so that they
+/// breed no others.
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(item) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors = Error::accumulator();
+    let runtime = RuntimePath::new(attr::container(&input.attrs, &mut errors).as_ref());
+    let model = ResourceModel::read(&input, &mut errors);
+    if let Some(model) = &model {
+        check::run(model, &mut errors);
+    }
+    match (errors.finish(), model) {
+        (Ok(()), Some(model)) => codegen::update_input(&model, &runtime),
+        (Ok(()), None) => TokenStream::new(), // the missing part left its error behind
+        (Err(error), _) => {
+            let (errors, inert) = (error.write_errors(), codegen::inert(&input, &runtime));
+            quote!(#inert #errors)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

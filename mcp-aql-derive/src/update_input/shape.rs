@@ -1,0 +1,80 @@
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote_spanned};
+use syn::{Generics, Type};
+
+use crate::support::ty;
+
+/// The rule of a field as far as the written type tells.
+#[derive(Debug)]
+pub(super) enum RuleTree<'a> {
+    /// A type that the runtime tells apart.
+    Leaf(&'a Type),
+    /// A type that is replaced whatever it is.
+    Whole,
+    Opt(Box<RuleTree<'a>>),
+    Boxed(Box<RuleTree<'a>>),
+    Keys(Box<RuleTree<'a>>),
+}
+
+impl<'a> RuleTree<'a> {
+    /// The rule of `ty`. Types that depend on the resource's generics cannot be told apart, so they
+    /// are replaced.
+    pub(super) fn of(ty: &'a Type, generics: &Generics, replace: bool) -> Self {
+        let inner = |ty| Box::new(Self::of(ty, generics, replace));
+        if let Some(ty) = ty::inside(ty, "Option") {
+            Self::Opt(inner(ty))
+        } else if let Some(ty) = ty::inside(ty, "Box") {
+            Self::Boxed(inner(ty))
+        } else if let Some(ty) = values_of_map(ty).filter(|_| !replace) {
+            Self::Keys(inner(ty))
+        } else if replace || mentions(ty, generics) {
+            Self::Whole
+        } else {
+            Self::Leaf(ty)
+        }
+    }
+
+    /// The rule as a type, all of it at `span`.
+    pub(super) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
+        match self {
+            Self::Leaf(ty) => quote_spanned!(span=> #rule::Leaf<{ #rule::Probe::<#ty>::RULE }>),
+            Self::Whole => quote_spanned!(span=> #rule::Replace),
+            Self::Opt(inner) => {
+                let inner = inner.tokens(rule, span);
+                quote_spanned!(span=> #rule::Opt<#inner>)
+            }
+            Self::Boxed(inner) => {
+                let inner = inner.tokens(rule, span);
+                quote_spanned!(span=> #rule::Boxed<#inner>)
+            }
+            Self::Keys(inner) => {
+                let inner = inner.tokens(rule, span);
+                quote_spanned!(span=> #rule::Keys<#inner>)
+            }
+        }
+    }
+}
+
+/// `V` of a map from keys to `V`.
+fn values_of_map(ty: &Type) -> Option<&Type> {
+    let map = ty::last_segment(ty)?;
+    let known = map.ident == "BTreeMap" || map.ident == "HashMap";
+    ty::nth_type(map, 1).filter(|_| known)
+}
+
+/// Whether a type names one of the generics.
+pub(super) fn mentions(ty: &Type, generics: &Generics) -> bool {
+    fn any(tokens: TokenStream, found: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Ident(ident) => found(&ident),
+            TokenTree::Group(group) => any(group.stream(), found),
+            _ => false,
+        })
+    }
+    let names: Vec<_> = generics
+        .type_params()
+        .map(|it| &it.ident)
+        .chain(generics.const_params().map(|it| &it.ident))
+        .collect();
+    !names.is_empty() && any(ty.to_token_stream(), &|ident| names.contains(&ident))
+}

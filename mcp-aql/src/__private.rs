@@ -1,0 +1,115 @@
+//! What generated code needs and nobody else: not part of the public interface.
+
+pub use crate::operation::{Fallible, Payload, Plain};
+pub use ::schemars;
+pub use ::serde_json;
+
+use std::error::Error;
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{InputSpec, OperationError};
+
+/// Stops the build when `input` can change what identifies the resource.
+///
+/// Source: MCP-AQL §4.5.3 (REQ-UPD-06).
+#[track_caller]
+pub const fn check_identifiers(parameters: &[&str], input: &InputSpec) {
+    let mut fields = input.fields;
+    while let [field, rest @ ..] = fields {
+        let mut names = parameters;
+        while let [name, others @ ..] = names {
+            assert!(
+                !same(name.as_bytes(), field.parameter.name.as_bytes()),
+                "a parameter of this UPDATE operation is also a field that `input` can change: \
+                 mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
+            );
+            names = others;
+        }
+        fields = rest;
+    }
+}
+
+/// Whether two texts are equal.
+const fn same(left: &[u8], right: &[u8]) -> bool {
+    match (left, right) {
+        ([], []) => true,
+        ([first, left @ ..], [other, right @ ..]) => *first == *other && same(left, right),
+        _ => false,
+    }
+}
+
+/// A field of an error as a detail for the client.
+pub fn detail<T: Serialize + ?Sized>(value: &T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A literal detail, as JSON text that the macro has checked.
+pub fn literal(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// An error on its way into the log, if it can be a cause.
+#[derive(Debug)]
+pub struct Cause<E>(pub E);
+
+/// Keeps an error as the cause of another.
+pub trait KeepCause {
+    /// Gives `error` this cause.
+    fn of(self, error: OperationError) -> OperationError;
+}
+
+impl<E: Error + Send + Sync + 'static> KeepCause for Cause<E> {
+    fn of(self, error: OperationError) -> OperationError {
+        error.with_cause(self.0)
+    }
+}
+
+/// Stands in for [`KeepCause`] where the type is no `Error`: method look-up tries the value before
+/// a reference to it.
+pub trait DropCause {
+    /// Leaves `error` as it is.
+    fn of(self, error: OperationError) -> OperationError;
+}
+
+impl<E> DropCause for &Cause<E> {
+    fn of(self, error: OperationError) -> OperationError {
+        error
+    }
+}
+
+/// An error of type `E` on its way out of `main`.
+#[derive(Debug)]
+pub struct Exit<E>(PhantomData<fn(E)>);
+
+impl<E> Exit<E> {
+    /// The only value.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+/// Takes an error out of `main` with its own words and causes.
+pub trait ExitAsIs<E> {
+    /// The error that `main` returns.
+    fn with(self, error: E) -> crate::Error;
+}
+
+impl<E: Error + Send + Sync + 'static> ExitAsIs<E> for Exit<E> {
+    fn with(self, error: E) -> crate::Error {
+        crate::Error::other(error)
+    }
+}
+
+/// Stands in for [`ExitAsIs`] where the type is no `Error`, as [`DropCause`] does for [`KeepCause`]:
+/// the words are those that clients read.
+pub trait ExitMapped<E> {
+    /// The error that `main` returns.
+    fn with(self, error: E) -> crate::Error;
+}
+
+impl<E: Into<OperationError>> ExitMapped<E> for &Exit<E> {
+    fn with(self, error: E) -> crate::Error {
+        crate::Error::other(error.into())
+    }
+}

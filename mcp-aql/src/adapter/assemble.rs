@@ -1,0 +1,498 @@
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Adapter, Inner, Parts, Settings};
+use crate::dispatch::Turnstile;
+use crate::introspection::{
+    self, Introspection, ListedOperation, ProtocolFacts, TypeRegistry, protocol_head, sample_params,
+};
+use crate::operation::{
+    DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
+    RegisteredOperation, summary,
+};
+use crate::router::{EndpointMode, EndpointProfile, Entry, Registry};
+use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
+use crate::update::{InputSpec, Merge};
+use crate::validate::{Rules, validate};
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
+
+/// Everything that keeps an adapter from starting.
+///
+/// `Display` and `Debug` print the list, so that `?` in `main` shows it readably.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BuildError {
+    problems: Vec<String>,
+}
+
+impl BuildError {
+    /// The problems, one sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the adapter cannot start:")?;
+        for problem in &self.problems {
+            write!(formatter, "\n  - {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// What introspection shows of one operation besides its table.
+struct Shown {
+    returns: Members,
+    examples: Vec<(String, String)>,
+}
+
+/// Puts the adapter together, or lists what stands in the way.
+pub(super) fn assemble(
+    parts: Arc<Parts>,
+    settings: Settings,
+    mut problems: Vec<String>,
+) -> Result<Adapter, BuildError> {
+    check_parts(&parts, &settings, &mut problems);
+    let profile = chosen_profile(&parts, &settings, &mut problems);
+    problems.extend(profile.problems());
+    if parts.profiles.iter().filter(|profile| profile.is_crude()).count() > 1 {
+        problems.push("profile name `crude` is the standard one's: choose another".to_owned());
+    }
+
+    let mut types = TypeRegistry::new();
+    let mut compiler = Compiler::default();
+    let mut entries = Vec::new();
+    let mut returns = Vec::new();
+    let mut names: HashMap<&str, ()> = HashMap::new();
+    let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
+    for (spec, handler) in introspect.chain(parts.operations.iter().cloned()) {
+        let built_in = matches!(handler, Handler::Introspect);
+        check_name(&spec, built_in, &mut names, &mut problems);
+        let family = if built_in {
+            profile.introspect_family()
+        } else {
+            profile.family_of(spec.category, spec.endpoint)
+        }
+        .unwrap_or_else(|problem| {
+            problems.push(format!("operation `{}`: {problem}", spec.name));
+            0
+        });
+        for state in spec.states {
+            if !parts.states.contains(state) {
+                problems.push(format!(
+                    "operation `{}` takes `State<{}>`, and no such state is there: add `.state(…)`",
+                    spec.name,
+                    (state.name)()
+                ));
+            }
+        }
+        let parameters = parameters(&spec, &mut types, &mut compiler, &mut problems);
+        let (envelope, info) = types.returns(spec.returns.schema(), spec.data_key, &mut compiler);
+        if let DataKey::Named(key) = spec.data_key
+            && !is_public_name(key)
+        {
+            problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
+        }
+        let name = Arc::from(spec.name);
+        let operation = RegisteredOperation { spec, name, parameters, envelope, handler };
+        entries.push(Entry { operation, family });
+        returns.push(info);
+    }
+    returns_of_introspect(returns.first_mut());
+
+    let mut shapes = types.shapes(&mut compiler);
+    compiler.overlay_resources(&mut shapes);
+    shapes.shrink_to_fit();
+    problems.append(&mut compiler.problems);
+    problems.extend(types.taken_inputs(&compiler));
+    let mut shown = Vec::new();
+    for (entry, returns) in entries.iter().zip(returns) {
+        check_defaults(&entry.operation, &shapes, &mut problems);
+        let examples = examples(&entry.operation, &shapes, &mut problems);
+        shown.push(Shown { returns, examples });
+    }
+    let (all_types, clashes) = types.finish(&shapes);
+    problems.extend(clashes);
+    if !problems.is_empty() {
+        let mut seen = std::collections::HashSet::new();
+        problems.retain(|problem| seen.insert(problem.clone()));
+        return Err(BuildError { problems });
+    }
+
+    let tool_names = tool_names(&profile, &settings);
+    let registry = Registry::new(profile, entries, tool_names);
+    let introspection = render(&registry, &settings, &shown, &all_types, &shapes);
+    let turnstile = Arc::new(Turnstile::new(
+        settings.concurrency,
+        settings.max_concurrent_requests,
+        settings.time_limit,
+    ));
+    let inner = Inner { parts, settings, registry, shapes, introspection, turnstile };
+    Ok(Adapter { inner: Arc::new(inner) })
+}
+
+fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
+    if parts.name.trim().is_empty() {
+        problems.push("the adapter has no name: write `Adapter::builder(\"…\")`".to_owned());
+    }
+    for state in &parts.doubled_states {
+        problems.push(format!("two states of type `{state}`: wrap one in a type of its own"));
+    }
+    if let Err(faults) = settings.limits.check() {
+        problems.extend(faults.iter().map(ToString::to_string));
+    }
+    if settings.max_concurrent_requests == Some(0) {
+        problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
+    }
+    let prefix = &settings.tool_prefix;
+    let body = prefix.strip_suffix('_');
+    let plain = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|each| each.is_ascii_lowercase() || each.is_ascii_digit() || each == b'_')
+    };
+    if !prefix.is_empty() && !body.is_some_and(plain) {
+        problems.push(format!(
+            "tool prefix `{prefix}` must have lower-case letters, digits and underscores and end in \
+             an underscore, as in `github_`"
+        ));
+    }
+}
+
+fn chosen_profile(
+    parts: &Parts,
+    settings: &Settings,
+    problems: &mut Vec<String>,
+) -> EndpointProfile {
+    let found = parts.profiles.iter().find(|profile| profile.name() == settings.profile);
+    found.cloned().unwrap_or_else(|| {
+        let known: Vec<_> = parts.profiles.iter().map(EndpointProfile::name).collect();
+        problems.push(format!(
+            "endpoint profile `{}` is not known: write one of {}",
+            settings.profile,
+            known.join(", ")
+        ));
+        EndpointProfile::crude()
+    })
+}
+
+/// Names again, for tables that were written by hand (REQ-CLS-06, REQ-CLS-10).
+fn check_name<'a>(
+    spec: &OperationSpec,
+    built_in: bool,
+    names: &mut HashMap<&'a str, ()>,
+    problems: &mut Vec<String>,
+) where
+    OperationSpec: 'a,
+{
+    let name: &'static str = spec.name;
+    if !is_public_name(name) {
+        problems.push(format!("operation name `{name}` is not snake_case"));
+    }
+    if !built_in && RESERVED_OPERATIONS.contains(&name) {
+        problems.push(format!("operation name `{name}` is reserved by the protocol"));
+    } else if names.insert(name, ()).is_some() {
+        problems.push(format!("two operations are called `{name}`: rename one"));
+    }
+    if spec.description.trim().is_empty() {
+        problems.push(format!("operation `{name}` has no description"));
+    }
+}
+
+/// The parameters of an operation, groups expanded (REQ-INT-26).
+fn parameters(
+    spec: &OperationSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Vec<Parameter> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut has_input = false;
+    for entry in spec.parameters {
+        let specs: &[ParameterSpec] = match entry {
+            ParameterEntry::One(one) => std::slice::from_ref(one),
+            ParameterEntry::Group(group) => group,
+            ParameterEntry::Input(input) => {
+                has_input = true;
+                parameters.push(input_parameter(spec, input, types, compiler, problems));
+                continue;
+            }
+        };
+        for parameter in specs {
+            let schema = types.input(parameter.schema);
+            let mut shape = compiler.schema(&schema);
+            compiler.constrain(&mut shape, parameter.constraints);
+            shape.sensitive = parameter.sensitive;
+            parameters.push(Parameter {
+                name: Arc::from(parameter.name),
+                spec: *parameter,
+                shape,
+                default: default_of(spec.name, parameter, problems),
+                input: None,
+            });
+        }
+    }
+    if has_input != (spec.category == SemanticCategory::Update) {
+        problems.push(if has_input {
+            format!("operation `{}` takes `Update<…>` and is not UPDATE", spec.name)
+        } else {
+            format!("operation `{}` is UPDATE and takes no `input: Update<…>`", spec.name)
+        });
+    }
+    for (index, parameter) in parameters.iter().enumerate() {
+        let name = &parameter.name;
+        let operation = spec.name;
+        let earlier = parameters.get(..index).unwrap_or_default();
+        if earlier.iter().any(|other| other.name == *name) {
+            problems.push(format!("operation `{operation}` has two parameters called `{name}`"));
+        }
+        if !is_public_name(name) || matches!(&**name, "operation" | "operations" | "params") {
+            problems
+                .push(format!("operation `{operation}`: parameter name `{name}` is not allowed"));
+        }
+    }
+    parameters
+}
+
+fn input_parameter(
+    spec: &OperationSpec,
+    input: &InputSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Parameter {
+    let parameter = ParameterSpec::required::<Map<String, Value>>("input", "Fields to change.");
+    let mut shape = compiler.input(input, &mut |schema| types.input(schema));
+    shape.description = Some(input_description(input, types));
+    check_replaced(spec.name, input, types, compiler, problems, &mut Vec::new());
+    Parameter {
+        name: Arc::from("input"),
+        spec: parameter,
+        shape,
+        default: None,
+        input: Some(*input),
+    }
+}
+
+/// An object inside the resource that would be replaced whole, although objects merge (REQ-UPD-08).
+/// Unions are exempt: a value of another variant has nothing to merge with.
+fn check_replaced(
+    operation: &str,
+    input: &InputSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+    seen: &mut Vec<String>,
+) {
+    let name = crate::shape::input_name(&types.input(input.schema));
+    if seen.contains(&name) {
+        return;
+    }
+    seen.push(name);
+    for field in input.fields {
+        let (mut merge, mut schema) = (field.merge, field.parameter.schema);
+        while let Merge::Keys(element) = merge {
+            (merge, schema) = (element.merge, element.schema);
+        }
+        match merge {
+            Merge::Fields(nested) => {
+                check_replaced(operation, &nested(), types, compiler, problems, seen);
+            }
+            Merge::Replace if !field.replaced_whole => {
+                let schema = types.input(schema);
+                let shape = compiler.schema(&schema);
+                let shapes = types.shapes(compiler);
+                if matches!(shape.resolve(&shapes).kind, Kind::Object(_)) {
+                    problems.push(format!(
+                        "operation `{operation}`: field `{}` is an object, and objects merge: derive \
+                         `UpdateInput` on its type, make it a `BTreeMap` or `HashMap`, or say \
+                         `#[update_input(replace)]`",
+                        field.parameter.name
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn default_of(
+    operation: &str,
+    parameter: &ParameterSpec,
+    problems: &mut Vec<String>,
+) -> Option<Value> {
+    let value = match parameter.default? {
+        DefaultSpec::Json(text) => serde_json::from_str(text),
+        DefaultSpec::Expr(make) => make(),
+    };
+    value
+        .map_err(|_| {
+            problems.push(format!(
+                "operation `{operation}`: the default of `{}` is not JSON",
+                parameter.name
+            ));
+        })
+        .ok()
+}
+
+/// What the parameter `input` says of itself (REQ-UPD-12).
+fn input_description(input: &InputSpec, types: &mut TypeRegistry) -> String {
+    let name = crate::shape::input_name(&types.input(input.schema));
+    let fields: Vec<_> = input.names().collect();
+    format!(
+        "Fields to change (type '{name}'): {}. Null removes an optional one.",
+        fields.join(", ")
+    )
+}
+
+fn check_defaults(operation: &RegisteredOperation, shapes: &Shapes, problems: &mut Vec<String>) {
+    for parameter in &operation.parameters {
+        let Some(default) = &parameter.default else { continue };
+        let mut faults = Faults::new();
+        parameter.shape.check(default, Path::Root(&parameter.name), shapes, &mut faults);
+        if !faults.is_empty() {
+            problems.push(format!(
+                "operation `{}`: the default of `{}` breaks the parameter's own type or constraints",
+                operation.name, parameter.name
+            ));
+        }
+    }
+}
+
+/// The author's examples, or one made from the table; all of them are checked like a client's call.
+fn examples(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+    problems: &mut Vec<String>,
+) -> Vec<(String, String)> {
+    let rules = Rules { strict: true, camel_case_aliases: false };
+    let check = |params: &str| match serde_json::from_str(params) {
+        Ok(params) => validate(operation, params, shapes, rules)
+            .map(drop)
+            .map_err(|error| error.message().to_owned()),
+        Err(_) => Err("it is not a JSON object".to_owned()),
+    };
+    let mut examples = Vec::new();
+    for example in operation.spec.examples {
+        match check(example.params) {
+            Ok(()) => examples.push((example.description.to_owned(), example.params.to_owned())),
+            Err(message) => problems.push(format!(
+                "operation `{}`: an example is not a valid call: {message}",
+                operation.name
+            )),
+        }
+    }
+    if operation.spec.examples.is_empty() {
+        let params = sample_params(&operation.parameters, shapes);
+        match check(&params) {
+            Ok(()) => examples.push((String::new(), params)),
+            Err(_) => tracing::warn!(
+                operation = &*operation.name,
+                "no example can be made from the constraints: write one with `example = {{…}}`"
+            ),
+        }
+    }
+    examples
+}
+
+/// What `introspect` returns is the protocol's to say, not a Rust type's.
+fn returns_of_introspect(returns: Option<&mut Members>) {
+    if let Some(returns) = returns {
+        returns.put("name", "OperationResult");
+        returns.put("kind", "union");
+        returns.put("description", "data.operations, data.operation, data.types or data.type.");
+    }
+}
+
+/// Tool names by family, and the unified tool's at the end (REQ-MCP-03, REQ-MCP-20).
+fn tool_names(profile: &EndpointProfile, settings: &Settings) -> Vec<String> {
+    let prefix = &settings.tool_prefix;
+    let families =
+        profile.families().iter().map(|family| format!("{prefix}mcp_aql_{}", family.name()));
+    families.chain(std::iter::once(format!("{prefix}mcp_aql"))).collect()
+}
+
+fn render(
+    registry: &Registry,
+    settings: &Settings,
+    shown: &[Shown],
+    all_types: &BTreeMap<String, Members>,
+    shapes: &Shapes,
+) -> Introspection {
+    let has_parameter = |name: &str| {
+        registry.entries.iter().skip(1).any(|entry| {
+            entry.operation.parameters.iter().any(|parameter| &*parameter.name == name)
+        })
+    };
+    let protocol = protocol_head(&ProtocolFacts {
+        mode: settings.mode,
+        profile: &registry.profile,
+        limits: &settings.limits,
+        concurrency: settings.concurrency,
+        max_concurrent_requests: settings.max_concurrent_requests,
+        batch: settings.batch,
+        pagination: has_parameter("first"),
+        etags: has_parameter("if_match"),
+    });
+    let mut operations = Vec::new();
+    let mut operation_details = HashMap::new();
+    for (entry, shown) in registry.entries.iter().zip(shown) {
+        let operation = &entry.operation;
+        let family = registry.family_name(entry.family);
+        let tool = match settings.mode {
+            EndpointMode::Single => registry.tool_names.last(),
+            EndpointMode::Semantic | EndpointMode::All => registry.tool_names.get(entry.family),
+        };
+        let tool = tool.map_or("", String::as_str);
+        let details = introspection::details(
+            operation,
+            family,
+            tool,
+            &shown.returns,
+            &shown.examples,
+            shapes,
+        );
+        operation_details.insert(Arc::clone(&operation.name), details);
+        operations.push(ListedOperation {
+            name: Arc::clone(&operation.name),
+            category: operation.spec.category,
+            entry: introspection::list_entry(&operation.spec, family),
+        });
+    }
+    let all_operations =
+        operations.iter().map(|listed| listed.entry.as_str()).collect::<Vec<_>>().join(",");
+    let mut types = BTreeMap::new();
+    let mut type_details = HashMap::new();
+    for (name, details) in all_types {
+        let mut entry = Members::new();
+        entry.put("name", name.as_str());
+        entry.put_some("kind", details.text("kind"));
+        entry.put_some("description", details.text("description").map(summary));
+        types.insert(name.clone(), entry.to_json());
+        type_details.insert(name.clone(), format!(r#"{{"type":{}}}"#, details.to_json()));
+    }
+    let entries: Vec<_> = types.values().map(String::as_str).collect();
+    let all_types = format!(r#"{{"types":[{}]}}"#, entries.join(","));
+    Introspection {
+        protocol,
+        operations,
+        all_operations,
+        operation_details,
+        all_types,
+        types,
+        type_details,
+    }
+}

@@ -1,0 +1,219 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::assemble::{BuildError, assemble};
+use super::config::{self, ConfigSource};
+use super::{Adapter, Settings};
+use crate::dispatch::Concurrency;
+use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
+use crate::router::{EndpointMode, EndpointProfile};
+use crate::vocab::Limits;
+
+/// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
+///
+/// The configuration file and the environment come on top of what is set here.
+#[must_use = "an adapter exists after `build()`"]
+pub struct AdapterBuilder {
+    name: String,
+    version: String,
+    instructions: Option<String>,
+    operations: Vec<(OperationSpec, Handler)>,
+    states: StateMap,
+    doubled_states: Vec<&'static str>,
+    profiles: Vec<EndpointProfile>,
+    settings: Settings,
+    source: ConfigSource,
+}
+
+/// What an adapter is made of before any configuration.
+pub(crate) struct Parts {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) instructions: Option<String>,
+    pub(crate) operations: Vec<(OperationSpec, Handler)>,
+    pub(crate) states: Arc<StateMap>,
+    pub(crate) doubled_states: Vec<&'static str>,
+    pub(crate) profiles: Vec<EndpointProfile>,
+    /// As the builder set them.
+    pub(crate) settings: Settings,
+}
+
+impl AdapterBuilder {
+    pub(super) fn new(name: String) -> Self {
+        Self {
+            name,
+            version: "0.0.0".to_owned(),
+            instructions: None,
+            operations: Vec::new(),
+            states: StateMap::default(),
+            doubled_states: Vec::new(),
+            profiles: vec![EndpointProfile::crude()],
+            settings: Settings::default(),
+            source: ConfigSource::default(),
+        }
+    }
+
+    /// The adapter's own version, which clients see: `.version(env!("CARGO_PKG_VERSION"))`.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// What a model should know of this adapter before its first call, besides how to start, which
+    /// is told anyway.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Adds the operations of a type: the methods of its `#[operations]` block.
+    pub fn operations<T: Operations>(mut self, receiver: T) -> Self {
+        let receiver = Arc::new(receiver);
+        for method in T::OPERATIONS {
+            self.operations.push((method.spec, Handler::of(Arc::clone(&receiver), method)));
+        }
+        self
+    }
+
+    /// Adds an operation that is a free function: `.operation(get_server_time {})`.
+    pub fn operation<O: Operation>(mut self, _operation: O) -> Self {
+        let method = O::OPERATION;
+        self.operations.push((method.spec, Handler::of(Arc::new(()), &method)));
+        self
+    }
+
+    /// Adds shared state, which operations take as `State<T>`. One of each type.
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        if !self.states.insert(state) {
+            self.doubled_states.push(std::any::type_name::<T>());
+        }
+        self
+    }
+
+    /// Which tools are offered. Default: [`EndpointMode::Semantic`] (REQ-EPT-12).
+    pub fn mode(mut self, mode: EndpointMode) -> Self {
+        self.settings.mode = mode;
+        self
+    }
+
+    /// Adds a profile of endpoint families and uses it, unless the configuration chooses another.
+    /// Default: CRUDE, which stays available as `crude`.
+    pub fn profile(mut self, profile: EndpointProfile) -> Self {
+        self.settings.profile = profile.name().to_owned();
+        self.profiles.retain(|known| known.is_crude() || known.name() != profile.name());
+        self.profiles.push(profile);
+        self
+    }
+
+    /// Puts this before every tool name, so that several adapters fit into one client: `github_`.
+    /// Lower-case letters, digits and underscores, with an underscore at the end (REQ-MCP-18).
+    pub fn tool_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.settings.tool_prefix = prefix.into();
+        self
+    }
+
+    /// Sets the payload limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Takes batches (`operations: […]`). Default: on.
+    pub fn batch(mut self, on: bool) -> Self {
+        self.settings.batch = on;
+        self
+    }
+
+    /// Refuses unknown parameters. Default: on. Off, they are warned of instead: for development
+    /// only (REQ-UNK-06).
+    pub fn strict_mode(mut self, on: bool) -> Self {
+        self.settings.strict = on;
+        self
+    }
+
+    /// Takes `taskId` for `task_id`. Default: off (REQ-RQ-05).
+    pub fn camel_case_aliases(mut self, on: bool) -> Self {
+        self.settings.camel_case_aliases = on;
+        self
+    }
+
+    /// Sends replies as MCP structured content too, beside the text. Default: off, since it doubles
+    /// what a client receives.
+    pub fn structured_content(mut self, on: bool) -> Self {
+        self.settings.structured_content = on;
+        self
+    }
+
+    /// Puts the session's id into the details of failures. Default: on (REQ-SES-06).
+    pub fn session_id_in_errors(mut self, on: bool) -> Self {
+        self.settings.session_id_in_errors = on;
+        self
+    }
+
+    /// Which calls may run side by side; the adapter keeps to it. Default:
+    /// [`Concurrency::FullyConcurrent`] (REQ-CON-01).
+    pub fn concurrency(mut self, category: Concurrency) -> Self {
+        self.settings.concurrency = category;
+        self
+    }
+
+    /// The most calls that run side by side; others wait their turn. Default: no bound.
+    pub fn max_concurrent_requests(mut self, count: usize) -> Self {
+        self.settings.max_concurrent_requests = Some(count);
+        self
+    }
+
+    /// The longest that an operation may take. Default: no limit.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.settings.time_limit = Some(limit);
+        self
+    }
+
+    /// Reads this configuration file, which must exist, in place of `mcp-aql.toml`.
+    pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.source = ConfigSource::File(path.into());
+        self
+    }
+
+    /// Reads neither configuration file nor environment.
+    pub fn without_config(mut self) -> Self {
+        self.source = ConfigSource::None;
+        self
+    }
+
+    /// Checks everything and makes the adapter.
+    ///
+    /// # Errors
+    /// All problems at once: names that clash, unknown families, missing state, limits outside of
+    /// their ranges, a bad prefix, invalid examples, a faulty configuration.
+    pub fn build(self) -> Result<Adapter, BuildError> {
+        let parts = Arc::new(Parts {
+            name: self.name,
+            version: self.version,
+            instructions: self.instructions,
+            operations: self.operations,
+            states: Arc::new(self.states),
+            doubled_states: self.doubled_states,
+            profiles: self.profiles,
+            settings: self.settings,
+        });
+        build(parts, &self.source)
+    }
+}
+
+fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
+    let mut problems = Vec::new();
+    let settings = config::resolve(parts.settings.clone(), source, &mut problems);
+    assemble(parts, settings, problems)
+}
+
+impl Adapter {
+    /// The same adapter with another configuration file in place of `mcp-aql.toml`.
+    ///
+    /// # Errors
+    /// As [`AdapterBuilder::build`].
+    pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
+        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
+    }
+}

@@ -1,0 +1,182 @@
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Settings;
+use crate::router::EndpointMode;
+
+/// Where the configuration file is looked for when nothing else is said.
+const DEFAULT_FILE: &str = "mcp-aql.toml";
+
+/// Which configuration an adapter reads besides its builder.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum ConfigSource {
+    /// `mcp-aql.toml` in the working directory, if it exists, and the environment.
+    #[default]
+    Found,
+    /// This file, which must exist, and the environment.
+    File(PathBuf),
+    /// Neither file nor environment.
+    None,
+}
+
+/// The configuration file. Every key may be left out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    endpoint_mode: Option<String>,
+    endpoint_profile: Option<String>,
+    tool_prefix: Option<String>,
+    strict_mode: Option<bool>,
+    structured_content: Option<bool>,
+    #[serde(default)]
+    limits: LimitsTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LimitsTable {
+    max_request_size: Option<usize>,
+    max_response_size: Option<usize>,
+    max_string_length: Option<usize>,
+    max_array_elements: Option<usize>,
+    max_nesting_depth: Option<usize>,
+    max_batch_operations: Option<usize>,
+}
+
+/// Why a configuration file could not be used.
+#[derive(Debug, thiserror::Error)]
+enum ConfigError {
+    /// The file cannot be read.
+    #[error("configuration file `{file}` cannot be read: {cause}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("configuration file `{file}`: {message}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// What is wrong with it, and where.
+        message: String,
+    },
+}
+
+/// Lays file and environment over the builder's settings: environment over file over builder
+/// (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Notes what is wrong.
+pub(crate) fn resolve(
+    mut settings: Settings,
+    source: &ConfigSource,
+    problems: &mut Vec<String>,
+) -> Settings {
+    let file = match source {
+        ConfigSource::None => return settings,
+        ConfigSource::File(path) => read(path).map(Some),
+        ConfigSource::Found => {
+            let path = Path::new(DEFAULT_FILE);
+            if path.exists() { read(path).map(Some) } else { Ok(None) }
+        }
+    };
+    match file {
+        Ok(Some(file)) => apply_file(&mut settings, file, problems),
+        Ok(None) => {}
+        Err(error) => problems.push(error.to_string()),
+    }
+    apply_environment(&mut settings, |name| std::env::var(name).ok(), problems);
+    settings
+}
+
+fn read(path: &Path) -> Result<ConfigFile, ConfigError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| ConfigError::Unreadable { file: file.clone(), cause })?;
+    toml::from_str(&text)
+        .map_err(|error| ConfigError::Malformed { file, message: error.to_string() })
+}
+
+fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<String>) {
+    set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
+    set(&mut settings.profile, file.endpoint_profile);
+    set(&mut settings.tool_prefix, file.tool_prefix);
+    set(&mut settings.strict, file.strict_mode);
+    set(&mut settings.structured_content, file.structured_content);
+    let limits = &mut settings.limits;
+    set(&mut limits.max_request_size, file.limits.max_request_size);
+    set(&mut limits.max_response_size, file.limits.max_response_size);
+    set(&mut limits.max_string_length, file.limits.max_string_length);
+    set(&mut limits.max_array_elements, file.limits.max_array_elements);
+    set(&mut limits.max_nesting_depth, file.limits.max_nesting_depth);
+    set(&mut limits.max_batch_operations, file.limits.max_batch_operations);
+}
+
+fn apply_environment(
+    settings: &mut Settings,
+    variable: impl Fn(&str) -> Option<String>,
+    problems: &mut Vec<String>,
+) {
+    // An empty variable is one that someone wanted to unset.
+    let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let mode = variable("MCP_AQL_ENDPOINT_MODE");
+    set_mode(settings, mode, "`MCP_AQL_ENDPOINT_MODE`", problems);
+    set(&mut settings.profile, variable("MCP_AQL_ENDPOINT_PROFILE"));
+    set(&mut settings.tool_prefix, variable("MCP_AQL_TOOL_PREFIX"));
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+fn set_mode(
+    settings: &mut Settings,
+    mode: Option<String>,
+    origin: &str,
+    problems: &mut Vec<String>,
+) {
+    match mode.map(|mode| mode.parse::<EndpointMode>()) {
+        Some(Ok(mode)) => settings.mode = mode,
+        Some(Err(problem)) => problems.push(format!("{origin}: {problem}")),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environment_beats_file_beats_builder() {
+        // REQ-MCP-17, REQ-EPT-10, REQ-EPT-11
+        let mut settings = Settings { tool_prefix: "builder_".to_owned(), ..Settings::default() };
+        let mut problems = Vec::new();
+        let file = toml::from_str(
+            "tool_prefix = 'file_'\nendpoint_mode = 'single'\n[limits]\nmax_nesting_depth = 16",
+        )
+        .unwrap();
+        apply_file(&mut settings, file, &mut problems);
+        assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("file_", EndpointMode::Single));
+        assert_eq!(settings.limits.max_nesting_depth, 16);
+        let variable = |name: &str| match name {
+            "MCP_AQL_TOOL_PREFIX" => Some("env_".to_owned()),
+            "MCP_AQL_ENDPOINT_MODE" => Some("all".to_owned()),
+            _ => None,
+        };
+        apply_environment(&mut settings, variable, &mut problems);
+        assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("env_", EndpointMode::All));
+        assert_eq!(problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn faults_are_told_and_nothing_is_ignored() {
+        let mut settings = Settings::default();
+        let mut problems = Vec::new();
+        let variable = |name: &str| (name == "MCP_AQL_ENDPOINT_MODE").then(|| "both".to_owned());
+        apply_environment(&mut settings, variable, &mut problems);
+        assert!(problems[0].contains("`both` is not known"), "{problems:?}");
+        assert!(toml::from_str::<ConfigFile>("endpoint_mod = 'single'").is_err());
+    }
+}

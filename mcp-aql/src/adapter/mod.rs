@@ -1,0 +1,425 @@
+//! The adapter: all operations, ready to be called, in process or through a transport.
+
+mod assemble;
+mod builder;
+mod config;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+use tracing::Instrument as _;
+
+pub use assemble::BuildError;
+pub use builder::AdapterBuilder;
+pub(crate) use builder::Parts;
+pub(crate) use settings::Settings;
+
+use crate::dispatch::{SharedTurnstile, redacted};
+use crate::error::{ErrorCode, OperationError};
+use crate::introspection::{self, Introspection, introspect_failure};
+use crate::operation::{
+    Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation, Severity,
+    Warning, Warnings,
+};
+use crate::request::{
+    OperationInput, Request, check_request, check_response, decode, parse, too_large,
+};
+use crate::response::{BatchReply, OperationResult, Reply};
+use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
+use crate::shape::Shapes;
+use crate::validate::{Rules, ValidParams, validate};
+use crate::vocab::Limits;
+
+/// An MCP-AQL adapter: operations with everything the protocol asks for around them.
+///
+/// Cheap to clone; the clones share operations and state.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use serde_json::json;
+///
+/// /// Double a number.
+/// #[operation(category = "READ", rationale = "it computes and stores nothing")]
+/// fn double(
+///     /// The number.
+///     #[param(maximum = 1000)]
+///     number: i64,
+/// ) -> i64 {
+///     number * 2
+/// }
+///
+/// # fn main() -> mcp_aql::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let adapter = Adapter::builder("numbers").operation(double {}).build()?;
+/// let result = adapter.call("double", json!({ "number": 21 })).await;
+/// assert_eq!(result.data(), 42);
+///
+/// let result = adapter.call("double", json!({ "nubmer": 21 })).await;
+/// assert_eq!(result.code(), Some("VALIDATION_MISSING_PARAM"));
+/// # Ok(()) }) }
+/// ```
+#[derive(Clone)]
+pub struct Adapter {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) settings: Settings,
+    pub(crate) registry: Registry,
+    pub(crate) shapes: Shapes,
+    pub(crate) introspection: Introspection,
+    pub(crate) turnstile: SharedTurnstile,
+}
+
+impl Adapter {
+    /// Starts an adapter of this name, which clients see as the server's name.
+    pub fn builder(name: impl Into<String>) -> AdapterBuilder {
+        AdapterBuilder::new(name.into())
+    }
+
+    /// Runs an operation in this process, with all the checks a client's call meets. There is no
+    /// session, and wrong endpoints do not exist.
+    ///
+    /// `params` is the `params` object of a request; anything but an object is refused like a
+    /// client's.
+    pub async fn call(&self, operation: &str, params: Value) -> OperationResult {
+        let mut arguments = Map::new();
+        arguments.insert("operation".to_owned(), operation.into());
+        arguments.insert("params".to_owned(), params);
+        let reply = self.handle(Endpoint::Unified, arguments, CallScope::default()).await;
+        OperationResult::from_json(&reply.text)
+    }
+
+    /// Handles a whole request, as a transport hands it over: the tool arguments as they came, the
+    /// door they came through, and what is known of the caller.
+    ///
+    /// Never fails: whatever is wrong is in the reply (REQ-RQ-08).
+    pub async fn handle(
+        &self,
+        endpoint: Endpoint,
+        arguments: Map<String, Value>,
+        scope: CallScope,
+    ) -> Reply {
+        let limits = &self.inner.settings.limits;
+        let is_batch = arguments.get("operations").is_some_and(|items| !items.is_null());
+        let name = arguments.get("operation").and_then(Value::as_str);
+        let introspects = name == Some(introspection::SPEC.name);
+        let request = check_request(&arguments, limits)
+            .and_then(|()| decode(arguments, self.inner.settings.batch, limits));
+        match request {
+            Ok(Request::One(input)) => {
+                let mut warnings = Warnings::default();
+                match self.run_one(input, endpoint, &scope, &mut warnings).await {
+                    Ok(payload) => {
+                        let reply = Reply::success(payload, &warnings.into_vec());
+                        self.bounded(reply, limits, &scope, introspects)
+                    }
+                    Err(error) => self.failure(error),
+                }
+            }
+            Ok(Request::Batch(items)) => self.run_batch(items, endpoint, &scope).await,
+            // A batch that fails as a whole has code and message alone (REQ-BAT-06); the numbers of a
+            // broken limit come first (REQ-ENC-13).
+            Err(error) if is_batch && error.code() != ErrorCode::ValidationPayloadTooLarge => {
+                self.failure(error.without_details())
+            }
+            Err(error) => self.failure(self.labelled(error, &scope, introspects)),
+        }
+    }
+
+    /// As [`handle`](Self::handle), for a transport that has the tool arguments as bytes: text that
+    /// is no UTF-8 and halves of surrogate pairs get `VALIDATION_INVALID_ENCODING` with their place
+    /// (REQ-ENC-01). Bytes over the request limit are not even parsed.
+    ///
+    /// ```
+    /// # use mcp_aql::{Adapter, CallScope, Endpoint, ErrorCode};
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let adapter = Adapter::builder("empty").build()?;
+    /// let arguments = br#"{"operation":"introspect","params":{"query":"\ud800"}}"#;
+    /// let reply = adapter.handle_bytes(Endpoint::Unified, arguments, CallScope::default()).await;
+    /// assert_eq!(reply.code, Some(ErrorCode::ValidationInvalidEncoding));
+    /// # Ok(()) }) }
+    /// ```
+    pub async fn handle_bytes(
+        &self,
+        endpoint: Endpoint,
+        arguments: &[u8],
+        scope: CallScope,
+    ) -> Reply {
+        // White space counts here: whoever pads a request beyond the limit is over it.
+        let limit = self.inner.settings.limits.max_request_size;
+        let parsed = if arguments.len() > limit {
+            Err(too_large("request_size", limit, arguments.len(), "bytes"))
+        } else {
+            parse(arguments)
+        };
+        match parsed {
+            Ok(arguments) => self.handle(endpoint, arguments, scope).await,
+            Err(error) => self.failure(self.labelled(error, &scope, false)),
+        }
+    }
+
+    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05).
+    async fn run_batch(
+        &self,
+        items: Vec<Result<OperationInput, crate::request::BatchFault>>,
+        endpoint: Endpoint,
+        scope: &CallScope,
+    ) -> Reply {
+        let limits = &self.inner.settings.limits;
+        // An item's reply sits three levels down in the batch's.
+        let inner = Limits { max_nesting_depth: limits.max_nesting_depth - 3, ..*limits };
+        let mut batch = BatchReply::new(limits.max_response_size, items.len());
+        let mut warnings = Warnings::default();
+        for item in items {
+            let (operation, introspects) = match &item {
+                Ok(input) => (&input.operation, input.operation == introspection::SPEC.name),
+                Err(fault) => (&fault.operation, fault.operation == introspection::SPEC.name),
+            };
+            let operation = crate::shape::shorten(operation);
+            if batch.is_full() {
+                batch.push_not_run(&operation);
+                continue;
+            }
+            let outcome = match item {
+                Ok(input) => self.run_one(input, endpoint, scope, &mut warnings).await,
+                Err(fault) => Err(self.labelled(fault.error, scope, introspects)),
+            };
+            let reply = match outcome {
+                Ok(payload) => {
+                    self.bounded(Reply::success(payload, &[]), &inner, scope, introspects)
+                }
+                Err(error) => self.failure(error),
+            };
+            batch.push(&operation, &reply);
+        }
+        batch.finish(&warnings.into_vec())
+    }
+
+    /// Routes, validates and runs one operation.
+    async fn run_one(
+        &self,
+        input: OperationInput,
+        endpoint: Endpoint,
+        scope: &CallScope,
+        warnings: &mut Warnings,
+    ) -> Result<Payload, OperationError> {
+        let operation = match self.inner.registry.route(&input.operation, endpoint) {
+            Ok(operation) => operation,
+            Err(error) => {
+                tracing::info!(code = error.code().as_str(), "operation refused");
+                let introspects = input.operation == introspection::SPEC.name;
+                return Err(self.labelled(error, scope, introspects));
+            }
+        };
+        let span = tracing::info_span!(
+            "operation",
+            name = &*operation.name,
+            category = operation.spec.category.as_str(),
+            session = scope.session.as_ref().map(|session| session.id().to_owned()),
+            label = scope.label.as_deref(),
+        );
+        let started = Instant::now();
+        let outcome =
+            self.run_routed(operation, input, scope, warnings).instrument(span.clone()).await;
+        let _entered = span.enter();
+        let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
+        match &outcome {
+            Ok(_) => tracing::info!(duration_ms, "operation done"),
+            Err(_) if scope.cancellation.is_cancelled() => {
+                tracing::info!(duration_ms, "operation given up by its caller");
+            }
+            Err(error) if error.code() == ErrorCode::InternalError => tracing::error!(
+                duration_ms,
+                code = error.code().as_str(),
+                correlation_id =
+                    error.details().get("correlation_id").and_then(serde_json::Value::as_str),
+                cause = error.cause().map(|cause| chain(cause)),
+                "operation failed"
+            ),
+            Err(error) => {
+                tracing::info!(duration_ms, code = error.code().as_str(), "operation failed");
+            }
+        }
+        outcome.map_err(|error| match operation.handler {
+            Handler::Introspect => error,
+            Handler::Function(_) => self.labelled(error, scope, false),
+        })
+    }
+
+    async fn run_routed(
+        &self,
+        operation: &RegisteredOperation,
+        input: OperationInput,
+        scope: &CallScope,
+        warnings: &mut Warnings,
+    ) -> Result<Payload, OperationError> {
+        let rules = Rules {
+            // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
+            strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
+            camel_case_aliases: self.inner.settings.camel_case_aliases,
+        };
+        let query = match operation.handler {
+            Handler::Introspect => input.params.get("query").cloned(),
+            Handler::Function(_) => None,
+        };
+        let valid = validate(operation, input.params, &self.inner.shapes, rules);
+        let function = match &operation.handler {
+            Handler::Introspect => {
+                return valid
+                    .and_then(|valid| {
+                        let session = scope.session.as_ref();
+                        self.inner.introspection.answer(valid.arguments, session)
+                    })
+                    .map_err(|error| introspect_failure(error, query.as_ref()));
+            }
+            Handler::Function(function) => function,
+        };
+        let valid = valid?;
+        let context = Context::new(Arc::clone(&operation.name), scope.clone());
+        warn_of_names(operation, &valid, &context);
+        let call = Call {
+            arguments: valid.arguments.into_iter(),
+            context: context.clone(),
+            states: Arc::clone(&self.inner.parts.states),
+            envelope: operation.envelope.clone(),
+            max_response_size: self.inner.settings.limits.max_response_size,
+        };
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
+        }
+        let category = operation.spec.category;
+        let outcome = self.inner.turnstile.run(category, &context, || function.run(call)).await;
+        if outcome.is_ok() {
+            warnings.extend(context.take_warnings());
+        }
+        outcome
+    }
+
+    /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12). The operation has run by then, and
+    /// the error says so.
+    fn bounded(
+        &self,
+        reply: Reply,
+        limits: &Limits,
+        scope: &CallScope,
+        introspects: bool,
+    ) -> Reply {
+        match check_response(&reply.text, limits) {
+            Ok(()) => reply,
+            Err(error) => {
+                let error = error.with_detail("operation_ran", true);
+                self.failure(self.labelled(error, scope, introspects))
+            }
+        }
+    }
+
+    /// A failure, which keeps to the response limit as well (REQ-ENC-09).
+    fn failure(&self, error: OperationError) -> Reply {
+        let reply = Reply::failure(&error);
+        if reply.text.len() > self.inner.settings.limits.max_response_size {
+            return Reply::failure(&error.shortened());
+        }
+        reply
+    }
+
+    /// Adds the session's id to an error, for whoever reads the log beside it (REQ-SES-06, choice
+    /// C-36). Failures of `introspect` have no details, whoever refuses the call (REQ-INT-28).
+    fn labelled(
+        &self,
+        error: OperationError,
+        scope: &CallScope,
+        introspects: bool,
+    ) -> OperationError {
+        match &scope.session {
+            _ if introspects => error.without_details(),
+            Some(session) if self.inner.settings.session_id_in_errors => {
+                error.with_detail("session_id", session.id())
+            }
+            _ => error,
+        }
+    }
+
+    /// The adapter's name.
+    pub fn name(&self) -> &str {
+        &self.inner.parts.name
+    }
+
+    /// The adapter's own version.
+    pub fn version(&self) -> &str {
+        &self.inner.parts.version
+    }
+
+    /// Which tools are offered.
+    pub fn mode(&self) -> EndpointMode {
+        self.inner.settings.mode
+    }
+
+    /// The endpoint families in force.
+    pub fn profile(&self) -> &EndpointProfile {
+        &self.inner.registry.profile
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.settings.limits
+    }
+
+    /// The tables of all operations, `introspect` first.
+    pub fn operations(&self) -> impl Iterator<Item = &OperationSpec> {
+        self.inner.registry.entries.iter().map(|entry| &entry.operation.spec)
+    }
+}
+
+impl std::fmt::Debug for Adapter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Adapter")
+            .field("name", &self.name())
+            .field("operations", &self.inner.registry.entries.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An error and its sources in a row, for the log.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let next = error.to_string();
+        // Many a message repeats its source's.
+        if !text.ends_with(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = error.source();
+    }
+    text
+}
+
+/// Warns of deprecated names, and of names that lenient mode ignored (REQ-WRN-07, REQ-UNK-08).
+fn warn_of_names(operation: &RegisteredOperation, valid: &ValidParams, context: &Context) {
+    let today = || chrono::Utc::now().date_naive();
+    if let Some(deprecation) = &operation.spec.deprecated {
+        context.warn(Warning::deprecated("operation", &operation.name, deprecation, today()));
+    }
+    for (name, deprecation) in &valid.deprecated {
+        context.warn(Warning::deprecated("parameter", name, deprecation, today()));
+    }
+    for name in &valid.ignored {
+        let name = crate::router::clean(name);
+        tracing::warn!(operation = &*operation.name, parameter = name, "unknown parameter ignored");
+        context.warn(
+            Warning::new(
+                "VALIDATION_UNKNOWN_PARAM_WARNING",
+                format!("Unknown parameter '{name}' was ignored"),
+            )
+            .severity(Severity::Medium)
+            .detail("param_name", name),
+        );
+    }
+}

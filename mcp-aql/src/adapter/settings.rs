@@ -1,0 +1,43 @@
+use std::time::Duration;
+
+use crate::dispatch::Concurrency;
+use crate::router::EndpointMode;
+use crate::vocab::Limits;
+
+/// Everything about an adapter that can be set: by the builder, then by the configuration file, then
+/// by the environment.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) mode: EndpointMode,
+    /// The profile's name.
+    pub(crate) profile: String,
+    pub(crate) tool_prefix: String,
+    pub(crate) limits: Limits,
+    pub(crate) batch: bool,
+    pub(crate) strict: bool,
+    pub(crate) camel_case_aliases: bool,
+    pub(crate) structured_content: bool,
+    pub(crate) session_id_in_errors: bool,
+    pub(crate) concurrency: Concurrency,
+    pub(crate) max_concurrent_requests: Option<usize>,
+    pub(crate) time_limit: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: EndpointMode::default(),
+            profile: "crude".to_owned(),
+            tool_prefix: String::new(),
+            limits: Limits::default(),
+            batch: true,
+            strict: true,
+            camel_case_aliases: false,
+            structured_content: false,
+            session_id_in_errors: true,
+            concurrency: Concurrency::default(),
+            max_concurrent_requests: None,
+            time_limit: None,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::Ended;
+use super::render::Output;
+use crate::adapter::Adapter;
+use crate::main_error::{Error, Result};
+use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
+use crate::response::OperationResult;
+use crate::router::Endpoint;
+
+/// The exit code that shells expect of an interrupted program.
+const INTERRUPTED: i32 = 130;
+
+/// Runs one operation, as one client's only call.
+pub(super) async fn run(
+    adapter: &Adapter,
+    output: &Output,
+    operation: &str,
+    params: Option<&str>,
+    named: &[String],
+) -> Result<Ended> {
+    let mut given = parameters(params)?;
+    for one in named {
+        let (name, text) = one
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or_else(|| Error::Usage(format!("--param {one}: write NAME=VALUE")))?;
+        let value = typed(adapter, operation, name, text);
+        if given.insert(name.to_owned(), value).is_some() {
+            return Err(Error::Usage(format!("parameter '{name}' is given twice")));
+        }
+    }
+    let mut arguments = Map::new();
+    arguments.insert("operation".to_owned(), operation.into());
+    arguments.insert("params".to_owned(), given.into());
+    let result = handle(adapter, arguments).await;
+    output.result(&result)
+}
+
+/// Hands a request to the adapter, with a session of its own, and cancels it on Ctrl-C.
+pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> Answer {
+    let session = Session::new();
+    let cancellation = CancellationToken::new();
+    let progress: Option<Arc<dyn ProgressSink>> =
+        if std::io::stderr().is_terminal() { Some(Arc::new(ToTerminal)) } else { None };
+    let scope = CallScope {
+        session: Some(session.clone()),
+        cancellation: cancellation.clone(),
+        progress,
+        label: None,
+    };
+    let work = adapter.handle(Endpoint::Unified, arguments, scope);
+    tokio::pin!(work);
+    let reply = tokio::select! {
+        reply = &mut work => reply,
+        () = crate::stop::told_to_stop() => {
+            cancellation.cancel();
+            // What writes runs to its end unless it watches for this; who asks twice means it.
+            tokio::select! {
+                reply = &mut work => reply,
+                () = crate::stop::told_to_stop() => std::process::exit(INTERRUPTED),
+            }
+        }
+    };
+    session.end();
+    Answer { result: OperationResult::from_json(&reply.text), text: reply.text }
+}
+
+/// A reply, as it came and as it reads.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) result: OperationResult,
+}
+
+/// The parameters from the command line or from standard input.
+fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
+    let text = match params {
+        None => return Ok(Map::new()),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text)?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(params)) => Ok(params),
+        Ok(_) => Err(Error::Usage(
+            "the parameters must be a JSON object, as in '{\"title\":\"Ship it\"}'".to_owned(),
+        )),
+        Err(error) => Err(Error::Usage(format!(
+            "the parameters are not JSON ({error}); write an object, as in '{{\"title\":\"Ship it\"}}'"
+        ))),
+    }
+}
+
+/// A value from the command line, as the parameter's type reads it: text stays text.
+fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Value {
+    let details = adapter.inner.introspection.operation_details.get(operation);
+    let details: Value =
+        details.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let parameters = details.pointer("/operation/parameters").and_then(Value::as_array);
+    let is = |parameter: &Value, key: &str, wanted: &str| {
+        parameter.get(key).and_then(Value::as_str) == Some(wanted)
+    };
+    if let Some(parameter) = parameters.into_iter().flatten().find(|it| is(it, "name", name))
+        && is(parameter, "type", "string")
+    {
+        return text.into();
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// Progress for the person who waits.
+struct ToTerminal;
+
+impl ProgressSink for ToTerminal {
+    fn report<'a>(
+        &'a self,
+        done: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> BoxFuture<'a, ()> {
+        let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let message = super::render::plain(&message.unwrap_or_default());
+        let _ = writeln!(anstream::stderr(), "{done}{total} {message}");
+        Box::pin(std::future::ready(()))
+    }
+}

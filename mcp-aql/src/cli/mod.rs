@@ -1,0 +1,353 @@
+//! An adapter's command line: serve it, call it, look at it, put it into a client.
+//!
+//! [`Adapter::run`] is all that most adapters need. One with flags of its own takes these commands
+//! into its own parser:
+//!
+//! ```no_run
+//! use std::path::PathBuf;
+//! use mcp_aql::{Adapter, cli::clap::{self, Parser}};
+//!
+//! /// Keeps tasks in a file.
+//! #[derive(Parser)]
+//! struct Args {
+//!     /// Where the tasks are kept.
+//!     #[arg(long, default_value = "tasks.db")]
+//!     db: PathBuf,
+//!     #[command(flatten)]
+//!     mcp: mcp_aql::cli::Options,
+//! }
+//!
+//! # async fn example() -> mcp_aql::Result<()> {
+//! let args = Args::parse();
+//! let adapter = Adapter::builder("tasks").build()?;
+//! adapter.run_command_of::<Args>(args.mcp).await
+//! # }
+//! ```
+//!
+//! In place of the options one may take the commands alone: `#[command(subcommand)] command:
+//! Option<mcp_aql::cli::Command>`.
+
+mod call;
+mod client_config;
+mod introspect;
+mod log;
+mod render;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub use clap;
+use clap::{Args as _, CommandFactory, FromArgMatches as _};
+use clap_complete::Shell;
+
+use crate::adapter::Adapter;
+use crate::main_error::{Error, Result};
+pub use client_config::Client;
+use render::Output;
+
+/// What every adapter's command line takes.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[non_exhaustive]
+pub struct Options {
+    /// Read this configuration file in place of mcp-aql.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON on a terminal too
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Without a command: serve MCP on standard input and output
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+impl From<Option<Command>> for Options {
+    fn from(command: Option<Command>) -> Self {
+        Self { command, ..Self::default() }
+    }
+}
+
+impl Options {
+    /// Answers what needs no adapter, the shell completions, and says whether it did. An author who
+    /// opens files before the adapter is built asks this first: a shell that reads completions wants
+    /// no files.
+    ///
+    /// ```no_run
+    /// # use mcp_aql::cli::clap::{self, Parser};
+    /// # #[derive(Parser)]
+    /// # struct Args { #[command(flatten)] mcp: mcp_aql::cli::Options }
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// let args = Args::parse();
+    /// if args.mcp.answer_alone::<Args>()? {
+    ///     return Ok(());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn answer_alone<P: CommandFactory>(&self) -> Result<bool> {
+        match self.command {
+            Some(Command::Completions { shell }) => completions(shell, P::command()).map(|_| true),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The commands of an adapter.
+#[derive(Debug, Clone, clap::Subcommand)]
+#[non_exhaustive]
+pub enum Command {
+    /// Serve MCP: on standard input and output, or over HTTP
+    Serve {
+        /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
+        #[cfg(feature = "http")]
+        #[arg(long, value_name = "ADDRESS")]
+        http: Option<std::net::SocketAddr>,
+        /// Also answer requests to this host
+        #[cfg(feature = "http")]
+        #[arg(long, value_name = "HOST", requires = "http")]
+        allow_host: Vec<String>,
+        /// Also answer pages of this origin: scheme, host and port
+        #[cfg(feature = "http")]
+        #[arg(long, value_name = "ORIGIN", requires = "http")]
+        allow_origin: Vec<String>,
+        /// Listen on an address that other machines reach
+        #[cfg(feature = "http")]
+        #[arg(long, requires = "http")]
+        allow_remote: bool,
+        /// Keep no sessions
+        #[cfg(feature = "http")]
+        #[arg(long, requires = "http")]
+        stateless: bool,
+    },
+    /// Run one operation and print its result
+    Call {
+        /// The operation
+        operation: String,
+        /// Its parameters as a JSON object, or - to read them from standard input
+        params: Option<String>,
+        /// One parameter; may be repeated
+        #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
+        param: Vec<String>,
+    },
+    /// Show operations and types
+    Introspect {
+        /// What to show
+        #[arg(default_value = "operations", value_parser = ["operations", "types"])]
+        query: String,
+        /// One of them, in full
+        name: Option<String>,
+    },
+    /// Print what a client needs to know to start this adapter
+    Config {
+        /// The client
+        client: Client,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Well,
+    /// The operation answered `success: false`.
+    Unsuccessful,
+    /// What was asked for makes no sense.
+    Usage,
+}
+
+impl Ended {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Well => 0,
+            Self::Unsuccessful => 1,
+            Self::Usage => 2,
+        }
+    }
+
+    /// Ends the process, unless all is well.
+    fn leave(self) {
+        if self != Self::Well {
+            std::process::exit(self.code().into());
+        }
+    }
+}
+
+impl Adapter {
+    /// Runs the adapter's own command line with the process's arguments. With none, the adapter
+    /// serves MCP on standard input and output.
+    ///
+    /// Ends the process with code 1 when `call` ran an operation that did not succeed, and with code
+    /// 2 when the arguments make no sense.
+    ///
+    /// # Errors
+    /// Whatever keeps the command from running: a faulty configuration file, an address that is
+    /// taken.
+    pub async fn run(&self) -> Result {
+        self.run_arguments(std::env::args_os().collect()).await?.leave();
+        Ok(())
+    }
+
+    /// As [`run`](Self::run) with these arguments, the program's name first. Gives the exit code
+    /// back instead of ending the process.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn run_with_args<A>(&self, args: impl IntoIterator<Item = A>) -> Result<ExitCode>
+    where
+        A: Into<OsString>,
+    {
+        let ended = self.run_arguments(args.into_iter().map(Into::into).collect()).await?;
+        Ok(ExitCode::from(ended.code()))
+    }
+
+    /// Runs a command that the author's own parser read: [`Options`], or `Option<Command>`. See
+    /// [`cli`](crate::cli).
+    ///
+    /// The completions that it prints know the adapter's commands alone;
+    /// [`run_command_of`](Self::run_command_of) also knows the author's flags.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), which also says how the process ends.
+    pub async fn run_command(&self, options: impl Into<Options>) -> Result {
+        self.run_options(options.into(), parser(self)).await?.leave();
+        Ok(())
+    }
+
+    /// As [`run_command`](Self::run_command), with the author's parser for completions.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), which also says how the process ends.
+    pub async fn run_command_of<P: CommandFactory>(&self, options: impl Into<Options>) -> Result {
+        self.run_options(options.into(), P::command()).await?.leave();
+        Ok(())
+    }
+
+    async fn run_arguments(&self, args: Vec<OsString>) -> Result<Ended> {
+        let matches = parser(self).try_get_matches_from(args);
+        match matches.and_then(|matches| Options::from_arg_matches(&matches)) {
+            Ok(options) => self.run_options(options, parser(self)).await,
+            Err(error) => {
+                // Help and version are no faults, and go to standard output.
+                error.print()?;
+                Ok(if error.use_stderr() { Ended::Usage } else { Ended::Well })
+            }
+        }
+    }
+
+    async fn run_options(&self, options: Options, parser: clap::Command) -> Result<Ended> {
+        log::to_stderr();
+        let configured;
+        let adapter = match &options.config {
+            Some(file) => {
+                configured = self.with_config_file(file)?;
+                &configured
+            }
+            None => self,
+        };
+        let output = Output::new(options.json);
+        let ended = match options.command {
+            None => {
+                if std::io::stdin().is_terminal() {
+                    hint(adapter);
+                }
+                adapter.serve_stdio().await.map(|()| Ended::Well)
+            }
+            #[cfg(not(feature = "http"))]
+            Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
+            #[cfg(feature = "http")]
+            Some(Command::Serve { http: None, .. }) => {
+                adapter.serve_stdio().await.map(|()| Ended::Well)
+            }
+            #[cfg(feature = "http")]
+            Some(Command::Serve {
+                http: Some(address),
+                allow_host,
+                allow_origin,
+                allow_remote,
+                stateless,
+            }) => {
+                let mut http = crate::HttpOptions::new().allow_remote(allow_remote);
+                http = allow_host.into_iter().fold(http, crate::HttpOptions::allow_host);
+                http = allow_origin.into_iter().fold(http, crate::HttpOptions::allow_origin);
+                serve_http(adapter, address, http.sessions(!stateless)).await
+            }
+            Some(Command::Call { operation, params, param }) => {
+                call::run(adapter, &output, &operation, params.as_deref(), &param).await
+            }
+            Some(Command::Introspect { query, name }) => {
+                introspect::run(adapter, &output, &query, name.as_deref()).await
+            }
+            Some(Command::Config { client }) => {
+                client_config::run(adapter, client).map(|()| Ended::Well)
+            }
+            Some(Command::Completions { shell }) => completions(shell, parser),
+        };
+        match ended {
+            Err(Error::Usage(message)) => {
+                render::problem(&message);
+                Ok(Ended::Usage)
+            }
+            // Whoever read the output has seen enough of it.
+            Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Ok(Ended::Well)
+            }
+            other => other,
+        }
+    }
+}
+
+/// The command line as an adapter without flags of its own has it.
+fn parser(adapter: &Adapter) -> clap::Command {
+    Options::augment_args(clap::Command::new(adapter.name().to_owned()))
+        .version(adapter.version().to_owned())
+        .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()))
+}
+
+#[cfg(feature = "http")]
+async fn serve_http(
+    adapter: &Adapter,
+    address: std::net::SocketAddr,
+    options: crate::HttpOptions,
+) -> Result<Ended> {
+    options.check(address.ip())?;
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    // Only now is it known where the adapter listens, if the port was left to the system.
+    let _ = writeln!(anstream::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
+    adapter.serve_listener(listener, options, crate::stop::told_to_stop()).await?;
+    Ok(Ended::Well)
+}
+
+fn completions(shell: Shell, mut parser: clap::Command) -> Result<Ended> {
+    let name = program().unwrap_or_else(|| parser.get_name().to_owned());
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut parser, name, &mut text);
+    anstream::stdout().write_all(&text)?;
+    Ok(Ended::Well)
+}
+
+/// The program's name, as it was called.
+fn program() -> Option<String> {
+    let path = PathBuf::from(std::env::args_os().next()?);
+    Some(path.file_stem()?.to_string_lossy().into_owned())
+}
+
+/// For the person who started an MCP server by hand and now waits for something to happen.
+fn hint(adapter: &Adapter) {
+    let program = program().unwrap_or_else(|| adapter.name().to_owned());
+    let _ = writeln!(
+        anstream::stderr(),
+        "This is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
+         \n  {program} introspect      shows its operations\
+         \n  {program} call OPERATION  runs one\
+         \n  {program} config claude   prints what a client needs\
+         \n  {program} --help          shows all commands\n"
+    );
+}

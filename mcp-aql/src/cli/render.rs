@@ -1,0 +1,255 @@
+//! Results for people on a terminal, and JSON for everything else.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use anstyle::{AnsiColor, Style};
+use serde_json::{Map, Value};
+
+use super::Ended;
+use super::call::Answer;
+use crate::main_error::Result;
+
+const HEADING: Style = Style::new().bold();
+const FAULT: Style = AnsiColor::Red.on_default().bold();
+const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
+const QUIET: Style = Style::new().dimmed();
+/// The widest a column may grow, but for the last.
+const WIDEST: usize = 40;
+
+/// Where results go.
+pub(super) struct Output {
+    json: bool,
+}
+
+impl Output {
+    /// JSON where it was asked for and where no terminal reads.
+    pub(super) fn new(json: bool) -> Self {
+        Self { json: json || !std::io::stdout().is_terminal() }
+    }
+
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// A reply: the whole of it as JSON, or its data for a reader.
+    pub(super) fn result(&self, answer: &Answer) -> Result<Ended> {
+        let ended = if answer.result.is_success() { Ended::Well } else { Ended::Unsuccessful };
+        if self.json {
+            self.line(&answer.text)?;
+            return Ok(ended);
+        }
+        if let Some(error) = answer.result.error() {
+            problem(&plain(&error.message));
+            let _ = writeln!(anstream::stderr(), "{QUIET}{}{QUIET:#}", plain(&error.code));
+            return Ok(ended);
+        }
+        self.data(answer.result.data())?;
+        for warning in answer.result.warnings() {
+            let text = plain(member(warning, "message").as_str().unwrap_or_default());
+            let _ = writeln!(anstream::stderr(), "{CAUTION}warning{CAUTION:#}: {text}");
+        }
+        Ok(ended)
+    }
+
+    fn data(&self, data: &Value) -> Result {
+        let object = data.as_object();
+        if let Some(items) =
+            object.and_then(|object| object.get("items")).filter(|it| it.is_array())
+        {
+            self.table(&Table::guess(items))?;
+            if let Some(page) = object.and_then(|object| object.get("pageInfo")) {
+                self.page(page)?;
+            }
+            return Ok(());
+        }
+        match data {
+            // A named result, such as `{"task":{…}}`.
+            Value::Object(fields) if fields.len() == 1 => match fields.iter().next() {
+                Some((name, Value::Object(inner))) => {
+                    self.heading(&plain(name))?;
+                    self.fields(inner)
+                }
+                _ => self.fields(fields),
+            },
+            Value::Object(fields) => self.fields(fields),
+            Value::Array(_) => self.table(&Table::guess(data)),
+            Value::Null => self.line("done"),
+            scalar => self.line(&cell(scalar)),
+        }
+    }
+
+    fn page(&self, page: &Value) -> Result {
+        let more = member(page, "hasNextPage") == true;
+        let total = member(page, "totalCount").as_u64().map(|total| format!("{total} in all"));
+        let next = member(page, "endCursor").as_str().filter(|_| more);
+        let next = next.map(|cursor| format!("next page: after {}", plain(cursor)));
+        let text: Vec<_> = [total, next].into_iter().flatten().collect();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.line(&format!("{QUIET}{}{QUIET:#}", text.join("; ")))
+    }
+
+    fn fields(&self, fields: &Map<String, Value>) -> Result {
+        let width = fields.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+        for name in ordered(fields.keys().map(String::as_str).collect()) {
+            let value = fields.get(name).map(cell).unwrap_or_default();
+            let name = plain(name);
+            self.line(&format!("{QUIET}{name:<width$}{QUIET:#}  {value}"))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn pretty(&self, value: &Value) -> Result {
+        let text = serde_json::to_string_pretty(value).unwrap_or_default();
+        text.lines().try_for_each(|line| self.line(&plain(line)))
+    }
+
+    pub(super) fn heading(&self, text: &str) -> Result {
+        self.line(&format!("{HEADING}{text}{HEADING:#}"))
+    }
+
+    pub(super) fn line(&self, text: &str) -> Result {
+        Ok(writeln!(anstream::stdout(), "{text}")?)
+    }
+
+    pub(super) fn table(&self, table: &Table) -> Result {
+        if table.rows.is_empty() {
+            return self.line("nothing");
+        }
+        let widths: Vec<usize> = (0..table.columns.len())
+            .map(|column| {
+                let cells = table.rows.iter().filter_map(|row| row.get(column));
+                cells.chain(table.columns.get(column)).map(|cell| cell.chars().count()).max()
+            })
+            .map(|width| width.unwrap_or(0).min(WIDEST))
+            .collect();
+        let upper: Vec<_> = table.columns.iter().map(|name| name.to_uppercase()).collect();
+        self.line(&format!("{HEADING}{}{HEADING:#}", padded(&upper, &widths)))?;
+        table.rows.iter().try_for_each(|row| self.line(&padded(row, &widths)))
+    }
+}
+
+/// Rows of text.
+pub(super) struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// These members of each object.
+    pub(super) fn of(items: &Value, columns: &[&str]) -> Self {
+        let rows: Vec<Vec<String>> = items
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|item| {
+                columns.iter().map(|name| item.get(name).map(cell).unwrap_or_default()).collect()
+            })
+            .collect();
+        let used: Vec<bool> = (0..columns.len())
+            .map(|index| rows.iter().any(|row| row.get(index).is_some_and(|cell| !cell.is_empty())))
+            .collect();
+        let keep = |row: Vec<String>| {
+            row.into_iter().zip(&used).filter(|(_, used)| **used).map(|(cell, _)| cell).collect()
+        };
+        Self {
+            columns: keep(columns.iter().map(|name| name.replace('_', " ")).collect()),
+            rows: rows.into_iter().map(keep).collect(),
+        }
+    }
+
+    /// The plain members of the objects; of anything else one column.
+    fn guess(items: &Value) -> Self {
+        let mut names: Vec<&str> = Vec::new();
+        for item in items.as_array().into_iter().flatten().filter_map(Value::as_object) {
+            for (name, value) in item {
+                if !value.is_object() && !names.contains(&name.as_str()) {
+                    names.push(name);
+                }
+            }
+        }
+        if names.is_empty() {
+            let rows = items.as_array().into_iter().flatten().map(|item| vec![cell(item)]);
+            return Self { columns: vec!["value".to_owned()], rows: rows.collect() };
+        }
+        Self::of(items, &ordered(names))
+    }
+}
+
+/// What identifies comes first, then what names, then the rest by name.
+fn ordered(mut names: Vec<&str>) -> Vec<&str> {
+    names.sort_by_key(|name| match *name {
+        name if name == "id" || name.ends_with("_id") => 0,
+        "name" | "title" => 1,
+        name if name.starts_with('_') => 3,
+        _ => 2,
+    });
+    names
+}
+
+fn padded(row: &[String], widths: &[usize]) -> String {
+    let last = row.len().saturating_sub(1);
+    let cells = row.iter().zip(widths).enumerate().map(|(index, (cell, width))| {
+        // What comes last may run on.
+        if index == last {
+            return cell.clone();
+        }
+        let width = *width;
+        if cell.chars().count() > width {
+            let cut: String = cell.chars().take(width.saturating_sub(1)).collect();
+            return format!("{cut}…");
+        }
+        format!("{cell:<width$}")
+    });
+    cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => plain(text),
+        Value::Array(items) if items.iter().all(Value::is_string) => {
+            items.iter().map(cell).collect::<Vec<_>>().join(", ")
+        }
+        other => plain(&other.to_string()),
+    }
+}
+
+/// A member of an object; null where there is none.
+pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
+    value.get(name).unwrap_or(&Value::Null)
+}
+
+/// Text that cannot steer a terminal: data comes from anywhere.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect()
+}
+
+/// Tells what is wrong.
+pub(super) fn problem(message: &str) {
+    let _ = writeln!(anstream::stderr(), "{FAULT}error{FAULT:#}: {message}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tables_put_first_what_identifies() {
+        let items = json!([{ "done": false, "task_id": "t-1", "title": "Ship\u{1b}[2J it", "tags": ["a"],
+            "metadata": {} }]);
+        let table = Table::guess(&items);
+        assert_eq!(table.columns, ["task id", "title", "done", "tags"]);
+        assert_eq!(table.rows, [["t-1", "Ship [2J it", "false", "a"]]);
+        let table = Table::guess(&json!(["x", 7]));
+        assert_eq!(table.rows, [["x"], ["7"]]);
+    }
+
+    #[test]
+    fn long_cells_are_cut_but_for_the_last() {
+        let row = ["abcdef".to_owned(), "abcdef".to_owned()];
+        assert_eq!(padded(&row, &[4, 4]), "abc…  abcdef");
+    }
+}

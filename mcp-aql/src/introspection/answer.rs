@@ -1,0 +1,233 @@
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::error::{ErrorCode, OperationError};
+use crate::operation::{Argument, Outcome, Payload, Session};
+use crate::router::clean;
+use crate::vocab::{SemanticCategory, closest};
+
+/// Everything `introspect` can answer, as JSON text (REQ-INT-27).
+#[derive(Debug)]
+pub(crate) struct Introspection {
+    /// `_protocol` without its closing brace.
+    pub(crate) protocol: String,
+    /// The list's entries, in order.
+    pub(crate) operations: Vec<ListedOperation>,
+    /// The whole list, joined.
+    pub(crate) all_operations: String,
+    /// `{"operation":…}` by name.
+    pub(crate) operation_details: HashMap<Arc<str>, String>,
+    /// `{"types":[…]}`
+    pub(crate) all_types: String,
+    /// The entries of the types list, by name.
+    pub(crate) types: BTreeMap<String, String>,
+    /// `{"type":…}` by name.
+    pub(crate) type_details: HashMap<String, String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ListedOperation {
+    pub(crate) name: Arc<str>,
+    pub(crate) category: SemanticCategory,
+    pub(crate) entry: String,
+}
+
+/// The parameters of `introspect`.
+#[derive(Default)]
+struct Question {
+    query: String,
+    name: Option<String>,
+    category: Option<String>,
+    prefix: Option<String>,
+    first: Option<usize>,
+    after: Option<String>,
+}
+
+impl Question {
+    fn new(arguments: Vec<Argument>) -> Self {
+        let mut question = Self::default();
+        for argument in arguments {
+            let text = || argument.value.as_ref().and_then(Value::as_str).map(str::to_owned);
+            match &*argument.name {
+                "query" => question.query = text().unwrap_or_default(),
+                "name" => question.name = text(),
+                "category" => question.category = text(),
+                "prefix" => question.prefix = text(),
+                "after" => question.after = text(),
+                "first" => {
+                    question.first = argument
+                        .value
+                        .as_ref()
+                        .and_then(Value::as_u64)
+                        .map(|first| usize::try_from(first).unwrap_or(usize::MAX));
+                }
+                _ => {}
+            }
+        }
+        question
+    }
+
+    /// Controls that this form of the question has no use for: they are refused, not ignored.
+    fn check(&self) -> Result<(), OperationError> {
+        let refuse = |name: &str, why: &str| {
+            Err(OperationError::new(
+                ErrorCode::IntrospectionError,
+                format!("Parameter '{name}' {why}: leave it out"),
+            ))
+        };
+        let controls = [
+            ("category", self.category.is_some()),
+            ("prefix", self.prefix.is_some()),
+            ("first", self.first.is_some()),
+            ("after", self.after.is_some()),
+        ];
+        for (control, given) in controls {
+            if given && self.name.is_some() {
+                return refuse(control, "goes with a list, and 'name' asks for one entry");
+            }
+            if given && self.query == "types" && control != "prefix" {
+                return refuse(control, "goes with the list of operations, not of types");
+            }
+        }
+        if self.after.is_some() && self.first.is_none() {
+            return Err(OperationError::new(
+                ErrorCode::IntrospectionError,
+                "Parameter 'after' needs 'first' beside it",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Introspection {
+    /// Answers a checked question.
+    pub(crate) fn answer(&self, arguments: Vec<Argument>, session: Option<&Session>) -> Outcome {
+        let question = Question::new(arguments);
+        question.check()?;
+        let data = match (question.query.as_str(), &question.name) {
+            ("operations", Some(name)) => self
+                .operation_details
+                .get(name.as_str())
+                .map_or_else(|| r#"{"operation":null}"#.to_owned(), Clone::clone),
+            ("operations", None) => self.list_operations(&question, session)?,
+            (_, Some(name)) => self
+                .type_details
+                .get(name)
+                .map_or_else(|| r#"{"type":null}"#.to_owned(), Clone::clone),
+            (_, None) => self.list_types(question.prefix.as_deref()),
+        };
+        Ok(Payload::raw(&data))
+    }
+
+    fn list_operations(
+        &self,
+        question: &Question,
+        session: Option<&Session>,
+    ) -> Result<String, OperationError> {
+        let mut data = String::with_capacity(self.protocol.len() + self.all_operations.len() + 128);
+        data.push_str(r#"{"_protocol":"#);
+        data.push_str(&self.protocol);
+        if let Some(session) = session {
+            let _ = write!(data, r#","session_id":"{}""#, session.id());
+        }
+        let whole =
+            question.category.is_none() && question.prefix.is_none() && question.first.is_none();
+        if whole {
+            data.push_str(r#"},"operations":["#);
+            data.push_str(&self.all_operations);
+        } else {
+            let (page, page_info) = self.page(question)?;
+            data.push_str(&page_info);
+            data.push_str(r#"},"operations":["#);
+            for (index, listed) in page.iter().enumerate() {
+                data.push_str(if index == 0 { "" } else { "," });
+                data.push_str(&listed.entry);
+            }
+        }
+        data.push_str("]}");
+        Ok(data)
+    }
+
+    /// The entries asked for, and where they lie when a page was asked for.
+    fn page(&self, question: &Question) -> Result<(Vec<&ListedOperation>, String), OperationError> {
+        let prefix = question.prefix.as_deref().unwrap_or_default();
+        let category = question.category.as_deref();
+        let mut found: Vec<&ListedOperation> = self
+            .operations
+            .iter()
+            .filter(|listed| listed.name.starts_with(prefix))
+            .filter(|listed| category.is_none_or(|category| listed.category.as_str() == category))
+            .collect();
+        let Some(first) = question.first else {
+            return Ok((found, String::new()));
+        };
+        let total = found.len();
+        let start = match &question.after {
+            Some(after) => found
+                .iter()
+                .position(|listed| *listed.name == **after)
+                .map(|position| position + 1)
+                .ok_or_else(|| unknown_cursor(after))?,
+            None => 0,
+        };
+        found.drain(..start);
+        found.truncate(first);
+        let mut page_info = format!(
+            r#","pageInfo":{{"hasNextPage":{},"hasPreviousPage":{}"#,
+            start + found.len() < total,
+            start > 0,
+        );
+        if let (Some(head), Some(tail)) = (found.first(), found.last()) {
+            // Operation names need no escaping.
+            let _ =
+                write!(page_info, r#","startCursor":"{}","endCursor":"{}""#, head.name, tail.name);
+        }
+        let _ = write!(page_info, r#","totalCount":{total}}}"#);
+        Ok((found, page_info))
+    }
+
+    fn list_types(&self, prefix: Option<&str>) -> String {
+        match prefix {
+            None => self.all_types.clone(),
+            Some(prefix) => {
+                let entries: Vec<_> = self
+                    .types
+                    .iter()
+                    .filter(|(name, _)| name.starts_with(prefix))
+                    .map(|(_, entry)| entry.as_str())
+                    .collect();
+                format!(r#"{{"types":[{}]}}"#, entries.join(","))
+            }
+        }
+    }
+}
+
+fn unknown_cursor(after: &str) -> OperationError {
+    OperationError::new(
+        ErrorCode::IntrospectionError,
+        format!(
+            "Cursor '{}' is not on this list: take 'endCursor' of an earlier page",
+            clean(after)
+        ),
+    )
+}
+
+/// The failure of an `introspect` call: its own code for an unknown query, and never details
+/// (REQ-INT-28, choices C-33 and C-34).
+pub(crate) fn introspect_failure(error: OperationError, asked: Option<&Value>) -> OperationError {
+    let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
+    if error.code() == ErrorCode::ValidationInvalidValue && on_query {
+        let asked = asked.and_then(Value::as_str).unwrap_or_default();
+        let near = closest(asked, ["operations", "types"]);
+        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        return OperationError::new(
+            ErrorCode::InvalidQueryType,
+            format!("Query '{}' is not known. Use one of: operations, types{hint}", clean(asked)),
+        );
+    }
+    error.without_details()
+}

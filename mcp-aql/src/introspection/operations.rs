@@ -1,0 +1,125 @@
+use serde::Serialize;
+
+use crate::operation::{Deprecation, OperationSpec, Parameter, RegisteredOperation};
+use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
+use crate::vocab::{EndpointPermissions, SemanticCategory};
+
+#[derive(Serialize)]
+struct ListEntry<'a> {
+    name: &'a str,
+    semantic_category: SemanticCategory,
+    endpoint: &'a str,
+    description: String,
+}
+
+/// One entry of the operations list (REQ-INT-02, REQ-INT-03).
+pub(crate) fn list_entry(spec: &OperationSpec, endpoint: &str) -> String {
+    let entry = ListEntry {
+        name: spec.name,
+        semantic_category: spec.category,
+        endpoint,
+        description: with_notice(spec.summary(), spec.deprecated.as_ref()),
+    };
+    serde_json::to_string(&entry).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Details<'a> {
+    name: &'a str,
+    semantic_category: SemanticCategory,
+    endpoint: &'a str,
+    #[serde(rename = "mcpTool")]
+    mcp_tool: &'a str,
+    description: String,
+    permissions: EndpointPermissions,
+    parameters: Vec<Members>,
+    returns: &'a Members,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    examples: Vec<Members>,
+}
+
+/// One operation in full: `data.operation` (REQ-INT-09 to REQ-INT-15).
+pub(crate) fn details(
+    operation: &RegisteredOperation,
+    endpoint: &str,
+    mcp_tool: &str,
+    returns: &Members,
+    examples: &[(String, String)],
+    shapes: &Shapes,
+) -> String {
+    let spec = &operation.spec;
+    let mut description = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
+    if let Some(rationale) = spec.rationale {
+        description.push_str("\n\nCategory: ");
+        description.push_str(rationale);
+    }
+    let details = Details {
+        name: spec.name,
+        semantic_category: spec.category,
+        endpoint,
+        mcp_tool,
+        description,
+        permissions: spec.category.permissions(),
+        parameters: operation
+            .parameters
+            .iter()
+            .map(|parameter| parameter_info(parameter, shapes))
+            .collect(),
+        returns,
+        examples: examples.iter().map(|example| example_info(spec.name, example)).collect(),
+    };
+    format!(
+        r#"{{"operation":{}}}"#,
+        serde_json::to_string(&details).unwrap_or_else(|_| "null".to_owned())
+    )
+}
+
+/// An example: its description and its `params` as JSON text (REQ-INT-15).
+fn example_info(operation: &'static str, (description, params): &(String, String)) -> Members {
+    let mut request = Members::new();
+    request.put("operation", operation);
+    request.put_text("params", params);
+    let mut example = Members::new();
+    example.put_some("description", (!description.is_empty()).then(|| description.clone()));
+    example.put("request", request);
+    example
+}
+
+/// One parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
+fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
+    let spec = &parameter.spec;
+    let mut info = Members::new();
+    info.put("name", spec.name);
+    // Their places; `describe` fills the first.
+    info.put("type", "any");
+    info.put("required", spec.required);
+    let mut text = spec.description.trim().to_owned();
+    // The input of an UPDATE says by itself what it takes.
+    if let Kind::Object(object) = &parameter.shape.kind
+        && object.merge.is_some()
+        && let Some(description) = &parameter.shape.description
+    {
+        text.clone_from(description);
+    }
+    if let Some(further) = further_constraints(&parameter.shape, shapes) {
+        text = format!("{text} {further}").trim_start().to_owned();
+    }
+    let text = with_notice(text, spec.deprecated.as_ref());
+    info.put_some("description", (!text.is_empty()).then_some(text));
+    // A secret is no one's to read, not even as a default.
+    info.put_some("default", parameter.default.clone().filter(|_| !spec.sensitive));
+    describe(&parameter.shape, shapes, &mut info);
+    info.put_some("sensitive", spec.sensitive.then_some(true));
+    info
+}
+
+/// Adds the notice of a deprecation (REQ-INT-32).
+fn with_notice(mut text: String, deprecation: Option<&Deprecation>) -> String {
+    if let Some(deprecation) = deprecation {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&deprecation.notice());
+    }
+    text
+}

@@ -1,0 +1,110 @@
+//! Annotate Rust functions, get a conforming MCP-AQL adapter: an MCP server with five tools at most,
+//! however many operations it has.
+//!
+//! ```
+//! use mcp_aql::prelude::*;
+//! use serde_json::json;
+//!
+//! /// Tell how long a text is.
+//! #[operation(category = "READ")]
+//! fn measure_text(
+//!     /// The text.
+//!     #[param(max_length = 1000)]
+//!     text: String,
+//! ) -> usize {
+//!     text.chars().count()
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> mcp_aql::Result<()> {
+//! let adapter = Adapter::builder("texts").operation(measure_text {}).build()?;
+//! let result = adapter.call("measure_text", json!({ "text": "Ship it" })).await;
+//! assert_eq!(result.data(), 7);
+//! # Ok(()) }
+//! ```
+//!
+//! | to … | see |
+//! |---|---|
+//! | make operations of functions | [`operation`](macro@operation), [`operations`](macro@operations), [`ParamGroup`](derive@ParamGroup) |
+//! | change resources | [`UpdateInput`](derive@UpdateInput), [`Update`], [`IfMatch`] |
+//! | fail | [`OperationError`](derive@OperationError), [`ErrorCode`] |
+//! | know the call | [`Context`], [`Session`], [`State`], [`Warning`] |
+//! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
+//! | run it | `Adapter::run` and `cli`, `Adapter::router`, [`Adapter::serve`], [`Adapter::call`] |
+//! | test it | [`testing`] |
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `stdio` | yes | MCP over standard input and output |
+//! | `cli` | yes | `Adapter::run`: the adapter's command line; brings `stdio` |
+//! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
+
+// Macros name the runtime by its path; inside of this crate that path must exist too.
+extern crate self as mcp_aql;
+
+mod adapter;
+mod dispatch;
+mod error;
+mod introspection;
+mod main_error;
+mod mcp;
+mod operation;
+mod query;
+mod request;
+mod response;
+mod router;
+mod shape;
+#[cfg(any(feature = "cli", feature = "http"))]
+mod stop;
+mod validate;
+mod vocab;
+
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod constraint;
+pub mod encoding;
+pub mod prelude;
+pub mod testing;
+pub mod update;
+
+pub use adapter::{Adapter, AdapterBuilder, BuildError};
+pub use dispatch::Concurrency;
+pub use error::{ErrorCode, OperationError, leaks_internals};
+pub use main_error::{Error, Result};
+#[cfg(feature = "http")]
+pub use mcp::HttpOptions;
+#[doc = include_str!("docs/update_input.md")]
+pub use mcp_aql_derive::UpdateInput;
+pub use operation::{
+    BoxFuture, Call, CallScope, Context, DataKey, DefaultSpec, Deprecation, ExampleSpec, Method,
+    Operation, OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
+    ParameterSpec, ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State, StateSpec,
+    Warning,
+};
+pub use query::{Page, PageInfo};
+pub use response::{ErrorDetail, OperationResult, Reply};
+pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
+pub use update::{
+    Change, ElementSpec, FieldSpec, IfMatch, InputSpec, Merge, Update, UpdateInput, merge_json,
+};
+pub use vocab::{
+    EndpointPermissions, LimitOutOfRange, Limits, PROTOCOL_VERSION, RESERVED_OPERATIONS,
+    SemanticCategory, is_public_name,
+};
+
+#[doc = include_str!("docs/operation.md")]
+pub use mcp_aql_derive::operation;
+
+#[doc = include_str!("docs/operations.md")]
+pub use mcp_aql_derive::operations;
+
+#[doc = include_str!("docs/param_group.md")]
+pub use mcp_aql_derive::ParamGroup;
+
+#[doc = include_str!("docs/operation_error.md")]
+pub use mcp_aql_derive::OperationError;
+
+#[doc(hidden)]
+pub mod __private;

@@ -1,0 +1,351 @@
+//! What a model reads of a tool before it calls it: the protocol's templates, as short as they can
+//! be while a model can still act on them (REQ-MCP-01, REQ-MCP-02).
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use crate::adapter::Adapter;
+use crate::operation::{Handler, OperationSpec};
+use crate::router::{EndpointMode, Family};
+use crate::vocab::{SemanticCategory, is_public_name};
+
+/// So many operations of a family are named; introspection tells the others.
+const NAMED_OPERATIONS: usize = 60;
+/// The same for a line of the unified tool's description.
+const NAMED_PER_CATEGORY: usize = 12;
+/// An example longer than this says more than a description should.
+const LONGEST_EXAMPLE: usize = 200;
+
+/// Writes the descriptions of an adapter's tools.
+pub(super) struct Describer<'a> {
+    adapter: &'a Adapter,
+    /// The tool that takes `introspect`.
+    introspect_tool: &'a str,
+}
+
+impl<'a> Describer<'a> {
+    pub(super) fn new(adapter: &'a Adapter) -> Self {
+        Self { adapter, introspect_tool: introspect_tool(adapter) }
+    }
+
+    /// The tool of an endpoint family.
+    pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
+        let specs: Vec<_> = self
+            .adapter
+            .inner
+            .registry
+            .entries
+            .iter()
+            .filter(|entry| entry.family == index)
+            .map(|entry| (&entry.operation.spec, &entry.operation.handler))
+            .collect();
+        let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
+        let own: Vec<_> = specs
+            .iter()
+            .filter(|(_, handler)| matches!(handler, Handler::Function(_)))
+            .map(|(spec, _)| *spec)
+            .collect();
+        let crude = if self.adapter.profile().is_crude() {
+            family.categories().first().copied()
+        } else {
+            None
+        };
+        let template = Template::of(crude, family, &specs, &own);
+
+        let mut text = template.opening;
+        let _ = write!(text, "\n\nSupported operations: ");
+        match crude {
+            _ if !names.is_empty() => text.push_str(&listed(&names, NAMED_OPERATIONS)),
+            Some(category) => {
+                let _ = write!(text, "none. This adapter has no {} operations.", category.as_str());
+            }
+            None => text.push_str("none. This family has no operations."),
+        }
+        if let Some(statement) = template.statement {
+            let _ = write!(text, "\n\n{statement}");
+        }
+        let _ = write!(text, "\n\n{}", template.quick_start);
+        let examples: Vec<_> = own.iter().take(template.examples).collect();
+        for spec in &examples {
+            let _ = write!(text, "\n{}", self.example(spec));
+        }
+        if examples.is_empty() {
+            text.push_str(" none");
+        }
+        let _ = write!(text, "\n\n{}\n", template.discover);
+        text.push_str(&match own.first() {
+            Some(first) if template.by_name => introspect_call(Some(first.name)),
+            _ => introspect_call(None),
+        });
+        if tool != self.introspect_tool {
+            // Strict routing takes introspect at one tool alone (choice C-68).
+            let _ = write!(text, "\nSend introspect to {}.", self.introspect_tool);
+        } else if let Some(first) = own.first() {
+            let _ = write!(text, "\nWith name: \"{}\" it shows that one in full.", first.name);
+        }
+        self.batch_hint(&mut text);
+        text
+    }
+
+    /// The tool that takes everything (REQ-EPT-07).
+    pub(super) fn unified(&self) -> String {
+        let name = self.adapter.name();
+        let mut text = format!(
+            "MCP-AQL {name} adapter. All operations through this one tool.\n\n\
+             Operations are routed by their semantic category and endpoint family.\n\n\
+             Supported operation categories:"
+        );
+        for (category, label) in
+            SemanticCategory::ALL.into_iter().zip(["Create", "Read", "Update", "Delete", "Execute"])
+        {
+            let names: Vec<_> = self
+                .adapter
+                .operations()
+                .filter(|spec| spec.category == category)
+                .map(|spec| spec.name)
+                .collect();
+            let names = match names.is_empty() {
+                true => "none".to_owned(),
+                false => listed(&names, NAMED_PER_CATEGORY),
+            };
+            let _ = write!(text, "\n- {label}: {names}");
+        }
+        let _ = write!(
+            text,
+            "\n\nQuick start:\n{}\n\n\
+             Introspection lists all operations; with name: it shows one with its parameters.",
+            introspect_call(None)
+        );
+        self.batch_hint(&mut text);
+        text
+    }
+
+    /// An example of an operation, as introspection shows it: valid by construction.
+    fn example(&self, spec: &OperationSpec) -> String {
+        let name = spec.name;
+        let details = self.adapter.inner.introspection.operation_details.get(name);
+        let details: Value =
+            details.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let params = details.pointer("/operation/examples/0/request/params");
+        match params.and_then(Value::as_object) {
+            Some(params) if !params.is_empty() => {
+                let call = format!(r#"{{ operation: "{name}", params: {} }}"#, loose_map(params));
+                if call.len() <= LONGEST_EXAMPLE {
+                    return call;
+                }
+                format!(r#"{{ operation: "{name}", params: {{ … }} }}"#)
+            }
+            _ => format!(r#"{{ operation: "{name}" }}"#),
+        }
+    }
+
+    fn batch_hint(&self, text: &mut String) {
+        if self.adapter.inner.settings.batch {
+            text.push_str(
+                "\n\nSeveral at once, in order: { operations: [{ operation, params }, …] }",
+            );
+        }
+    }
+}
+
+/// The fixed words of a template.
+struct Template {
+    opening: String,
+    statement: Option<String>,
+    quick_start: &'static str,
+    /// How many calls are shown.
+    examples: usize,
+    discover: &'static str,
+    /// Whether the introspect call asks for one operation.
+    by_name: bool,
+}
+
+impl Template {
+    fn of(
+        crude: Option<SemanticCategory>,
+        family: &Family,
+        specs: &[(&OperationSpec, &Handler)],
+        own: &[&OperationSpec],
+    ) -> Self {
+        const EXAMPLE: &str = "Quick start example:";
+        const EXAMPLES: &str = "Quick start examples:";
+        const PARAMETERS: &str = "Discover required parameters:";
+        const EVERYTHING: &str = "Discover all operations and parameters:";
+        let purpose = family.purpose().to_owned();
+        let with = |statement: &str, quick_start| Self {
+            opening: purpose.clone(),
+            statement: Some(statement.to_owned()),
+            quick_start,
+            examples: 1,
+            discover: PARAMETERS,
+            by_name: true,
+        };
+        match crude {
+            Some(SemanticCategory::Create) => {
+                with("They add data and neither remove nor overwrite any.", EXAMPLES)
+            }
+            Some(SemanticCategory::Read) => Self {
+                examples: 2,
+                discover: EVERYTHING,
+                by_name: false,
+                ..with("They only read and never change stored data.", EXAMPLES)
+            },
+            Some(SemanticCategory::Update) => {
+                with("They overwrite stored data; earlier values may be lost.", EXAMPLE)
+            }
+            Some(SemanticCategory::Delete) => with("They remove data. Use with caution.", EXAMPLES),
+            Some(SemanticCategory::Execute) => {
+                let things = executable_things(own);
+                Self { opening: things, ..with(&execute_statement(own), EXAMPLES) }
+            }
+            None => {
+                let mut opening = purpose;
+                let categories = categories(family, specs);
+                let _ = write!(opening, "\n\nPrimary semantic categories: {categories}");
+                Self {
+                    opening,
+                    statement: None,
+                    quick_start: EXAMPLE,
+                    examples: 1,
+                    discover: EVERYTHING,
+                    by_name: false,
+                }
+            }
+        }
+    }
+}
+
+/// What the operations of EXECUTE are about: `execute_export` is about an export.
+fn executable_things(own: &[&OperationSpec]) -> String {
+    let mut things: Vec<String> = Vec::new();
+    for spec in own {
+        if let Some((_, thing)) = spec.name.split_once('_') {
+            let thing = thing.replace('_', " ");
+            if !things.contains(&thing) && things.len() < 6 {
+                things.push(thing);
+            }
+        }
+    }
+    if things.is_empty() {
+        "Execution lifecycle operations.".to_owned()
+    } else {
+        format!("Execution lifecycle operations for {}.", things.join(", "))
+    }
+}
+
+fn execute_statement(own: &[&OperationSpec]) -> String {
+    let mut text = "They manage what runs, not what is stored".to_owned();
+    text.push_str(if own.is_empty() { "." } else { ":" });
+    for spec in own.iter().take(NAMED_OPERATIONS) {
+        let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
+    }
+    text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
+    text
+}
+
+/// The categories that a family holds; for an empty one those it was made for.
+fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
+    let held = |category| specs.iter().any(|(spec, _)| spec.category == category);
+    let names: Vec<_> = SemanticCategory::ALL
+        .into_iter()
+        .filter(|category| match specs.is_empty() {
+            true => family.categories().contains(category),
+            false => held(*category),
+        })
+        .map(SemanticCategory::as_str)
+        .collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Names with commas, the first `most` of them.
+fn listed(names: &[&str], most: usize) -> String {
+    let shown: Vec<_> = names.iter().take(most).copied().collect();
+    let mut text = shown.join(", ");
+    if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
+        let _ = write!(text, ", and {more} more: introspect");
+    }
+    text
+}
+
+fn introspect_call(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!(
+            r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#
+        ),
+        None => r#"{ operation: "introspect", params: { query: "operations" } }"#.to_owned(),
+    }
+}
+
+/// The tool that takes `introspect` in the adapter's mode.
+pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
+    let registry = &adapter.inner.registry;
+    let tool = match adapter.mode() {
+        EndpointMode::Single => registry.tool_names.last(),
+        EndpointMode::Semantic | EndpointMode::All => {
+            let family = registry.get("introspect").map_or(0, |entry| entry.family);
+            registry.tool_names.get(family)
+        }
+    };
+    tool.map_or("", String::as_str)
+}
+
+/// What a model should know before its first call; the author's words come after.
+pub(super) fn instructions(adapter: &Adapter) -> String {
+    let tool = introspect_tool(adapter);
+    let mut text = format!(
+        "MCP-AQL: each tool takes {{ operation, params }}. Start with {} through {tool}; add name: \
+         to see one operation with its parameters. A reply is {{ success, data }} or \
+         {{ success: false, error }}, and the error's message says what to change.",
+        introspect_call(None)
+    );
+    if let Some(own) = &adapter.inner.parts.instructions {
+        text.push_str("\n\n");
+        text.push_str(own);
+    }
+    text
+}
+
+/// JSON as the protocol's descriptions write it: no quotes around names.
+fn loose(value: &Value) -> String {
+    match value {
+        Value::Object(map) => loose_map(map),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(loose).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn loose_map(map: &Map<String, Value>) -> String {
+    let members: Vec<_> = map
+        .iter()
+        .map(|(name, value)| {
+            let name = match is_public_name(name) {
+                true => name.clone(),
+                false => Value::from(name.as_str()).to_string(),
+            };
+            format!("{name}: {}", loose(value))
+        })
+        .collect();
+    if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_and_say_so() {
+        // REQ-MCP-08
+        assert_eq!(listed(&["a", "b"], 2), "a, b");
+        assert_eq!(listed(&["a", "b", "c", "d"], 2), "a, b, and 2 more: introspect");
+    }
+
+    #[test]
+    fn calls_are_written_as_in_the_protocol() {
+        let value = serde_json::json!({ "a": [1, "x"], "B-c": {}, "d": { "e": null } });
+        assert_eq!(loose(&value), r#"{ "B-c": {}, a: [1, "x"], d: { e: null } }"#);
+    }
+}

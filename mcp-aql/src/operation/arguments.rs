@@ -1,0 +1,109 @@
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Context, Envelope, OperationReturn, Outcome, ParamGroup, Payload, State, StateMap};
+use crate::error::OperationError;
+use crate::update::{Update, UpdateInput};
+
+/// One validated call on its way into a function. Generated code takes the arguments out of it one
+/// by one, in the order of the operation's table, and hands the function's result back to it.
+#[derive(Debug)]
+pub struct Call {
+    pub(crate) arguments: std::vec::IntoIter<Argument>,
+    pub(crate) context: Context,
+    pub(crate) states: Arc<StateMap>,
+    pub(crate) envelope: Envelope,
+    pub(crate) max_response_size: usize,
+}
+
+/// A parameter of the call: its name and, unless it was left out, its value.
+#[derive(Debug)]
+pub(crate) struct Argument {
+    pub(crate) name: Arc<str>,
+    pub(crate) value: Option<Value>,
+}
+
+impl std::fmt::Debug for StateMap {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("StateMap")
+    }
+}
+
+impl Call {
+    /// The next argument, which is there or has a default.
+    ///
+    /// # Errors
+    /// `VALIDATION_INVALID_VALUE` when the value passes the table's checks and the type still
+    /// refuses it, as a hand-written `Deserialize` may.
+    pub fn param<T: DeserializeOwned>(&mut self) -> Result<T, OperationError> {
+        let argument = self.next()?;
+        let name = argument.name;
+        let value = argument.value.unwrap_or_default();
+        T::deserialize(value).map_err(|error| OperationError::refused_by_type(&name, &error))
+    }
+
+    /// The next argument, if the call gives it.
+    ///
+    /// # Errors
+    /// As [`param`](Self::param).
+    pub fn optional<T: DeserializeOwned>(&mut self) -> Result<Option<T>, OperationError> {
+        let argument = self.next()?;
+        let name = argument.name;
+        argument
+            .value
+            .map(|value| {
+                T::deserialize(value)
+                    .map_err(|error| OperationError::refused_by_type(&name, &error))
+            })
+            .transpose()
+    }
+
+    /// The next arguments, as a group.
+    ///
+    /// # Errors
+    /// As [`param`](Self::param).
+    pub fn group<G: ParamGroup>(&mut self) -> Result<G, OperationError> {
+        G::decode(self)
+    }
+
+    /// The `input` of an UPDATE operation.
+    ///
+    /// # Errors
+    /// As [`param`](Self::param).
+    pub fn input<T: UpdateInput>(&mut self) -> Result<Update<T>, OperationError> {
+        let argument = self.next()?;
+        Update::decode(argument.value.unwrap_or_default())
+    }
+
+    /// The shared state of type `T`.
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when no such state was registered, which `build()` rules out for every
+    /// operation whose table lists it.
+    pub fn state<T: Clone + 'static>(&self) -> Result<State<T>, OperationError> {
+        self.states.get::<T>().map(State).ok_or_else(|| {
+            OperationError::internal("a state is missing from the operation's table")
+        })
+    }
+
+    /// What the function may know of the call beyond its parameters.
+    pub fn context(&self) -> Context {
+        self.context.clone()
+    }
+
+    /// Turns what the function returned into the reply.
+    ///
+    /// # Errors
+    /// The operation's own error.
+    pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
+        returned.write(Payload::new(self.envelope, self.max_response_size))
+    }
+
+    fn next(&mut self) -> Result<Argument, OperationError> {
+        self.arguments.next().ok_or_else(|| {
+            OperationError::internal("the operation's table lists too few parameters")
+        })
+    }
+}

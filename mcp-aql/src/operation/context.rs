@@ -1,0 +1,161 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{BoxFuture, Session, Warning, Warnings};
+use crate::error::OperationError;
+
+/// What an operation may know and do beyond its parameters: who calls, whether the caller still
+/// waits, how far the work is, what the caller should be warned of.
+///
+/// As an argument of an operation it is no parameter.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+///
+/// /// Count the words of a text.
+/// #[operation(category = "READ")]
+/// async fn count_words(
+///     context: Context,
+///     /// The text.
+///     text: String,
+/// ) -> usize {
+///     if text.is_empty() {
+///         context.warn(Warning::new("VALIDATION_EMPTY_TEXT_WARNING", "The text is empty"));
+///     }
+///     text.split_whitespace().count()
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    operation: Arc<str>,
+    session: Option<Session>,
+    cancellation: CancellationToken,
+    progress: Option<Arc<dyn ProgressSink>>,
+    label: Option<String>,
+    warnings: Mutex<Warnings>,
+}
+
+/// Where progress goes. The `mcp` module sends it to the client; a test may collect it.
+pub trait ProgressSink: Send + Sync + 'static {
+    /// Tells the caller that `done` of `total` steps are behind us.
+    fn report<'a>(
+        &'a self,
+        done: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> BoxFuture<'a, ()>;
+}
+
+/// What a transport knows of a call.
+#[derive(Clone, Default)]
+pub struct CallScope {
+    /// The caller's session, if the connection has one.
+    pub session: Option<Session>,
+    /// Cancelled when the caller no longer waits.
+    pub cancellation: CancellationToken,
+    /// Where progress goes, if the caller asked for it.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+    /// What the client calls this request in `_meta`: a label for logs, never an identity
+    /// (REQ-SES-05).
+    pub label: Option<String>,
+}
+
+impl fmt::Debug for CallScope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CallScope")
+            .field("session", &self.session)
+            .field("label", &self.label)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    pub(crate) fn new(operation: Arc<str>, scope: CallScope) -> Self {
+        Self(Arc::new(Inner {
+            operation,
+            session: scope.session,
+            cancellation: scope.cancellation,
+            progress: scope.progress,
+            label: scope.label,
+            warnings: Mutex::default(),
+        }))
+    }
+
+    /// The operation that runs.
+    pub fn operation(&self) -> &str {
+        &self.0.operation
+    }
+
+    /// The caller's session, or `None` where the client has no connection of its own.
+    pub fn session(&self) -> Option<&Session> {
+        self.0.session.as_ref()
+    }
+
+    /// The caller's session, or the error that says why there is none.
+    ///
+    /// # Errors
+    /// `PERMISSION_DENIED` where the client has no session.
+    pub fn require_session(&self) -> Result<&Session, OperationError> {
+        self.session().ok_or_else(|| {
+            OperationError::permission_denied(
+                "this operation needs a session, and the connection has none; \
+                 connect over stdio or over HTTP with sessions",
+            )
+        })
+    }
+
+    /// What the client calls this request in its `_meta`. A label for logs, never an identity
+    /// (REQ-SES-05).
+    pub fn label(&self) -> Option<&str> {
+        self.0.label.as_deref()
+    }
+
+    /// Whether the caller gave up on this call.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancellation.is_cancelled()
+    }
+
+    /// Waits until the caller gives up on this call.
+    pub async fn cancelled(&self) {
+        self.0.cancellation.cancelled().await;
+    }
+
+    /// Whether anyone listens to [`progress`](Self::progress).
+    pub fn wants_progress(&self) -> bool {
+        self.0.progress.is_some()
+    }
+
+    /// Tells the caller that `done` of `total` steps are behind us. Does nothing when the caller did
+    /// not ask (REQ-MCP-13 to REQ-MCP-16).
+    pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        if let Some(sink) = &self.0.progress {
+            let message = Some(message.into()).filter(|message| !message.is_empty());
+            sink.report(done, total, message).await;
+        }
+    }
+
+    /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and at
+    /// most ten reach the caller, the most urgent first (REQ-WRN-10, REQ-WRN-11).
+    pub fn warn(&self, warning: Warning) {
+        self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    pub(crate) fn take_warnings(&self) -> Warnings {
+        std::mem::take(&mut *self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Context")
+            .field("operation", &self.0.operation)
+            .field("session", &self.0.session)
+            .finish_non_exhaustive()
+    }
+}

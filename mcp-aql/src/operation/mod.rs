@@ -1,0 +1,31 @@
+//! What an operation is: its static table, the function behind it, and what that function sees of a
+//! call.
+
+mod arguments;
+mod context;
+mod deprecation;
+mod parameter;
+mod returns;
+mod session;
+mod spec;
+mod state;
+mod table;
+mod traits;
+mod warning;
+
+pub(crate) use arguments::Argument;
+pub use arguments::Call;
+pub use context::{CallScope, Context, ProgressSink};
+pub use deprecation::Deprecation;
+pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
+pub(crate) use returns::Envelope;
+pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain, ReturnsSpec};
+pub use session::Session;
+pub(crate) use spec::summary;
+pub use spec::{DataKey, ExampleSpec, OperationSpec};
+pub(crate) use state::StateMap;
+pub use state::{State, StateSpec};
+pub(crate) use table::{Handler, Parameter, RegisteredOperation};
+pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup};
+pub(crate) use warning::Warnings;
+pub use warning::{Severity, Warning};

@@ -1,0 +1,112 @@
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::Deprecation;
+use crate::constraint::Constraint;
+
+/// Describes a Rust type as a JSON schema.
+pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+
+/// One entry of an operation's parameter table: a parameter, or several that a type brings along.
+#[derive(Debug, Clone, Copy)]
+pub enum ParameterEntry {
+    /// One argument of the function.
+    One(ParameterSpec),
+    /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
+    Group(&'static [ParameterSpec]),
+    /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
+    Input(crate::update::InputSpec),
+}
+
+/// The definition of one parameter: validation, introspection and defaults read this one table
+/// (REQ-RQ-11, REQ-RQ-12).
+///
+/// ```
+/// use mcp_aql::ParameterSpec;
+/// use mcp_aql::constraint::Constraint;
+///
+/// const TITLE: ParameterSpec = ParameterSpec::required::<String>("title", "Short title.")
+///     .constraints(&[Constraint::MinLength(1), Constraint::MaxLength(200)]);
+/// assert!(TITLE.required);
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ParameterSpec {
+    /// The name on the wire; `^[a-z][a-z0-9_]*$`.
+    pub name: &'static str,
+    /// What the parameter is for.
+    pub description: &'static str,
+    /// Whether a call without it is refused.
+    pub required: bool,
+    /// What stands in when it is left out.
+    pub default: Option<DefaultSpec>,
+    /// What its value must satisfy beyond its type.
+    pub constraints: &'static [Constraint],
+    /// A secret: masked by clients, redacted in logs, never echoed.
+    pub sensitive: bool,
+    /// Set when callers should stop using it.
+    pub deprecated: Option<Deprecation>,
+    /// The type's JSON schema.
+    pub schema: SchemaFn,
+}
+
+impl ParameterSpec {
+    /// A parameter that every call must give.
+    pub const fn required<T: JsonSchema>(name: &'static str, description: &'static str) -> Self {
+        Self {
+            name,
+            description,
+            required: true,
+            default: None,
+            constraints: &[],
+            sensitive: false,
+            deprecated: None,
+            schema: SchemaGenerator::subschema_for::<T>,
+        }
+    }
+
+    /// A parameter that a call may leave out. `T` is the type without the `Option`.
+    pub const fn optional<T: JsonSchema>(name: &'static str, description: &'static str) -> Self {
+        let mut spec = Self::required::<T>(name, description);
+        spec.required = false;
+        spec
+    }
+
+    /// A parameter that has a value when a call leaves it out (REQ-RQ-09).
+    #[must_use]
+    pub const fn default(mut self, default: DefaultSpec) -> Self {
+        self.default = Some(default);
+        self.required = false;
+        self
+    }
+
+    /// Sets what the value must satisfy beyond its type.
+    #[must_use]
+    pub const fn constraints(mut self, constraints: &'static [Constraint]) -> Self {
+        self.constraints = constraints;
+        self
+    }
+
+    /// Marks the value as a secret.
+    #[must_use]
+    pub const fn sensitive(mut self) -> Self {
+        self.sensitive = true;
+        self
+    }
+
+    /// Marks the parameter as deprecated.
+    #[must_use]
+    pub const fn deprecated(mut self, deprecation: Deprecation) -> Self {
+        self.deprecated = Some(deprecation);
+        self
+    }
+}
+
+/// What stands in for a parameter that was left out.
+#[derive(Debug, Clone, Copy)]
+pub enum DefaultSpec {
+    /// A literal, as JSON text.
+    Json(&'static str),
+    /// An expression, evaluated once when the adapter is built; `Err` when it is no JSON.
+    Expr(fn() -> Result<Value, serde_json::Error>),
+}

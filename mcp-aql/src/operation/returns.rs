@@ -1,0 +1,171 @@
+use std::io;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+
+use super::SchemaFn;
+use crate::error::OperationError;
+
+/// What running an operation comes to: the success half of the reply, or an error.
+pub type Outcome = Result<Payload, OperationError>;
+
+/// The type of a result, for introspection.
+#[derive(Debug, Clone, Copy)]
+pub struct ReturnsSpec {
+    schema: SchemaFn,
+}
+
+impl ReturnsSpec {
+    /// What a function of this return type gives. Let the second argument be inferred: `_`.
+    pub const fn of<R: OperationReturn<M>, M>() -> Self {
+        R::RETURNS
+    }
+
+    /// The type's JSON schema.
+    pub(crate) const fn schema(&self) -> SchemaFn {
+        self.schema
+    }
+
+    /// The result is described by this schema and wrapped as [`DataKey`](super::DataKey) says.
+    const fn wrapped<T: JsonSchema>() -> Self {
+        Self { schema: SchemaGenerator::subschema_for::<T> }
+    }
+}
+
+/// What an operation's function may return: data that can be serialized and described, or a
+/// `Result` of it whose error converts into [`OperationError`].
+///
+/// `M` tells the two forms apart and is always inferred.
+#[diagnostic::on_unimplemented(
+    message = "an operation cannot return `{Self}`",
+    label = "not something an operation can return",
+    note = "return data that derives `Serialize` and `JsonSchema`, or a `Result` of such data",
+    note = "the error of a `Result` must convert into `OperationError`: derive it with `#[derive(OperationError)]`; for an error of another crate write `.map_err(OperationError::internal)?`"
+)]
+pub trait OperationReturn<M> {
+    /// The type of the data, for introspection.
+    const RETURNS: ReturnsSpec;
+
+    /// Writes the data into the reply.
+    ///
+    /// # Errors
+    /// The operation's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
+    fn write(self, payload: Payload) -> Outcome;
+}
+
+/// Marks data that is returned as such.
+#[derive(Debug)]
+pub struct Plain(());
+
+/// Marks a `Result`.
+#[derive(Debug)]
+pub struct Fallible(());
+
+impl<T: Serialize + JsonSchema> OperationReturn<Plain> for T {
+    const RETURNS: ReturnsSpec = ReturnsSpec::wrapped::<T>();
+
+    fn write(self, payload: Payload) -> Outcome {
+        payload.with(&self)
+    }
+}
+
+impl<T: Serialize + JsonSchema, E: Into<OperationError>> OperationReturn<Fallible>
+    for Result<T, E>
+{
+    const RETURNS: ReturnsSpec = ReturnsSpec::wrapped::<T>();
+
+    fn write(self, payload: Payload) -> Outcome {
+        payload.with(&self.map_err(Into::into)?)
+    }
+}
+
+/// How `data` holds a result; settled when the adapter is built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Envelope {
+    /// `data` is the result.
+    Bare,
+    /// `data` is an object with the result under this name.
+    Key(Arc<str>),
+}
+
+/// The success half of a reply, as JSON text that grows: the result is serialized straight into it.
+#[derive(Debug)]
+pub struct Payload {
+    text: Vec<u8>,
+    envelope: Envelope,
+    max_size: usize,
+}
+
+/// What every success starts with.
+const SUCCESS: &[u8] = br#"{"success":true,"data":"#;
+
+impl Payload {
+    pub(crate) fn new(envelope: Envelope, max_size: usize) -> Self {
+        Self { text: Vec::new(), envelope, max_size }
+    }
+
+    /// Serializes the result into the reply.
+    fn with<T: Serialize + ?Sized>(mut self, data: &T) -> Outcome {
+        self.text.reserve(256);
+        self.text.extend_from_slice(SUCCESS);
+        if let Envelope::Key(key) = &self.envelope {
+            // Keys are public names: nothing in them needs escaping.
+            self.text.extend_from_slice(b"{\"");
+            self.text.extend_from_slice(key.as_bytes());
+            self.text.extend_from_slice(b"\":");
+        }
+        let mut writer = Bounded { text: &mut self.text, max_size: self.max_size, over: false };
+        let written = serde_json::to_writer(&mut writer, data);
+        if writer.over {
+            return Err(crate::request::too_large(
+                "response_size",
+                self.max_size,
+                self.max_size.saturating_add(1),
+                "bytes",
+            ));
+        }
+        written.map_err(OperationError::internal)?;
+        if self.envelope != Envelope::Bare {
+            self.text.push(b'}');
+        }
+        Ok(self)
+    }
+
+    /// A payload whose data is ready-made JSON text.
+    pub(crate) fn raw(data: &str) -> Self {
+        let mut text = Vec::with_capacity(SUCCESS.len() + data.len() + 1);
+        text.extend_from_slice(SUCCESS);
+        text.extend_from_slice(data.as_bytes());
+        Self { text, envelope: Envelope::Bare, max_size: usize::MAX }
+    }
+
+    /// The reply's text up to and including `data`, without the closing brace.
+    pub(crate) fn into_text(self) -> String {
+        // serde_json writes UTF-8, and so does everything else in here: nothing is replaced.
+        String::from_utf8(self.text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+}
+
+/// Stops writing once the reply has grown past its limit.
+struct Bounded<'a> {
+    text: &'a mut Vec<u8>,
+    max_size: usize,
+    over: bool,
+}
+
+impl io::Write for Bounded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.text.len().saturating_add(bytes.len()) > self.max_size {
+            self.over = true;
+            return Err(io::Error::other("the response exceeds its limit"));
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{BoxFuture, Call, Envelope, Method, OperationSpec, Outcome, ParameterSpec};
+use crate::shape::Shape;
+use crate::update::InputSpec;
+
+/// An operation as the adapter holds it: its table, ready to check and to run.
+pub(crate) struct RegisteredOperation {
+    pub(crate) spec: OperationSpec,
+    pub(crate) name: Arc<str>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) envelope: Envelope,
+    pub(crate) handler: Handler,
+}
+
+/// A parameter, ready to check.
+pub(crate) struct Parameter {
+    pub(crate) name: Arc<str>,
+    pub(crate) spec: ParameterSpec,
+    pub(crate) shape: Shape,
+    pub(crate) default: Option<Value>,
+    /// The fields of an UPDATE's `input`.
+    pub(crate) input: Option<InputSpec>,
+}
+
+/// What runs an operation.
+#[derive(Clone)]
+pub(crate) enum Handler {
+    /// The built-in `introspect`.
+    Introspect,
+    /// The author's function.
+    Function(Arc<dyn Run>),
+}
+
+/// A function whose receiver's type is forgotten.
+pub(crate) trait Run: Send + Sync {
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
+}
+
+/// A function with its receiver.
+struct Bound<S: 'static> {
+    receiver: Arc<S>,
+    call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+}
+
+impl<S: Send + Sync + 'static> Run for Bound<S> {
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
+        (self.call)(&self.receiver, call)
+    }
+}
+
+impl Handler {
+    pub(crate) fn of<S: Send + Sync + 'static>(receiver: Arc<S>, method: &Method<S>) -> Self {
+        Self::Function(Arc::new(Bound { receiver, call: method.call }))
+    }
+}

@@ -1,0 +1,68 @@
+use std::future::Future;
+use std::pin::Pin;
+
+use super::{Call, OperationSpec, Outcome, ParameterSpec};
+use crate::error::OperationError;
+
+/// A future that the runtime can hold without knowing the function behind it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One operation of a receiver `S`: its table and the function that runs it.
+pub struct Method<S: ?Sized + 'static> {
+    /// The static table.
+    pub spec: OperationSpec,
+    /// Decodes the arguments and calls the function.
+    pub call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+}
+
+impl<S: ?Sized> Method<S> {
+    /// An operation by its table and the function that runs it.
+    pub const fn new(
+        spec: OperationSpec,
+        call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+    ) -> Self {
+        Self { spec, call }
+    }
+}
+
+/// A free function that `#[operation]` made an operation of; register it with
+/// [`AdapterBuilder::operation`](crate::AdapterBuilder::operation).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operation",
+    label = "not an operation",
+    note = "write `#[operation(category = \"…\")]` above the function and register it as `name {{}}`"
+)]
+pub trait Operation: 'static {
+    /// The operation's table and function.
+    const OPERATION: Method<()>;
+}
+
+/// A type whose methods are operations; `#[operations]` on its impl block implements this.
+/// Register a value of it with [`AdapterBuilder::operations`](crate::AdapterBuilder::operations).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no operations",
+    label = "no operations",
+    note = "write `#[operations]` above the impl block whose methods carry `#[operation(…)]`"
+)]
+pub trait Operations: Send + Sync + 'static {
+    /// The operations in the order written.
+    const OPERATIONS: &'static [Method<Self>];
+}
+
+/// Parameters that belong together and are shared by several operations: `#[derive(ParamGroup)]`.
+/// They expand inline, each a parameter of its own (REQ-RQ-13, REQ-INT-26).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a group of parameters",
+    label = "not a group of parameters",
+    note = "derive `ParamGroup` on it, or drop `#[param(group)]` to take it as one parameter"
+)]
+pub trait ParamGroup: Sized {
+    /// The parameters, in the order of the fields.
+    const PARAMETERS: &'static [ParameterSpec];
+
+    /// Takes the group's values out of a call, in that order.
+    ///
+    /// # Errors
+    /// When a value passes the table's checks and yet does not fit the field's type.
+    fn decode(call: &mut Call) -> Result<Self, OperationError>;
+}

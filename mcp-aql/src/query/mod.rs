@@ -1,0 +1,5 @@
+//! What collection-returning operations have in common.
+
+mod page;
+
+pub use page::{Page, PageInfo};

@@ -1,0 +1,74 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// One page of a collection: `data.items` with `data.pageInfo` beside it.
+///
+/// ```
+/// use mcp_aql::{Page, PageInfo};
+///
+/// let page = Page::new(vec!["a", "b"], PageInfo::new(true, false).cursors("a", "b"));
+/// let json = serde_json::to_value(&page)?;
+/// assert_eq!(json["pageInfo"]["hasNextPage"], true);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// Source: features/pagination §3 (REQ-RSP-11, REQ-PAG-04, REQ-PAG-07).
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page", description = "One page of a collection.")]
+pub struct Page<T> {
+    /// The entries of this page.
+    pub items: Vec<T>,
+    /// Where this page lies in the collection.
+    #[serde(rename = "pageInfo")]
+    pub page_info: PageInfo,
+}
+
+/// Where a page lies in its collection.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct PageInfo {
+    /// More entries follow.
+    #[serde(rename = "hasNextPage")]
+    pub has_next_page: bool,
+    /// Entries lie before this page.
+    #[serde(rename = "hasPreviousPage")]
+    pub has_previous_page: bool,
+    /// Cursor of the first entry.
+    #[serde(rename = "startCursor", skip_serializing_if = "Option::is_none")]
+    pub start_cursor: Option<String>,
+    /// Cursor of the last entry: `after` for the next page.
+    #[serde(rename = "endCursor", skip_serializing_if = "Option::is_none")]
+    pub end_cursor: Option<String>,
+    /// Entries in the whole collection, where counting is cheap.
+    #[serde(rename = "totalCount", skip_serializing_if = "Option::is_none")]
+    pub total_count: Option<u64>,
+}
+
+impl<T> Page<T> {
+    /// A page of these entries.
+    pub fn new(items: Vec<T>, page_info: PageInfo) -> Self {
+        Self { items, page_info }
+    }
+}
+
+impl PageInfo {
+    /// Whether entries follow and whether some lie before.
+    pub fn new(has_next_page: bool, has_previous_page: bool) -> Self {
+        Self { has_next_page, has_previous_page, ..Self::default() }
+    }
+
+    /// The cursors of the first and the last entry.
+    #[must_use]
+    pub fn cursors(mut self, start: impl Into<String>, end: impl Into<String>) -> Self {
+        self.start_cursor = Some(start.into());
+        self.end_cursor = Some(end.into());
+        self
+    }
+
+    /// The size of the whole collection.
+    #[must_use]
+    pub fn total_count(mut self, count: u64) -> Self {
+        self.total_count = Some(count);
+        self
+    }
+}

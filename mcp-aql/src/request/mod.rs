@@ -1,0 +1,9 @@
+//! Decoding: what a request is made of, before anyone asks which operations exist.
+
+mod bytes;
+mod decode;
+mod limits;
+
+pub(crate) use bytes::parse;
+pub(crate) use decode::{BatchFault, OperationInput, Request, decode};
+pub(crate) use limits::{check_request, check_response, too_large};

@@ -1,0 +1,142 @@
+use super::Reply;
+use super::reply::push_warnings;
+use crate::operation::Warning;
+use crate::request::too_large;
+
+/// The reply to a batch, growing item by item.
+///
+/// Source: operations §7.2 (REQ-BAT-02 to REQ-BAT-05).
+#[derive(Debug)]
+pub(crate) struct BatchReply {
+    text: String,
+    succeeded: usize,
+    failed: usize,
+    max_size: usize,
+    /// Items that are still to come.
+    left: usize,
+    full: bool,
+}
+
+/// Room for the error of an item that was not run, its name included.
+const NOT_RUN: usize = 640;
+/// Room for the summary and for the warnings.
+const REST: usize = 4_096;
+
+impl BatchReply {
+    pub(crate) fn new(max_size: usize, items: usize) -> Self {
+        let text = String::from(r#"{"success":true,"data":null,"results":["#);
+        Self { text, succeeded: 0, failed: 0, max_size, left: items, full: false }
+    }
+
+    /// Whether the reply has no room for another result. What comes after it is not run.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Adds the result of the next item. One that has no room is replaced by the error that says so.
+    pub(crate) fn push(&mut self, operation: &str, reply: &Reply) {
+        let reserve = self.left.saturating_mul(NOT_RUN).saturating_add(REST);
+        let room = self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve);
+        if reply.text.len() > room {
+            self.full = true;
+            let size = self.text.len().saturating_add(reply.text.len());
+            let error = too_large("response_size", self.max_size, size, "bytes")
+                .with_detail("operation_ran", true);
+            self.item(operation, &Reply::failure(&error));
+        } else {
+            self.item(operation, reply);
+        }
+    }
+
+    /// Adds an item that was not run because the reply is full.
+    pub(crate) fn push_not_run(&mut self, operation: &str) {
+        let error = too_large("response_size", self.max_size, self.max_size, "bytes")
+            .with_detail("operation_ran", false);
+        self.item(operation, &Reply::failure(&error));
+    }
+
+    fn item(&mut self, operation: &str, reply: &Reply) {
+        let index = self.succeeded + self.failed;
+        self.left = self.left.saturating_sub(1);
+        let separator = if index == 0 { "" } else { "," };
+        let operation = serde_json::Value::from(operation);
+        self.text.push_str(&format!(
+            r#"{separator}{{"index":{index},"operation":{operation},"result":"#
+        ));
+        self.text.push_str(&reply.text);
+        self.text.push('}');
+        match reply.code {
+            None => self.succeeded += 1,
+            Some(_) => self.failed += 1,
+        }
+    }
+
+    /// Closes the reply. Warnings of all items stand at its top (REQ-WRN-11).
+    pub(crate) fn finish(mut self, warnings: &[Warning]) -> Reply {
+        let (succeeded, failed) = (self.succeeded, self.failed);
+        let total = succeeded + failed;
+        self.text.push_str(&format!(
+            r#"],"summary":{{"total":{total},"succeeded":{succeeded},"failed":{failed}}}"#
+        ));
+        let before = self.text.len();
+        push_warnings(&mut self.text, warnings);
+        if self.text.len() >= self.max_size {
+            self.text.truncate(before);
+            let cut = Warning::truncated("warnings", warnings.len(), 0, 0);
+            push_warnings(&mut self.text, &[cut]);
+        }
+        self.text.push('}');
+        Reply { text: self.text, code: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::OperationError;
+    use crate::operation::Payload;
+    use serde_json::{Value, json};
+
+    fn success(data: &str) -> Reply {
+        Reply::success(Payload::raw(data), &[])
+    }
+
+    #[test]
+    fn the_reply_has_the_protocols_form() {
+        // REQ-BAT-03 to REQ-BAT-05
+        let mut batch = BatchReply::new(1 << 20, 2);
+        batch.push("get_task", &success("1"));
+        batch.push("a\"b", &Reply::failure(&OperationError::not_found("task", "t")));
+        let value: Value = serde_json::from_str(&batch.finish(&[]).text).unwrap();
+        assert_eq!(value["success"], true);
+        assert_eq!(value["data"], Value::Null);
+        assert_eq!(
+            value["results"][0],
+            json!({"index": 0, "operation": "get_task", "result": {"success": true, "data": 1}})
+        );
+        assert_eq!(value["results"][1]["operation"], "a\"b");
+        assert_eq!(value["results"][1]["result"]["error"]["code"], "NOT_FOUND_RESOURCE");
+        assert_eq!(value["summary"], json!({"total": 2, "succeeded": 1, "failed": 1}));
+    }
+
+    #[test]
+    fn a_full_reply_says_what_ran_and_what_did_not() {
+        // REQ-ENC-09, REQ-BAT-02
+        let mut batch = BatchReply::new(100_000, 100);
+        batch.push("a", &success("1"));
+        batch.push("b", &success(&format!("\"{}\"", "x".repeat(90_000))));
+        assert!(batch.is_full());
+        for _ in 2..100 {
+            batch.push_not_run(&"c".repeat(64));
+        }
+        let warning = Warning::new("VALIDATION_A", "w".repeat(100_000));
+        let reply = batch.finish(&[warning]);
+        assert!(reply.text.len() <= 100_000, "{}", reply.text.len());
+        let value: Value = serde_json::from_str(&reply.text).unwrap();
+        for (index, ran) in [(1, true), (2, false)] {
+            let error = &value["results"][index]["result"]["error"];
+            assert_eq!(error["code"], "VALIDATION_PAYLOAD_TOO_LARGE");
+            assert_eq!(error["details"]["operation_ran"], ran);
+        }
+    }
+}

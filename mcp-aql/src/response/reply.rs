@@ -1,0 +1,49 @@
+use crate::error::{ErrorCode, OperationError};
+use crate::operation::{Payload, Warning};
+
+/// One reply, as the JSON text that goes out.
+///
+/// Source: MCP-AQL §5.1 (REQ-RSP-01 to REQ-RSP-07).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The success or failure object as compact JSON.
+    pub text: String,
+    /// The failure's code; `None` for a success.
+    pub code: Option<ErrorCode>,
+}
+
+impl Reply {
+    /// A success: `{"success":true,"data":…}`, with warnings if there are any.
+    pub(crate) fn success(payload: Payload, warnings: &[Warning]) -> Self {
+        let mut text = payload.into_text();
+        push_warnings(&mut text, warnings);
+        text.push('}');
+        Self { text, code: None }
+    }
+
+    /// A failure: `{"success":false,"error":{…}}`.
+    pub(crate) fn failure(error: &OperationError) -> Self {
+        // Errors are plain data: codes, text and JSON always serialize.
+        let error_json = serde_json::to_string(error).unwrap_or_default();
+        let text = format!(r#"{{"success":false,"error":{error_json}}}"#);
+        Self { text, code: Some(error.code()) }
+    }
+
+    /// Whether MCP's `isError` is set: only for what a client cannot mend by another call
+    /// (REQ-MCP-10, choice C-11).
+    pub fn is_error(&self) -> bool {
+        self.code.is_some_and(|code| !code.is_recoverable())
+    }
+}
+
+/// Adds `,"warnings":[…]` unless there are none (REQ-WRN-01).
+pub(super) fn push_warnings(text: &mut String, warnings: &[Warning]) {
+    if warnings.is_empty() {
+        return;
+    }
+    if let Ok(json) = serde_json::to_string(warnings) {
+        text.push_str(",\"warnings\":");
+        text.push_str(&json);
+    }
+}

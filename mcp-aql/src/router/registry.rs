@@ -1,0 +1,120 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::EndpointProfile;
+use crate::error::{ErrorCode, OperationError, leaks_internals};
+use crate::operation::RegisteredOperation;
+use crate::shape::shorten;
+use crate::vocab::closest;
+
+/// The door that a request came in through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The tool of an endpoint family, by its place in the profile.
+    Family(usize),
+    /// The tool that takes everything, or a call in process.
+    Unified,
+}
+
+/// All operations, by name. Built once, read-only after.
+pub(crate) struct Registry {
+    pub(crate) profile: EndpointProfile,
+    pub(crate) entries: Vec<Entry>,
+    by_name: HashMap<Arc<str>, usize>,
+    /// Tool names by family, and the unified tool's.
+    pub(crate) tool_names: Vec<String>,
+}
+
+/// An operation and the family it belongs to.
+pub(crate) struct Entry {
+    pub(crate) operation: RegisteredOperation,
+    pub(crate) family: usize,
+}
+
+impl Registry {
+    pub(crate) fn new(
+        profile: EndpointProfile,
+        entries: Vec<Entry>,
+        tool_names: Vec<String>,
+    ) -> Self {
+        let by_name = entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| (Arc::clone(&entry.operation.name), index))
+            .collect();
+        Self { profile, entries, by_name, tool_names }
+    }
+
+    pub(crate) fn family_name(&self, family: usize) -> &str {
+        self.profile.families.get(family).map_or("", |family| family.name.as_str())
+    }
+
+    fn tool_name(&self, family: usize) -> &str {
+        self.tool_names.get(family).map_or("", String::as_str)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(*self.by_name.get(name)?)
+    }
+
+    /// The operation of this name, if it may be called through this door (REQ-EPT-03, REQ-EPT-16).
+    pub(crate) fn route(
+        &self,
+        name: &str,
+        endpoint: Endpoint,
+    ) -> Result<&RegisteredOperation, OperationError> {
+        let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
+        match endpoint {
+            Endpoint::Family(family) if family != entry.family => {
+                Err(self.mismatch(&entry.operation, family, entry.family))
+            }
+            _ => Ok(&entry.operation),
+        }
+    }
+
+    /// `NOT_FOUND_OPERATION`, so that the client turns to introspection (REQ-ERR-10).
+    fn unknown(&self, name: &str) -> OperationError {
+        let name = clean(name);
+        let lower = name.to_ascii_lowercase().replace('-', "_");
+        let near = closest(&lower, self.by_name.keys().map(AsRef::as_ref));
+        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        let mut error = OperationError::new(
+            ErrorCode::NotFoundOperation,
+            format!("Unknown operation: '{name}'{hint} Call introspect to list the operations")
+                .replacen("' Call", "'. Call", 1),
+        )
+        .with_detail("operation", name);
+        if let Some(near) = near {
+            error = error.with_detail("suggestion", near);
+        }
+        error
+    }
+
+    fn mismatch(
+        &self,
+        operation: &RegisteredOperation,
+        actual: usize,
+        expected: usize,
+    ) -> OperationError {
+        let name = &operation.name;
+        let (right, wrong) = (self.tool_name(expected), self.tool_name(actual));
+        OperationError::new(
+            ErrorCode::ValidationEndpointMismatch,
+            format!("Operation '{name}' belongs to tool '{right}', not to '{wrong}'. Call it through '{right}'"),
+        )
+        .with_detail("operation", name.to_string())
+        .with_detail("expected_endpoint", self.family_name(expected))
+        .with_detail("actual_endpoint", self.family_name(actual))
+    }
+}
+
+/// A caller's word, fit to be repeated in a message: short, and without anything but letters, digits
+/// and the signs that names are made of.
+pub(crate) fn clean(name: &str) -> String {
+    let name: String = shorten(name)
+        .chars()
+        .map(|each| if each.is_alphanumeric() || "_-.[]…".contains(each) { each } else { '?' })
+        .collect();
+    // `TypeError` as the name of a parameter is nobody's fault, and looks like one.
+    if leaks_internals(&name) { name.to_lowercase() } else { name }
+}

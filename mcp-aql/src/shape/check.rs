@@ -1,0 +1,613 @@
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Checks, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use crate::constraint::Bound;
+use crate::vocab::{closest, json_type};
+
+/// What is wrong with a value, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fault {
+    /// Dotted path from the parameter on: `metadata.owner`, `tags[2]`.
+    pub(crate) path: String,
+    pub(crate) kind: FaultKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FaultKind {
+    /// The JSON type is wrong.
+    Type { expected: String, actual: &'static str },
+    /// A field that a nested object needs is not there.
+    Missing { expected: String },
+    /// An object has no such field.
+    Unknown { valid: Vec<String>, hint: Hint },
+    /// A field that only the adapter writes.
+    ReadOnly,
+    /// A constraint is broken; the text ends the sentence "Parameter 'x' …".
+    Value { expectation: String },
+}
+
+/// What the caller probably meant by an unknown name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Hint {
+    None,
+    /// This field.
+    Name(String),
+    /// The identifier that belongs beside `input`.
+    Identifier,
+}
+
+/// The way from a parameter to a value inside it. It is only spelt out when there is a fault.
+#[derive(Clone, Copy)]
+pub(crate) enum Path<'a> {
+    Root(&'a str),
+    Field(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => formatter.write_str(&shorten(name)),
+            Self::Field(parent, name) => write!(formatter, "{parent}.{}", shorten(name)),
+            Self::Item(parent, index) => write!(formatter, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// A caller's name, short enough to repeat in a message.
+pub(crate) fn shorten(name: &str) -> String {
+    const MOST: usize = 64;
+    let mut text: String =
+        name.chars().take(MOST).map(|each| if each.is_control() { '?' } else { each }).collect();
+    if name.chars().nth(MOST).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+/// What is wrong with a value, up to a number of faults and of steps.
+///
+/// A union tries its variants one after the other, so a recursive one can take exponentially many
+/// steps for a small value: the budget ends that, and is far beyond what any request within the
+/// limits takes otherwise.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    list: Vec<Fault>,
+    steps: u32,
+    /// While a variant is tried: whether it fits. Nothing is written down then.
+    trial: Option<bool>,
+}
+
+/// One fault is as good as a hundred.
+const MOST_FAULTS: usize = 20;
+const MOST_STEPS: u32 = 4_000_000;
+
+impl Faults {
+    pub(crate) fn new() -> Self {
+        Self { list: Vec::new(), steps: MOST_STEPS, trial: None }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Fault> {
+        self.list
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    fn push(&mut self, path: Path<'_>, kind: FaultKind) {
+        self.push_with(path, || kind);
+    }
+
+    /// Writes a fault down. What it says is only worked out when someone will read it.
+    fn push_with(&mut self, path: Path<'_>, kind: impl FnOnce() -> FaultKind) {
+        if let Some(fits) = &mut self.trial {
+            *fits = false;
+        } else if !self.is_full() {
+            self.list.push(Fault { path: path.to_string(), kind: kind() });
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.trial == Some(false) || self.list.len() >= MOST_FAULTS
+    }
+
+    /// Faults so far, to tell whether there are more now.
+    fn count(&self) -> usize {
+        self.list.len() + usize::from(self.trial == Some(false))
+    }
+
+    /// Counts a step; `false` when there are none left, which is a fault by itself.
+    fn step(&mut self, path: Path<'_>) -> bool {
+        if self.steps > 1 {
+            self.steps -= 1;
+            return true;
+        }
+        if self.steps == 1 {
+            self.steps = 0;
+            let expectation = "is too intricate to be checked: make it simpler".to_owned();
+            self.list
+                .push(Fault { path: path.to_string(), kind: FaultKind::Value { expectation } });
+        }
+        if let Some(fits) = &mut self.trial {
+            *fits = false;
+        }
+        false
+    }
+
+    /// Whether `check` finds nothing, on this budget.
+    fn fits(&mut self, check: impl FnOnce(&mut Self)) -> bool {
+        let outer = self.trial.replace(true);
+        check(self);
+        let fits = self.trial == Some(true);
+        self.trial = outer;
+        fits
+    }
+}
+
+impl Shape {
+    /// Adds everything that is wrong with `value` to `faults`.
+    pub(crate) fn check(
+        &self,
+        value: &Value,
+        path: Path<'_>,
+        shapes: &Shapes,
+        faults: &mut Faults,
+    ) {
+        if faults.is_full() || !faults.step(path) {
+            return;
+        }
+        if value.is_null() {
+            if !self.nullable && !self.resolve(shapes).accepts_null(shapes) {
+                self.push_type(value, path, shapes, faults);
+            }
+            return;
+        }
+        let before = faults.count();
+        match (&self.kind, value) {
+            (Kind::Any, _)
+            | (Kind::Boolean, Value::Bool(_))
+            | (Kind::Number, Value::Number(_))
+            | (Kind::String, Value::String(_)) => {}
+            (Kind::Integer, Value::Number(number)) if !number.is_f64() => {}
+            (Kind::Array(items), Value::Array(values)) => {
+                for (index, value) in values.iter().enumerate() {
+                    items.check(value, Path::Item(&path, index), shapes, faults);
+                }
+            }
+            (Kind::Tuple(parts), Value::Array(values)) => {
+                if parts.len() == values.len() {
+                    for (index, (part, value)) in parts.iter().zip(values).enumerate() {
+                        part.check(value, Path::Item(&path, index), shapes, faults);
+                    }
+                } else {
+                    let expectation = format!("must have {} items", parts.len());
+                    faults.push(path, FaultKind::Value { expectation });
+                }
+            }
+            (Kind::Object(object), Value::Object(fields)) => {
+                check_object(object, fields, path, shapes, faults);
+            }
+            (Kind::Union(variants), _) => {
+                self.check_union(variants, value, path, shapes, faults);
+            }
+            (Kind::Named(_), _) => {
+                let target = self.resolve(shapes);
+                if !matches!(target.kind, Kind::Named(_)) {
+                    target.check(value, path, shapes, faults);
+                }
+            }
+            _ => self.push_type(value, path, shapes, faults),
+        }
+        if faults.count() == before
+            && let Some(expectation) = self.checks.broken_by(value)
+        {
+            faults.push(path, FaultKind::Value { expectation });
+        }
+    }
+
+    fn accepts_null(&self, shapes: &Shapes) -> bool {
+        self.nullable
+            || match &self.kind {
+                Kind::Any | Kind::Null => true,
+                Kind::Union(variants) => variants.iter().any(|variant| {
+                    variant.nullable || matches!(variant.resolve(shapes).kind, Kind::Null)
+                }),
+                _ => false,
+            }
+    }
+
+    fn push_type(&self, value: &Value, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
+        faults.push_with(path, || FaultKind::Type {
+            expected: type_name(self, shapes),
+            actual: json_type(value),
+        });
+    }
+
+    /// A value fits when one variant takes it. A variant that the value's tag names is the only one
+    /// that counts; of the others those count whose JSON type the value has.
+    fn check_union(
+        &self,
+        variants: &[Self],
+        value: &Value,
+        path: Path<'_>,
+        shapes: &Shapes,
+        faults: &mut Faults,
+    ) {
+        let named: Vec<_> =
+            variants.iter().filter(|variant| variant.resolve(shapes).is_named_by(value)).collect();
+        if let [only] = named.as_slice() {
+            return only.check(value, path, shapes, faults);
+        }
+        let fitting: Vec<_> =
+            variants.iter().filter(|variant| variant.has_type_of(value, shapes)).collect();
+        match fitting.as_slice() {
+            [] => self.push_type(value, path, shapes, faults),
+            [only] => only.check(value, path, shapes, faults),
+            several => {
+                for variant in several {
+                    let fits = faults.fits(|faults| variant.check(value, path, shapes, faults));
+                    if fits || faults.steps == 0 {
+                        return;
+                    }
+                }
+                faults.push_with(path, || FaultKind::Value {
+                    expectation: format!("must have a form of '{}'", type_name(self, shapes)),
+                });
+            }
+        }
+    }
+
+    /// Whether the value's JSON type is one of this form; what is inside does not matter.
+    fn has_type_of(&self, value: &Value, shapes: &Shapes) -> bool {
+        let shape = self.resolve(shapes);
+        match (&shape.kind, value) {
+            (_, Value::Null) => self.nullable || shape.accepts_null(shapes),
+            (Kind::Any, _)
+            | (Kind::Boolean, Value::Bool(_))
+            | (Kind::Number, Value::Number(_))
+            | (Kind::String, Value::String(_))
+            | (Kind::Array(_) | Kind::Tuple(_), Value::Array(_))
+            | (Kind::Object(_), Value::Object(_)) => true,
+            (Kind::Integer, Value::Number(number)) => !number.is_f64(),
+            (Kind::Union(variants), _) => {
+                variants.iter().any(|variant| variant.has_type_of(value, shapes))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a constant field of this variant (its tag), or its only field, is in `value`.
+    fn is_named_by(&self, value: &Value) -> bool {
+        let (Kind::Object(object), Value::Object(fields)) = (&self.kind, value) else {
+            return false;
+        };
+        let tags: Vec<_> = object
+            .fields
+            .iter()
+            .filter(|(_, field)| field.required && field.shape.checks.allowed.len() == 1)
+            .collect();
+        if tags.is_empty() {
+            return match object.order.as_slice() {
+                [only] => fields.contains_key(only),
+                _ => false,
+            };
+        }
+        tags.iter().all(|(name, field)| {
+            fields.get(*name).is_some_and(|value| field.shape.checks.allowed.contains(value))
+        })
+    }
+}
+
+fn check_object(
+    object: &ObjectShape,
+    fields: &serde_json::Map<String, Value>,
+    path: Path<'_>,
+    shapes: &Shapes,
+    faults: &mut Faults,
+) {
+    for (name, value) in fields {
+        if faults.is_full() {
+            return;
+        }
+        let at = Path::Field(&path, name);
+        match (object.fields.get(name), &object.rest) {
+            (Some(field), _) => {
+                if value.is_null() && object.merge.is_some() && !field.shape.nullable {
+                    let expectation =
+                        "cannot be removed with null: give it a value or leave it out";
+                    faults.push(at, FaultKind::Value { expectation: expectation.to_owned() });
+                } else {
+                    field.shape.check(value, at, shapes, faults);
+                }
+            }
+            (None, Rest::Open) => {}
+            (None, Rest::Each(each)) => {
+                each.check(value, at, shapes, faults);
+            }
+            (None, Rest::Closed) => {
+                faults.push_with(at, || unknown_field(object, name, path));
+            }
+        }
+    }
+    if object.merge.is_none() {
+        for name in &object.order {
+            let Some(field) = object.fields.get(name) else { continue };
+            if field.required && !fields.contains_key(name) {
+                let expected = type_name(&field.shape, shapes);
+                faults.push(Path::Field(&path, name), FaultKind::Missing { expected });
+            }
+        }
+    }
+}
+
+fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind {
+    let rules = object.merge.as_ref();
+    if rules.is_some_and(|rules| rules.read_only.contains(&name)) {
+        return FaultKind::ReadOnly;
+    }
+    let names = || object.order.iter().map(String::as_str);
+    let hint = if rules.is_some_and(|rules| rules.identifiers.contains(&name)) {
+        Hint::Identifier
+    } else {
+        closest(name, names()).map_or(Hint::None, |near| Hint::Name(near.to_owned()))
+    };
+    let valid = names().map(|name| Path::Field(&path, name).to_string()).collect();
+    FaultKind::Unknown { valid, hint }
+}
+
+impl Checks {
+    /// What `value` breaks, as the end of the sentence "Parameter 'x' …".
+    fn broken_by(&self, value: &Value) -> Option<String> {
+        if !self.allowed.is_empty() && !self.allowed.contains(value) {
+            return Some(self.must_be_one(value));
+        }
+        match value {
+            Value::Number(number) => {
+                let number = match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                    (Some(whole), _, _) => Bound::Int(whole.into()),
+                    (_, Some(whole), _) => Bound::Int(whole.into()),
+                    (_, _, Some(float)) => Bound::Float(float),
+                    _ => return None,
+                };
+                self.out_of_range(number)
+            }
+            Value::String(text) => self.bad_text(text),
+            Value::Array(values) => {
+                let (least, most) =
+                    (self.min_items.unwrap_or(0), self.max_items.unwrap_or(usize::MAX));
+                (values.len() < least || values.len() > most).then(|| {
+                    format!(
+                        "must have {} items, has {}",
+                        range(self.min_items, self.max_items),
+                        values.len()
+                    )
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn must_be_one(&self, value: &Value) -> String {
+        let shown: Vec<_> = self.allowed.iter().map(plain).collect();
+        let mut text = format!("must be one of: {}", shown.join(", "));
+        let candidates = self.allowed.iter().filter_map(Value::as_str);
+        if let Some(near) = value.as_str().and_then(|text| closest(text, candidates)) {
+            text.push_str(&format!(". Did you mean '{near}'?"));
+        }
+        text
+    }
+
+    fn out_of_range(&self, number: Bound) -> Option<String> {
+        let below = self.minimum.is_some_and(|least| less(number, least))
+            || self.above.is_some_and(|least| !less(least, number));
+        let above = self.maximum.is_some_and(|most| less(most, number))
+            || self.below.is_some_and(|most| !less(number, most));
+        (below || above).then(|| {
+            let mut parts = Vec::new();
+            for (text, bound) in [
+                ("", self.minimum),
+                ("more than ", self.above),
+                ("up to ", self.maximum),
+                ("less than ", self.below),
+            ] {
+                if let Some(bound) = bound {
+                    let or_more =
+                        if text.is_empty() && self.maximum.is_none() { " or more" } else { "" };
+                    let joined =
+                        if text == "up to " && self.minimum.is_some() { "to " } else { text };
+                    parts.push(format!("{joined}{}{or_more}", plain_bound(bound)));
+                }
+            }
+            format!("must be {}", parts.join(" "))
+        })
+    }
+
+    fn bad_text(&self, text: &str) -> Option<String> {
+        let least = self.min_length.unwrap_or(0);
+        let most = self.max_length.unwrap_or(usize::MAX);
+        if least > 0 || most < usize::MAX {
+            let length = text.chars().count();
+            if length < least || length > most {
+                return Some(format!(
+                    "must have {} characters, has {length}",
+                    range(self.min_length, self.max_length)
+                ));
+            }
+        }
+        if let Some(pattern) = self.patterns.iter().find(|pattern| !pattern.is_match(text)) {
+            return Some(format!("must match the pattern '{pattern}'"));
+        }
+        self.format.filter(|format| !format.accepts(text)).map(|format| {
+            format!("must be in '{}' form, such as '{}'", format.as_str(), format.example())
+        })
+    }
+}
+
+/// `1 to 200`, `1 or more`, `up to 20`.
+fn range(least: Option<usize>, most: Option<usize>) -> String {
+    match (least, most) {
+        (Some(least), Some(most)) if least == most => format!("exactly {least}"),
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("{least} or more"),
+        (None, Some(most)) => format!("up to {most}"),
+        (None, None) => "any number of".to_owned(),
+    }
+}
+
+fn less(left: Bound, right: Bound) -> bool {
+    match (left, right) {
+        (Bound::Int(left), Bound::Int(right)) => left < right,
+        (left, right) => as_float(left) < as_float(right),
+    }
+}
+
+fn as_float(bound: Bound) -> f64 {
+    match bound {
+        // Whole numbers of 64 bits lose their last digits here; only a bound written with a decimal
+        // point is compared this way.
+        #[expect(clippy::cast_precision_loss, reason = "compared with a float anyway")]
+        Bound::Int(number) => number as f64,
+        Bound::Float(number) => number,
+    }
+}
+
+fn plain_bound(bound: Bound) -> String {
+    match bound {
+        Bound::Int(number) => number.to_string(),
+        Bound::Float(number) => number.to_string(),
+    }
+}
+
+/// A scalar without quotation marks.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Compiler;
+    use super::*;
+    use crate::constraint::Constraint;
+    use serde_json::json;
+
+    fn faults(schema: Value, constraints: &[Constraint], value: Value) -> Vec<String> {
+        let mut compiler = Compiler::default();
+        let mut shape = compiler.schema(&schema);
+        compiler.constrain(&mut shape, constraints);
+        assert_eq!(compiler.problems, Vec::<String>::new());
+        let mut faults = Faults::new();
+        shape.check(&value, Path::Root("x"), &Shapes::new(), &mut faults);
+        faults
+            .into_vec()
+            .into_iter()
+            .map(|Fault { path, kind }| match kind {
+                FaultKind::Type { expected, actual } => format!("{path}: {expected}, not {actual}"),
+                FaultKind::Missing { .. } => format!("{path}: missing"),
+                FaultKind::Unknown { hint, .. } => format!("{path}: unknown {hint:?}"),
+                FaultKind::ReadOnly => format!("{path}: read-only"),
+                FaultKind::Value { expectation } => format!("{path} {expectation}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn types_are_checked_by_the_schema() {
+        // REQ-RQ-07
+        for (schema, value, expected) in [
+            (json!({"type": "string"}), json!("a"), None),
+            (json!({"type": "string"}), json!(1), Some("x: string, not number")),
+            (json!({"type": "integer"}), json!(1), None),
+            (json!({"type": "integer"}), json!(1.5), Some("x: integer, not number")),
+            (json!({"type": "integer", "format": "uint8"}), json!(256), Some("x must be 0 to 255")),
+            (json!({"type": "number"}), json!(1), None),
+            (json!({"type": ["string", "null"]}), json!(null), None),
+            (json!({"type": "string"}), json!(null), Some("x: string, not null")),
+            (
+                json!({"type": "array", "items": {"type": "string"}}),
+                json!(["a", 2]),
+                Some("x[1]: string, not number"),
+            ),
+            (json!({"enum": ["a", "b"]}), json!("c"), Some("x must be one of: a, b")),
+            (json!(true), json!({"any": "thing"}), None),
+        ] {
+            let found = faults(schema.clone(), &[], value.clone());
+            assert_eq!(found.first().map(String::as_str), expected, "{schema} {value}");
+        }
+    }
+
+    #[test]
+    fn nested_faults_are_named_by_path() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"owner": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
+        });
+        assert_eq!(
+            faults(schema.clone(), &[], json!({"owner": {"nmae": "Ada"}})),
+            ["x.owner.nmae: unknown Name(\"name\")", "x.owner.name: missing"]
+        );
+        assert_eq!(faults(schema, &[], json!({"owner": {"name": "Ada"}})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn constraints_say_what_they_want() {
+        let text = json!({"type": "string"});
+        let number = json!({"type": "integer"});
+        for (schema, constraint, value, expected) in [
+            (
+                &text,
+                Constraint::MinLength(2),
+                json!("é"),
+                "x must have 2 or more characters, has 1",
+            ),
+            (&text, Constraint::MaxLength(1), json!("ab"), "x must have up to 1 characters, has 2"),
+            (&text, Constraint::Pattern("^a$"), json!("b"), "x must match the pattern '^a$'"),
+            (&number, Constraint::Minimum(Bound::Int(3)), json!(2), "x must be 3 or more"),
+            (&number, Constraint::Maximum(Bound::Int(3)), json!(4), "x must be up to 3"),
+        ] {
+            assert_eq!(faults(schema.clone(), &[constraint], value), [expected]);
+        }
+    }
+
+    #[test]
+    fn the_tagged_variant_tells_what_is_wrong() {
+        let schema = json!({"oneOf": [
+            {"type": "object", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
+            {"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
+        ]});
+        assert_eq!(
+            faults(schema.clone(), &[], json!({"kind": "square", "side": "1"})),
+            ["x.side: number, not string"]
+        );
+        assert_eq!(
+            faults(schema, &[], json!({"kind": "circle", "radius": 1})),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_recursive_union_does_not_hold_the_adapter() {
+        let mut compiler = Compiler::default();
+        let key = compiler.schema(&json!({"anyOf": [
+            {"type": "integer"},
+            {"type": "array", "items": {"$ref": "#/$defs/Key"}},
+            {"type": "array", "items": {"$ref": "#/$defs/Key"}, "minItems": 1},
+        ]}));
+        let shapes = Shapes::from([("Key".into(), key.clone())]);
+        let mut value = json!(true);
+        for _ in 0..31 {
+            value = json!([value]);
+        }
+        let mut faults = Faults::new();
+        key.check(&value, Path::Root("x"), &shapes, &mut faults);
+        assert!(!faults.is_empty());
+    }
+
+    #[test]
+    fn long_and_odd_names_are_shortened() {
+        assert_eq!(shorten("a\nb"), "a?b");
+        assert_eq!(shorten(&"x".repeat(70)).chars().count(), 65);
+    }
+}

@@ -1,0 +1,65 @@
+use super::rule::{ErasedSlot, Rule, Slot};
+use super::{FieldSpec, UpdateInput};
+use crate::constraint::Constraint;
+use crate::operation::Deprecation;
+
+/// One field of the resource `T` that may change: what the table says of it, and where it lives.
+pub struct UpdateField<T: 'static> {
+    pub(super) spec: FieldSpec,
+    pub(super) slot: &'static dyn ErasedSlot<T>,
+}
+
+impl<T: 'static> UpdateField<T> {
+    /// The field that lives in `slot` and changes by its rule.
+    pub const fn new<V: 'static, R: Rule<V>>(
+        slot: &'static Slot<T, V, R>,
+        name: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self { spec: FieldSpec::of::<V, R>(name, description), slot }
+    }
+
+    /// Sets what the value must satisfy beyond its type.
+    #[must_use]
+    pub const fn constraints(mut self, constraints: &'static [Constraint]) -> Self {
+        self.spec.parameter.constraints = constraints;
+        self
+    }
+
+    /// Marks the value as a secret.
+    #[must_use]
+    pub const fn sensitive(mut self) -> Self {
+        self.spec.parameter.sensitive = true;
+        self
+    }
+
+    /// Marks the field as deprecated.
+    #[must_use]
+    pub const fn deprecated(mut self, deprecation: Deprecation) -> Self {
+        self.spec.parameter.deprecated = Some(deprecation);
+        self
+    }
+
+    /// Says that the value replaces the stored one on purpose.
+    #[must_use]
+    pub const fn replaced_whole(mut self) -> Self {
+        self.spec.replaced_whole = true;
+        self
+    }
+}
+
+/// What the table says of the `N` fields of `T`.
+///
+/// `N` is the number of `T::FIELDS`; any other does not compile.
+pub const fn specs<T: UpdateInput, const N: usize>() -> [FieldSpec; N] {
+    const { assert!(T::FIELDS.len() == N, "`N` is not the number of `FIELDS`") }
+    let mut specs = [FieldSpec::NONE; N];
+    let mut open: &mut [FieldSpec] = &mut specs;
+    let mut fields = T::FIELDS;
+    while let ([spec, more_specs @ ..], [field, more_fields @ ..]) = (open, fields) {
+        *spec = field.spec;
+        open = more_specs;
+        fields = more_fields;
+    }
+    specs
+}

@@ -1,0 +1,134 @@
+use std::fmt::Display;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::error::OperationError;
+use crate::operation::{Call, ParamGroup, ParameterSpec};
+
+/// The optional parameter `if_match`: the version that a resource must still have, so that two
+/// callers do not overwrite each other's changes.
+///
+/// Give the version back with the resource, under the name `_version` (a counter or an instant) or
+/// `_etag` (opaque text), and keep it out of `input`:
+///
+/// ```
+/// use mcp_aql::{ErrorCode, IfMatch};
+///
+/// #[derive(serde::Serialize)]
+/// struct Task {
+///     title: String,
+///     #[serde(rename = "_version")] // with `#[resource(read_only)]` where `UpdateInput` is derived
+///     version: u64,
+/// }
+///
+/// let stored = Task { title: "Milk".into(), version: 3 };
+/// assert!(IfMatch::any().check(&stored.version).is_ok());
+/// assert!(IfMatch::new(3).check(&stored.version).is_ok());
+///
+/// let error = IfMatch::new(2).check(&stored.version).unwrap_err();
+/// assert_eq!(error.code(), ErrorCode::ConflictVersionMismatch);
+/// assert_eq!(error.details()["actual_version"], "3");
+/// ```
+///
+/// `V` is the type of the version: the parameter takes the JSON type of `V` and no other.
+/// Check before you change anything, and make check and write one step: in one transaction, or with
+/// the version in the `WHERE` clause.
+///
+/// Source: MCP-AQL §9.3.2 (REQ-CON-02, REQ-CON-03, choice C-25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IfMatch<V = String> {
+    expected: Option<V>,
+}
+
+impl<V> IfMatch<V> {
+    /// The resource must have this version.
+    pub const fn new(version: V) -> Self {
+        Self { expected: Some(version) }
+    }
+
+    /// Any version will do, as in a call without `if_match`.
+    pub const fn any() -> Self {
+        Self { expected: None }
+    }
+
+    /// The version that the caller expects, if it gave one.
+    pub const fn expected(&self) -> Option<&V> {
+        self.expected.as_ref()
+    }
+
+    /// Compares with the version that is stored.
+    ///
+    /// # Errors
+    /// `CONFLICT_VERSION_MISMATCH` when the caller gave another version.
+    pub fn check(&self, current: &V) -> Result<(), OperationError>
+    where
+        V: PartialEq + Display,
+    {
+        match &self.expected {
+            Some(expected) if expected != current => {
+                Err(OperationError::version_mismatch(expected, current))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
+    const PARAMETERS: &'static [ParameterSpec] = &[ParameterSpec::optional::<V>(
+        "if_match",
+        "Version that the resource must still have, as its '_version' or '_etag' says. If it has \
+         another by now, nothing changes and the call fails with CONFLICT_VERSION_MISMATCH.",
+    )];
+
+    fn decode(call: &mut Call) -> Result<Self, OperationError> {
+        Ok(Self { expected: call.optional()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorCode;
+
+    #[test]
+    fn another_version_is_a_conflict() {
+        // REQ-CON-03
+        let if_match = IfMatch::new("v1".to_owned());
+        assert!(if_match.check(&"v1".to_owned()).is_ok());
+        let error = if_match.check(&"v2".to_owned()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ConflictVersionMismatch);
+        assert_eq!(error.details()["expected_version"], "v1");
+    }
+
+    #[test]
+    fn a_call_may_leave_it_out() {
+        // REQ-CON-03
+        for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
+            let argument = crate::operation::Argument { name: "if_match".into(), value };
+            let mut call = Call {
+                arguments: vec![argument].into_iter(),
+                context: crate::operation::Context::new(
+                    "update_task".into(),
+                    crate::operation::CallScope::default(),
+                ),
+                states: std::sync::Arc::default(),
+                envelope: crate::operation::Envelope::Bare,
+                max_response_size: 1 << 20,
+            };
+            let if_match = IfMatch::<u64>::decode(&mut call).unwrap();
+            assert_eq!(if_match.expected().copied(), expected);
+        }
+    }
+
+    #[test]
+    fn if_match_is_one_optional_parameter_of_the_versions_type() {
+        // REQ-CON-03, choice C-25
+        let [parameter] = <IfMatch<u64> as ParamGroup>::PARAMETERS else {
+            panic!("one parameter");
+        };
+        assert_eq!((parameter.name, parameter.required), ("if_match", false));
+        let schema = (parameter.schema)(&mut schemars::SchemaGenerator::default());
+        assert_eq!(schema.get("type"), Some(&serde_json::json!("integer")));
+    }
+}

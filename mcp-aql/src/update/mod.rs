@@ -1,0 +1,92 @@
+//! The UPDATE input: absent, null and value are three states at every depth, and what was checked on
+//! the way in merges without failing.
+//!
+//! | part | job |
+//! |---|---|
+//! | [`UpdateInput`] | what `#[derive(UpdateInput)]` writes: the table of fields and where each one lives |
+//! | [`Update`] | one decoded `input`, ready to merge |
+//! | [`merge_json`] | the same merge for plain JSON |
+//! | [`IfMatch`] | the version a resource must still have |
+//! | [`rule`] | how a field meets its new value, chosen from its type |
+//!
+//! Source: MCP-AQL §4.5 (REQ-UPD-01 to REQ-UPD-12), §9.3.2 (REQ-CON-02, REQ-CON-03).
+
+mod change;
+mod decode;
+mod field;
+mod if_match;
+mod json;
+mod path;
+pub mod rule;
+mod spec;
+
+pub use change::{Change, Update};
+pub use field::{UpdateField, specs};
+pub use if_match::IfMatch;
+pub use json::merge_json;
+pub use path::Path;
+pub use rule::{ErasedSlot, Slot};
+pub use spec::{ElementSpec, FieldSpec, InputSpec, Merge};
+
+/// A resource whose fields an UPDATE operation may change; `#[derive(UpdateInput)]` implements it.
+///
+/// It can as well be written by hand:
+///
+/// ```
+/// use mcp_aql::update::rule::{Opt, Replace};
+/// use mcp_aql::update::{InputSpec, Slot, Update, UpdateField, UpdateInput, specs};
+/// use schemars::JsonSchema;
+/// use serde_json::json;
+///
+/// #[derive(JsonSchema)]
+/// struct Note {
+///     note_id: String,
+///     title: String,
+///     colour: Option<String>,
+/// }
+///
+/// impl UpdateInput for Note {
+///     const FIELDS: &'static [UpdateField<Self>] = &[
+///         UpdateField::new(
+///             &Slot::<_, String, Replace>::new(|note| &mut note.title),
+///             "title",
+///             "Short title.",
+///         ),
+///         UpdateField::new(
+///             &Slot::<_, Option<String>, Opt<Replace>>::new(|note| &mut note.colour),
+///             "colour",
+///             "Colour of the paper.",
+///         ),
+///     ];
+///     const INPUT: InputSpec =
+///         InputSpec::of::<Self>(&specs::<Self, 2>()).identifiers(&["note_id"]);
+/// }
+///
+/// let mut note = Note {
+///     note_id: "n-1".into(),
+///     title: "Milk".into(),
+///     colour: Some("yellow".into()),
+/// };
+/// Update::from_json(json!({ "colour": null }))?.merge_into(&mut note);
+/// assert_eq!((note.title.as_str(), note.colour), ("Milk", None));
+/// # let _ = note.note_id;
+/// # Ok::<(), mcp_aql::OperationError>(())
+/// ```
+///
+/// Source: REQ-UPD-04, REQ-UPD-10.
+#[diagnostic::on_unimplemented(
+    message = "the fields of `{Self}` cannot be updated",
+    label = "does not implement `UpdateInput`",
+    note = "write `#[derive(UpdateInput)]` above the resource `{Self}`; it needs `serde::Deserialize` \
+            and `JsonSchema` as well"
+)]
+pub trait UpdateInput: schemars::JsonSchema + Sized + 'static {
+    /// The fields that may change, and where each one lives.
+    const FIELDS: &'static [UpdateField<Self>];
+
+    /// The table that validation and introspection read; its fields are the [`specs`] of `FIELDS`.
+    const INPUT: InputSpec;
+}
+
+#[cfg(test)]
+mod tests;

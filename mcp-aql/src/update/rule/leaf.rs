@@ -1,0 +1,191 @@
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::probe::{JSON, JSON_OBJECT, MAP, NESTED, OPTION, REPLACE};
+use super::{Create, Keys, MapLike, Opt, Rule};
+use crate::error::OperationError;
+use crate::operation::SchemaFn;
+use crate::update::decode::Changes;
+use crate::update::json::{merge_json, merge_map, object_in, without_nulls};
+use crate::update::{Merge, Path, UpdateInput};
+
+/// The rule of a type that is no wrapper; [`Probe`](super::Probe) gives the number.
+pub struct Leaf<const RULE: u8>;
+
+/// The value takes the place of the stored one (REQ-UPD-07, REQ-UPD-09).
+pub type Replace = Leaf<REPLACE>;
+/// A struct that derives `UpdateInput`: field by field (REQ-UPD-08).
+pub type Nested = Leaf<NESTED>;
+/// JSON of any shape: objects by key, `null` removes (REQ-UPD-08, REQ-UPD-10).
+pub type Json = Leaf<JSON>;
+/// A JSON object: by key, at every depth (REQ-UPD-08, REQ-UPD-10).
+pub type JsonObject = Leaf<JSON_OBJECT>;
+
+impl<V> Rule<V> for Leaf<REPLACE>
+where
+    V: DeserializeOwned + JsonSchema + Clone + Send + Sync + 'static,
+{
+    type Patch = V;
+    const MERGE: Merge = Merge::Replace;
+    const REMOVABLE: bool = false;
+    const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<V>;
+
+    fn decode(value: &Value, path: &Path<'_>) -> Result<V, OperationError> {
+        if value.is_null() {
+            return Err(path.not_removable());
+        }
+        V::deserialize(value).map_err(|error| path.refused(&error))
+    }
+
+    fn merge(patch: V, _: Value, target: &mut V) {
+        *target = patch;
+    }
+}
+
+impl<V> Create<V> for Leaf<REPLACE>
+where
+    Self: Rule<V, Patch = V>,
+{
+    fn create(patch: V, _: Value) -> V {
+        patch
+    }
+}
+
+impl<V: UpdateInput> Rule<V> for Leaf<NESTED> {
+    type Patch = Changes<V>;
+    const MERGE: Merge = Merge::Fields(|| V::INPUT);
+    const REMOVABLE: bool = false;
+    const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<V>;
+
+    fn decode(value: &Value, path: &Path<'_>) -> Result<Changes<V>, OperationError> {
+        Changes::decode(members(value, path)?, path)
+    }
+
+    fn merge(patch: Changes<V>, value: Value, target: &mut V) {
+        patch.merge(into_members(value), target);
+    }
+}
+
+impl<V: UpdateInput + Default> Create<V> for Leaf<NESTED> {
+    fn create(patch: Changes<V>, value: Value) -> V {
+        let mut created = V::default();
+        Self::merge(patch, value, &mut created);
+        created
+    }
+}
+
+impl Rule<Value> for Leaf<JSON> {
+    type Patch = ();
+    const MERGE: Merge = Merge::Json;
+    const REMOVABLE: bool = true;
+    const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<Value>;
+
+    fn decode(_: &Value, _: &Path<'_>) -> Result<(), OperationError> {
+        Ok(())
+    }
+
+    fn merge((): (), value: Value, target: &mut Value) {
+        merge_json(target, value);
+    }
+}
+
+impl Create<Value> for Leaf<JSON> {
+    fn create((): (), value: Value) -> Value {
+        without_nulls(value)
+    }
+}
+
+impl Rule<Map<String, Value>> for Leaf<JSON_OBJECT> {
+    type Patch = ();
+    const MERGE: Merge = Merge::Keys(&crate::update::ElementSpec::of::<Value, Json>());
+    const REMOVABLE: bool = false;
+    const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<Map<String, Value>>;
+
+    fn decode(value: &Value, path: &Path<'_>) -> Result<(), OperationError> {
+        members(value, path).map(|_| ())
+    }
+
+    fn merge((): (), value: Value, target: &mut Map<String, Value>) {
+        merge_map(target, into_members(value));
+    }
+}
+
+impl Create<Map<String, Value>> for Leaf<JSON_OBJECT> {
+    fn create((): (), value: Value) -> Map<String, Value> {
+        into_members(without_nulls(value))
+    }
+}
+
+/// An `Option` behind an alias.
+impl<V> Rule<Option<V>> for Leaf<OPTION>
+where
+    Opt<Replace>: Rule<Option<V>>,
+{
+    type Patch = <Opt<Replace> as Rule<Option<V>>>::Patch;
+    const MERGE: Merge = <Opt<Replace> as Rule<Option<V>>>::MERGE;
+    const REMOVABLE: bool = <Opt<Replace> as Rule<Option<V>>>::REMOVABLE;
+    const SCHEMA: SchemaFn = <Opt<Replace> as Rule<Option<V>>>::SCHEMA;
+
+    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+        Opt::<Replace>::decode(value, path)
+    }
+
+    fn merge(patch: Self::Patch, value: Value, target: &mut Option<V>) {
+        Opt::<Replace>::merge(patch, value, target);
+    }
+}
+
+impl<V> Create<Option<V>> for Leaf<OPTION>
+where
+    Opt<Replace>: Create<Option<V>>,
+{
+    fn create(patch: Self::Patch, value: Value) -> Option<V> {
+        Opt::<Replace>::create(patch, value)
+    }
+}
+
+/// A map behind an alias.
+impl<M: MapLike> Rule<M> for Leaf<MAP>
+where
+    Keys<Replace>: Rule<M>,
+{
+    type Patch = <Keys<Replace> as Rule<M>>::Patch;
+    const MERGE: Merge = <Keys<Replace> as Rule<M>>::MERGE;
+    const REMOVABLE: bool = <Keys<Replace> as Rule<M>>::REMOVABLE;
+    const SCHEMA: SchemaFn = <Keys<Replace> as Rule<M>>::SCHEMA;
+
+    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+        Keys::<Replace>::decode(value, path)
+    }
+
+    fn merge(patch: Self::Patch, value: Value, target: &mut M) {
+        Keys::<Replace>::merge(patch, value, target);
+    }
+}
+
+impl<M: MapLike> Create<M> for Leaf<MAP>
+where
+    Keys<Replace>: Create<M>,
+{
+    fn create(patch: Self::Patch, value: Value) -> M {
+        Keys::<Replace>::create(patch, value)
+    }
+}
+
+/// The members of what must be an object.
+pub(super) fn members<'a>(
+    value: &'a Value,
+    path: &Path<'_>,
+) -> Result<&'a Map<String, Value>, OperationError> {
+    match value {
+        Value::Object(members) => Ok(members),
+        Value::Null => Err(path.not_removable()),
+        other => Err(path.not_an_object(other)),
+    }
+}
+
+/// The members of a value that decoding found to be an object.
+pub(super) fn into_members(mut value: Value) -> Map<String, Value> {
+    object_in(&mut value).map(std::mem::take).unwrap_or_default()
+}

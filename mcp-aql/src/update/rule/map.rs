@@ -1,0 +1,146 @@
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, Hash};
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
+
+use super::leaf::{into_members, members};
+use super::{Create, Rule};
+use crate::error::OperationError;
+use crate::operation::SchemaFn;
+use crate::update::{ElementSpec, Merge, Path};
+
+/// A map: keys merge one by one, their values by the rule `R`, and `null` removes a key
+/// (REQ-UPD-08, REQ-UPD-10).
+pub struct Keys<R>(PhantomData<R>);
+
+/// A map that [`Keys`] can merge into.
+pub trait MapLike: Default {
+    /// Its keys, which are text on the wire.
+    type Key: Clone + Send + Sync + 'static;
+    /// Its values.
+    type Value;
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// When the key's type refuses it.
+    fn key(text: &str) -> Result<Self::Key, serde_json::Error>;
+
+    /// The value that is stored under a key.
+    fn value_mut(&mut self, key: &Self::Key) -> Option<&mut Self::Value>;
+
+    /// Stores a value under a key.
+    fn put(&mut self, key: Self::Key, value: Self::Value);
+
+    /// Removes a key and its value.
+    fn take(&mut self, key: &Self::Key);
+}
+
+impl<M, R> Rule<M> for Keys<R>
+where
+    M: MapLike + JsonSchema + 'static,
+    R: Create<M::Value>,
+{
+    /// `None` removes the key.
+    type Patch = Vec<(M::Key, Option<R::Patch>)>;
+    const MERGE: Merge = Merge::Keys(&ElementSpec { schema: R::SCHEMA, merge: R::MERGE });
+    const REMOVABLE: bool = false;
+    const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<M>;
+
+    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+        let decode = |(key, value): (&String, &Value)| {
+            let path = path.member(key)?;
+            let patch = if value.is_null() { None } else { Some(R::decode(value, &path)?) };
+            Ok((M::key(key).map_err(|error| path.refused(&error))?, patch))
+        };
+        members(value, path)?.iter().map(decode).collect()
+    }
+
+    fn merge(patch: Self::Patch, value: Value, target: &mut M) {
+        for ((key, patch), (_, value)) in patch.into_iter().zip(into_members(value)) {
+            match (patch, target.value_mut(&key)) {
+                (None, _) => target.take(&key),
+                (Some(patch), Some(stored)) => R::merge(patch, value, stored),
+                (Some(patch), None) => target.put(key, R::create(patch, value)),
+            }
+        }
+    }
+}
+
+impl<M, R> Create<M> for Keys<R>
+where
+    M: MapLike + JsonSchema + 'static,
+    R: Create<M::Value>,
+{
+    fn create(patch: Self::Patch, value: Value) -> M {
+        let mut created = M::default();
+        Self::merge(patch, value, &mut created);
+        created
+    }
+}
+
+/// Reads a map's key as `serde_json` does: text, or whatever text stands for, such as a number.
+fn read_key<K: DeserializeOwned, M: DeserializeOwned>(
+    text: &str,
+    only_key: impl FnOnce(M) -> Option<K>,
+) -> Result<K, serde_json::Error> {
+    let plain: Result<K, serde::de::value::Error> = K::deserialize(StrDeserializer::new(text));
+    if let Ok(key) = plain {
+        return Ok(key);
+    }
+    let map = M::deserialize(Value::Object(Map::from_iter([(text.to_owned(), Value::Null)])))?;
+    only_key(map).ok_or_else(|| serde::de::Error::custom("not a key of the map"))
+}
+
+impl<K, V> MapLike for BTreeMap<K, V>
+where
+    K: DeserializeOwned + Ord + Clone + Send + Sync + 'static,
+{
+    type Key = K;
+    type Value = V;
+
+    fn key(text: &str) -> Result<K, serde_json::Error> {
+        read_key(text, |map: BTreeMap<K, IgnoredAny>| map.into_keys().next())
+    }
+
+    fn value_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.get_mut(key)
+    }
+
+    fn put(&mut self, key: K, value: V) {
+        self.insert(key, value);
+    }
+
+    fn take(&mut self, key: &K) {
+        self.remove(key);
+    }
+}
+
+impl<K, V, S> MapLike for HashMap<K, V, S>
+where
+    K: DeserializeOwned + Eq + Hash + Clone + Send + Sync + 'static,
+    S: BuildHasher + Default,
+{
+    type Key = K;
+    type Value = V;
+
+    fn key(text: &str) -> Result<K, serde_json::Error> {
+        read_key(text, |map: HashMap<K, IgnoredAny>| map.into_keys().next())
+    }
+
+    fn value_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.get_mut(key)
+    }
+
+    fn put(&mut self, key: K, value: V) {
+        self.insert(key, value);
+    }
+
+    fn take(&mut self, key: &K) {
+        self.remove(key);
+    }
+}

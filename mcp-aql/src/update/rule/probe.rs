@@ -1,0 +1,63 @@
+use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
+
+use serde_json::{Map, Value};
+
+use crate::update::UpdateInput;
+
+pub(super) const REPLACE: u8 = 0;
+pub(super) const NESTED: u8 = 1;
+pub(super) const JSON: u8 = 2;
+pub(super) const JSON_OBJECT: u8 = 3;
+pub(super) const OPTION: u8 = 4;
+pub(super) const MAP: u8 = 5;
+
+/// Finds the rule of a type that is known by name only: `Leaf<{ Probe::<V>::RULE }>`.
+///
+/// The constant of [`Fallback`] holds for every type; where an inherent constant of the same name
+/// applies, it comes first. This works for concrete types, which those of a macro's field are.
+///
+/// ```
+/// use mcp_aql::update::rule::{Fallback as _, Probe};
+///
+/// assert_ne!(Probe::<serde_json::Value>::RULE, Probe::<Vec<u8>>::RULE);
+/// ```
+pub struct Probe<V>(PhantomData<V>);
+
+/// The rule of every type that is not something special: it is replaced.
+pub trait Fallback {
+    /// The number of [`Replace`](super::Replace).
+    const RULE: u8 = REPLACE;
+}
+
+impl<V> Fallback for Probe<V> {}
+
+impl<V: UpdateInput> Probe<V> {
+    /// The number of [`Nested`](super::Nested).
+    pub const RULE: u8 = NESTED;
+}
+
+impl Probe<Value> {
+    /// The number of [`Json`](super::Json).
+    pub const RULE: u8 = JSON;
+}
+
+impl Probe<Map<String, Value>> {
+    /// The number of [`JsonObject`](super::JsonObject).
+    pub const RULE: u8 = JSON_OBJECT;
+}
+
+impl<V> Probe<Option<V>> {
+    /// The number of [`Opt<Replace>`](super::Opt).
+    pub const RULE: u8 = OPTION;
+}
+
+impl<K, V> Probe<BTreeMap<K, V>> {
+    /// The number of [`Keys<Replace>`](super::Keys).
+    pub const RULE: u8 = MAP;
+}
+
+impl<K, V, S> Probe<HashMap<K, V, S>> {
+    /// The number of [`Keys<Replace>`](super::Keys).
+    pub const RULE: u8 = MAP;
+}

@@ -1,0 +1,120 @@
+use schemars::{JsonSchema, SchemaGenerator};
+
+use super::rule::Rule;
+use crate::operation::{ParameterSpec, SchemaFn};
+
+/// What `input` may hold for one resource type: the table behind validation and introspection of
+/// UPDATE operations (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` writes it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct InputSpec {
+    /// The resource type's JSON schema; its name is the name introspection knows it by.
+    pub schema: SchemaFn,
+    /// The fields that may change, in the order written.
+    pub fields: &'static [FieldSpec],
+    /// Fields that name the resource: they sit beside `input`, never in it (REQ-UPD-06).
+    pub identifiers: &'static [&'static str],
+    /// Fields that the adapter alone writes, such as `created_at` or `_version`.
+    pub read_only: &'static [&'static str],
+}
+
+impl InputSpec {
+    /// The table of the resource type `T`.
+    pub const fn of<T: JsonSchema>(fields: &'static [FieldSpec]) -> Self {
+        Self {
+            schema: SchemaGenerator::subschema_for::<T>,
+            fields,
+            identifiers: &[],
+            read_only: &[],
+        }
+    }
+
+    /// Names the identifiers.
+    #[must_use]
+    pub const fn identifiers(mut self, names: &'static [&'static str]) -> Self {
+        self.identifiers = names;
+        self
+    }
+
+    /// Names the read-only fields.
+    #[must_use]
+    pub const fn read_only(mut self, names: &'static [&'static str]) -> Self {
+        self.read_only = names;
+        self
+    }
+
+    /// The field of this name, if it may change.
+    pub fn field(&self, name: &str) -> Option<&'static FieldSpec> {
+        self.fields.iter().find(|field| field.parameter.name == name)
+    }
+
+    /// The names of the fields that may change, in the order written.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.fields.iter().map(|field| field.parameter.name)
+    }
+}
+
+/// One field that may change.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct FieldSpec {
+    /// Name, description, constraints and the schema of the type without its `Option`. `required`
+    /// and `default` play no part here.
+    pub parameter: ParameterSpec,
+    /// Whether `null` removes it (REQ-UPD-10).
+    pub removable: bool,
+    /// How a value meets what is stored.
+    pub merge: Merge,
+    /// The author asked for [`Merge::Replace`] where the type is an object, so that `build()` has
+    /// nothing to complain about: `#[update_input(replace)]`.
+    pub replaced_whole: bool,
+}
+
+impl FieldSpec {
+    /// Holds a place until a field takes it.
+    pub(super) const NONE: Self = Self {
+        parameter: ParameterSpec::optional::<()>("", ""),
+        removable: false,
+        merge: Merge::Replace,
+        replaced_whole: false,
+    };
+
+    /// A field of type `V` that changes by the rule `R`.
+    pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
+        let mut parameter = ParameterSpec::optional::<()>(name, description);
+        parameter.schema = R::SCHEMA;
+        Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, replaced_whole: false }
+    }
+}
+
+/// How a value of `input` meets what is stored.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Merge {
+    /// The value takes the place of the stored one: scalars, arrays, enums (REQ-UPD-07, REQ-UPD-09).
+    Replace,
+    /// A map: keys merge one by one, `null` removes a key (REQ-UPD-08).
+    Keys(&'static ElementSpec),
+    /// Fields merge one by one: a struct that derives `UpdateInput` too (REQ-UPD-08).
+    Fields(fn() -> InputSpec),
+    /// JSON of any shape: objects merge key by key at every depth, `null` removes a key, anything
+    /// else replaces (REQ-UPD-07 to REQ-UPD-10).
+    Json,
+}
+
+/// What the values of a map are.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ElementSpec {
+    /// The schema of one value.
+    pub schema: SchemaFn,
+    /// How a value meets the one stored under its key.
+    pub merge: Merge,
+}
+
+impl ElementSpec {
+    /// Values of type `V` that change by the rule `R`.
+    pub const fn of<V, R: Rule<V>>() -> Self {
+        Self { schema: R::SCHEMA, merge: R::MERGE }
+    }
+}

@@ -1,0 +1,395 @@
+//! Validation: required, types, unknown names, constraints, defaults — in this order, all from the
+//! operation's one table (REQ-RQ-07, REQ-RQ-12).
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{ErrorCode, OperationError, leaks_internals, screened};
+use crate::operation::{Argument, Deprecation, Parameter, RegisteredOperation};
+use crate::router::clean;
+use crate::shape::{Fault, FaultKind, Faults, Hint, Path, Shapes, type_name};
+use crate::update::{InputSpec, Merge};
+use crate::vocab::closest;
+
+/// The arguments of a call, checked, in the order of the operation's table.
+pub(crate) struct ValidParams {
+    pub(crate) arguments: Vec<Argument>,
+    /// Unknown names that lenient mode let through.
+    pub(crate) ignored: Vec<String>,
+    /// Deprecated parameters and fields that the call uses.
+    pub(crate) deprecated: Vec<(&'static str, Deprecation)>,
+}
+
+/// So many unknown names are repeated; of the others the number is told (REQ-UNK-03). What a caller
+/// sends must not make the reply grow without bound.
+const SHOWN: usize = 20;
+
+/// How validation goes about names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// Unknown names are refused; off, they are warned of (REQ-UNK-06).
+    pub(crate) strict: bool,
+    /// `taskId` counts as `task_id` (REQ-RQ-05).
+    pub(crate) camel_case_aliases: bool,
+}
+
+/// Checks the parameters of a call.
+pub(crate) fn validate(
+    operation: &RegisteredOperation,
+    mut params: Map<String, Value>,
+    shapes: &Shapes,
+    rules: Rules,
+) -> Result<ValidParams, OperationError> {
+    if rules.camel_case_aliases {
+        resolve_aliases(operation, &mut params);
+    }
+    let mut arguments = Vec::with_capacity(operation.parameters.len());
+    let mut missing = Vec::new();
+    let mut faults = Faults::new();
+    let mut deprecated = Vec::new();
+    for parameter in &operation.parameters {
+        let value = params.remove(&*parameter.name);
+        // For a parameter that may be left out, null means that it is left out (REQ-ENC-15).
+        let value = value.filter(|value| parameter.spec.required || !value.is_null());
+        match &value {
+            Some(value) => {
+                let path = Path::Root(&parameter.name);
+                parameter.shape.check(value, path, shapes, &mut faults);
+                note_deprecated(parameter, value, &mut deprecated);
+            }
+            None if parameter.spec.required => missing.push(parameter),
+            None => {}
+        }
+        let value = value.or_else(|| parameter.default.clone());
+        arguments.push(Argument { name: parameter.name.clone(), value });
+    }
+    let unknown: Vec<String> = params.into_iter().map(|(name, _)| name).collect();
+    if !missing.is_empty() {
+        return Err(missing_error(operation, &missing, &unknown, shapes));
+    }
+    let (types, rest): (Vec<_>, Vec<_>) = faults.into_vec().into_iter().partition(is_type_fault);
+    let (nested, rest): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|fault| matches!(fault.kind, FaultKind::Unknown { .. }));
+    if !types.is_empty() {
+        return Err(type_error(operation, &types, &nested));
+    }
+    let (read_only, values): (Vec<_>, Vec<_>) =
+        rest.into_iter().partition(|fault| fault.kind == FaultKind::ReadOnly);
+    let ignored = if rules.strict {
+        if !unknown.is_empty() {
+            return Err(unknown_error(operation, &unknown));
+        }
+        Vec::new()
+    } else {
+        unknown
+    };
+    if !nested.is_empty() {
+        return Err(nested_unknown_error(operation, &nested));
+    }
+    if !read_only.is_empty() {
+        return Err(read_only_error(operation, &read_only));
+    }
+    if !values.is_empty() {
+        return Err(value_error(operation, &values));
+    }
+    Ok(ValidParams { arguments, ignored, deprecated })
+}
+
+fn note_deprecated(
+    parameter: &Parameter,
+    value: &Value,
+    deprecated: &mut Vec<(&'static str, Deprecation)>,
+) {
+    if let Some(deprecation) = parameter.spec.deprecated {
+        deprecated.push((parameter.spec.name, deprecation));
+    }
+    if let Some(input) = &parameter.input {
+        note_deprecated_fields(input, value, deprecated);
+    }
+}
+
+fn note_deprecated_fields(
+    input: &InputSpec,
+    value: &Value,
+    deprecated: &mut Vec<(&'static str, Deprecation)>,
+) {
+    // As deep as the value, whose depth is limited.
+    for field in input.fields {
+        let Some(value) = value.get(field.parameter.name) else { continue };
+        if let Some(deprecation) = field.parameter.deprecated {
+            deprecated.push((field.parameter.name, deprecation));
+        }
+        if let Merge::Fields(nested) = field.merge {
+            note_deprecated_fields(&nested(), value, deprecated);
+        }
+    }
+}
+
+fn is_type_fault(fault: &Fault) -> bool {
+    matches!(fault.kind, FaultKind::Type { .. } | FaultKind::Missing { .. })
+}
+
+/// `taskId` stands for `task_id` when no parameter is called `taskId`, and a value under the real
+/// name comes first.
+fn resolve_aliases(operation: &RegisteredOperation, params: &mut Map<String, Value>) {
+    for parameter in &operation.parameters {
+        let alias = camel_case(&parameter.name);
+        let taken = operation.parameters.iter().any(|other| *other.name == *alias);
+        if !taken && let Some(value) = params.remove(&alias) {
+            params.entry(parameter.name.to_string()).or_insert(value);
+        }
+    }
+}
+
+/// `task_id` → `taskId`
+fn camel_case(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut upper = false;
+    for each in name.chars() {
+        match each {
+            '_' => upper = true,
+            _ if upper => {
+                text.push(each.to_ascii_uppercase());
+                upper = false;
+            }
+            _ => text.push(each),
+        }
+    }
+    text
+}
+
+/// All missing parameters in one error, with the unknown names as a hint: a missing name is often a
+/// misspelt one (REQ-UPD-02, REQ-ERR-06, choices C-09 and G-08).
+fn missing_error(
+    operation: &RegisteredOperation,
+    missing: &[&Parameter],
+    unknown: &[String],
+    shapes: &Shapes,
+) -> OperationError {
+    let mut message = String::new();
+    for parameter in missing {
+        let separator = if message.is_empty() { "" } else { ". " };
+        let expected = type_name(&parameter.shape, shapes);
+        let name = &parameter.name;
+        let plain = format!("{separator}Missing required parameter '{name}'. Expected: {expected}");
+        let summary = crate::operation::summary(parameter.spec.description);
+        let full = format!("{plain} ({})", summary.trim_end_matches('.'));
+        // A description is the author's prose: it stays out where it would look like a leak.
+        message.push_str(if leaks_internals(&full) { &plain } else { &full });
+    }
+    for name in unknown.iter().take(SHOWN) {
+        let near = closest(name, missing.iter().map(|parameter| &*parameter.name));
+        let inside_input = missing
+            .iter()
+            .filter_map(|parameter| parameter.input)
+            .any(|input| input.field(name).is_some());
+        let name = clean(name);
+        let _ = match near {
+            _ if inside_input => {
+                write!(message, ". '{name}' is a field of 'input': give it inside 'input'")
+            }
+            Some(near) => {
+                write!(message, ". Parameter '{name}' is unknown; did you mean '{near}'?")
+            }
+            None => write!(message, ". Parameter '{name}' is unknown"),
+        };
+    }
+    let names: Vec<_> = missing.iter().map(|parameter| parameter.name.to_string()).collect();
+    let first = names.first().cloned().unwrap_or_default();
+    let error = OperationError::new(ErrorCode::ValidationMissingParam, message)
+        .with_detail("param_name", first)
+        .with_detail("operation", operation.name.to_string());
+    if names.len() > 1 { error.with_detail("missing_params", names) } else { error }
+}
+
+/// The first wrong type in the details, all of them in the message.
+/// Unknown names inside of objects follow as hints: a field that is missing is often a misspelt one.
+fn type_error(
+    operation: &RegisteredOperation,
+    faults: &[Fault],
+    unknown: &[Fault],
+) -> OperationError {
+    let sentence = |fault: &Fault| {
+        let path = clean(&fault.path);
+        match &fault.kind {
+            FaultKind::Type { expected, actual } => {
+                let full = format!("Parameter '{path}' expected '{expected}', got '{actual}'");
+                screened(full, || format!("Parameter '{path}' has the wrong type: '{actual}'"))
+            }
+            FaultKind::Missing { expected } => {
+                let full = format!("Missing required parameter '{path}'. Expected: {expected}");
+                screened(full, || format!("Missing required parameter '{path}'"))
+            }
+            _ => String::new(),
+        }
+    };
+    let mut message = faults.iter().map(sentence).collect::<Vec<_>>().join(". ");
+    for fault in unknown {
+        let FaultKind::Unknown { hint, .. } = &fault.kind else { continue };
+        let path = clean(&fault.path);
+        let _ = match hint {
+            Hint::Name(name) => {
+                write!(message, ". Parameter '{path}' is unknown; did you mean '{name}'?")
+            }
+            Hint::None | Hint::Identifier => write!(message, ". Parameter '{path}' is unknown"),
+        };
+    }
+    // A missing field comes second: what is there and wrong explains more.
+    let first = faults
+        .iter()
+        .find(|fault| matches!(fault.kind, FaultKind::Type { .. }))
+        .or_else(|| faults.first());
+    let error = match first {
+        Some(Fault { path, kind: FaultKind::Type { expected, actual } }) => {
+            OperationError::new(ErrorCode::ValidationInvalidType, message)
+                .with_detail("param_name", clean(path))
+                .with_detail("expected_type", expected.clone())
+                .with_detail("actual_type", *actual)
+        }
+        other => OperationError::new(ErrorCode::ValidationMissingParam, message)
+            .with_detail("param_name", other.map(|fault| clean(&fault.path)).unwrap_or_default()),
+    };
+    with_operation_and_all(error, operation, faults)
+}
+
+fn value_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationError {
+    let expectation = |fault: &Fault| match &fault.kind {
+        FaultKind::Value { expectation } => expectation.clone(),
+        _ => String::new(),
+    };
+    let message = faults
+        .iter()
+        .map(|fault| {
+            let path = clean(&fault.path);
+            // Patterns and allowed values are the author's words.
+            screened(format!("Parameter '{path}' {}", expectation(fault)), || {
+                format!("Parameter '{path}' is not accepted: see 'expected' in the details")
+            })
+        })
+        .collect::<Vec<_>>()
+        .join(". ");
+    let mut error = OperationError::new(ErrorCode::ValidationInvalidValue, message);
+    if let Some(fault) = faults.first() {
+        error = error
+            .with_detail("param_name", clean(&fault.path))
+            .with_detail("expected", expectation(fault));
+    }
+    with_operation_and_all(error, operation, faults)
+}
+
+fn with_operation_and_all(
+    error: OperationError,
+    operation: &RegisteredOperation,
+    faults: &[Fault],
+) -> OperationError {
+    let error = error.with_detail("operation", operation.name.to_string());
+    if faults.len() < 2 {
+        return error;
+    }
+    let all: Vec<_> = faults.iter().map(|fault| clean(&fault.path)).collect();
+    error.with_detail("invalid_params", all)
+}
+
+/// Fields of `input` that only the adapter writes (REQ-UPD-06).
+fn read_only_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationError {
+    let names: Vec<_> = faults.iter().map(|fault| clean(&fault.path)).collect();
+    let shown: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+    OperationError::new(
+        ErrorCode::ValidationReadOnlyField,
+        format!("Only the adapter writes {}: leave it out of 'input'", shown.join(", ")),
+    )
+    .with_detail("operation", operation.name.to_string())
+    .with_detail("read_only_fields", names)
+}
+
+/// All unknown names in one error, with what is valid and what was probably meant (REQ-UNK-01 to
+/// REQ-UNK-04, REQ-UNK-08).
+fn unknown_error(operation: &RegisteredOperation, unknown: &[String]) -> OperationError {
+    let valid: Vec<_> =
+        operation.parameters.iter().map(|parameter| parameter.name.to_string()).collect();
+    let near: Vec<_> = unknown
+        .iter()
+        .take(SHOWN)
+        .filter_map(|name| {
+            // `taskId` is nearer to `task_id` than any measure of distance can tell.
+            let camel = valid.iter().find(|valid| camel_case(valid) == *name).map(String::as_str);
+            let near = camel.or_else(|| closest(name, valid.iter().map(String::as_str)))?;
+            Some(format!("Did you mean '{near}' for '{}'?", clean(name)))
+        })
+        .collect();
+    let words = ("parameter", "params");
+    unknown_names(ErrorCode::ValidationUnknownParam, words, operation, unknown, &valid, &near)
+}
+
+/// Unknown names inside an object: of a parameter, or of an UPDATE's `input` (REQ-UPD-05,
+/// REQ-UPD-06).
+fn nested_unknown_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationError {
+    let mut names = Vec::new();
+    let mut valid_names = Vec::new();
+    let mut near = Vec::new();
+    let takes_input = operation.parameters.iter().any(|parameter| parameter.input.is_some());
+    let mut inside_input = false;
+    for fault in faults {
+        let FaultKind::Unknown { valid, hint } = &fault.kind else { continue };
+        // A field's name is its path inside of `input`.
+        let inside = fault.path.strip_prefix("input.").filter(|_| takes_input).is_some();
+        inside_input |= inside;
+        let name_of = |path: &str| match path.strip_prefix("input.") {
+            Some(name) if inside => name.to_owned(),
+            _ => path.to_owned(),
+        };
+        names.push(name_of(&fault.path));
+        let path = clean(&name_of(&fault.path));
+        match hint {
+            Hint::Name(name) => near.push(format!("Did you mean '{name}' for '{path}'?")),
+            Hint::Identifier => {
+                near.push(format!("'{path}' names the resource: give it beside 'input'."));
+            }
+            Hint::None => {}
+        }
+        for name in valid.iter().map(|valid| name_of(valid)) {
+            if !valid_names.contains(&name) {
+                valid_names.push(name);
+            }
+        }
+    }
+    let (code, words) = if inside_input {
+        (ErrorCode::ValidationUnknownField, ("field", "fields"))
+    } else {
+        (ErrorCode::ValidationUnknownParam, ("parameter", "params"))
+    };
+    unknown_names(code, words, operation, &names, &valid_names, &near)
+}
+
+fn unknown_names(
+    code: ErrorCode,
+    (word, key): (&str, &str),
+    operation: &RegisteredOperation,
+    unknown: &[String],
+    valid: &[String],
+    hints: &[String],
+) -> OperationError {
+    let cleaned: Vec<_> = unknown.iter().take(SHOWN).map(|name| clean(name)).collect();
+    let mut shown: Vec<_> = cleaned.iter().map(|name| format!("'{name}'")).collect();
+    if unknown.len() > SHOWN {
+        shown.push(format!("and {} more", unknown.len() - SHOWN));
+    }
+    let mut message =
+        format!("Unknown {word}(s) for operation '{}': {}", operation.name, shown.join(", "));
+    message.push('.');
+    for hint in hints.iter().take(SHOWN) {
+        message.push(' ');
+        message.push_str(hint);
+    }
+    let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
+    let _ = write!(message, " Valid {word}s: {list}");
+    let error = OperationError::new(code, message)
+        .with_detail("operation", operation.name.to_string())
+        .with_detail(&format!("unknown_{key}"), json!(cleaned))
+        .with_detail(&format!("valid_{key}"), json!(valid));
+    if unknown.len() > SHOWN {
+        return error.with_detail("unknown_count", unknown.len());
+    }
+    error
+}

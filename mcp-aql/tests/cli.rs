@@ -1,0 +1,172 @@
+//! The adapter's own command line, as a shell sees it.
+#![cfg(feature = "cli")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a test stops at what it did not expect"
+)]
+
+mod support;
+
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+fn run(args: &[&str], input: &str) -> Output {
+    let mut command = support::command();
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn call_prints_the_reply_and_exits_by_it() {
+    // REQ-RSP-01, REQ-MCP-09
+    for (args, input, exit, fragment) in [
+        (&["call", "create_note", r#"{"title":"Ship it"}"#][..], "", 0, "Ship it"),
+        (&["call", "create_note", "-"], r#"{"title":"From a pipe"}"#, 0, "From a pipe"),
+        (&["call", "create_note", "--param", "title=7"], "", 0, r#""title":"7""#),
+        (&["call", "execute_export", "-p", "steps=2"], "", 0, r#""data":2"#),
+        (&["call", "execute_hold"], "", 0, r#""data":1"#),
+        (&["call", "get_note", r#"{"note_id":1}"#], "", 1, "NOT_FOUND_RESOURCE"),
+        (&["call", "creat_note"], "", 1, "Did you mean 'create_note'?"),
+        (&["call", "execute_panic"], "", 1, "INTERNAL_ERROR"),
+    ] {
+        let output = run(args, input);
+        assert_eq!(code(&output), exit, "{args:?}: {}", stderr(&output));
+        let text = stdout(&output);
+        assert_eq!(text.lines().count(), 1, "compact JSON in a pipe: {text}");
+        assert!(text.contains(fragment), "{args:?}: {text}");
+        let reply: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(reply["success"], exit == 0);
+    }
+}
+
+#[test]
+fn faults_of_usage_exit_with_two_and_say_what_to_write() {
+    for (args, fragment) in [
+        (&["call"][..], "OPERATION"),
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&["call", "create_note", "{"], "not JSON"),
+        (&["call", "create_note", "[1]"], "must be a JSON object"),
+        (&["call", "create_note", "-p", "title"], "NAME=VALUE"),
+        (&["call", "create_note", r#"{"title":"a"}"#, "-p", "title=b"], "given twice"),
+        (&["introspect", "everything"], "operations, types"),
+        (&["config", "emacs"], "claude, cursor, vscode"),
+    ] {
+        let output = run(args, "");
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(stderr(&output).contains(fragment), "{args:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "");
+    }
+}
+
+#[test]
+fn introspect_is_what_clients_get() {
+    // REQ-INT-01, REQ-INT-09
+    let list: Value = serde_json::from_str(&stdout(&run(&["introspect"], ""))).unwrap();
+    assert_eq!(list["data"]["operations"][0]["name"], "introspect");
+    let output = run(&["introspect", "operations", "create_note"], "");
+    let one: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(one["data"]["operation"]["mcpTool"], "mcp_aql_create");
+    let types: Value = serde_json::from_str(&stdout(&run(&["introspect", "types"], ""))).unwrap();
+    assert!(types["data"]["types"].is_array());
+}
+
+#[test]
+fn config_names_this_very_program() {
+    let program = support::program();
+    let program = program.to_str().unwrap();
+    for (client, key) in [("claude", "mcpServers"), ("cursor", "mcpServers"), ("vscode", "servers")]
+    {
+        let output = run(&["config", client], "");
+        let config: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(config[key]["notes"]["command"], program, "{client}");
+        assert_eq!(config[key]["notes"]["args"], json!([]), "{client}");
+    }
+}
+
+#[test]
+fn a_configuration_file_is_read_and_its_faults_are_told() {
+    // REQ-MCP-17, REQ-EPT-10
+    let folder = std::env::temp_dir().join(format!("mcp-aql-cli-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("settings.toml");
+    std::fs::write(&file, "endpoint_mode = \"single\"\ntool_prefix = \"work_\"\n").unwrap();
+    let path = file.to_str().unwrap();
+    let output = run(&["--config", path, "introspect", "operations", "create_note"], "");
+    let one: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(one["data"]["operation"]["mcpTool"], "work_mcp_aql");
+    let output = run(&["--config", path, "config", "claude"], "");
+    let config: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(config["mcpServers"]["notes"]["args"], json!(["--config", path]));
+    std::fs::write(&file, "endpoint_mod = 1\n").unwrap();
+    let output = run(&["call", "list_notes", "--config", path], "");
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("endpoint_mod"), "{}", stderr(&output));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn help_version_and_completions_are_for_the_shell() {
+    let help = run(&["--help"], "");
+    assert_eq!(code(&help), 0);
+    for fragment in ["The notes adapter", "serve", "call", "introspect", "config", "completions"] {
+        assert!(stdout(&help).contains(fragment), "{fragment}: {}", stdout(&help));
+    }
+    assert_eq!(stdout(&run(&["--version"], "")), "notes 1.2.3\n");
+    for shell in ["bash", "zsh", "fish"] {
+        let text = stdout(&run(&["completions", shell], ""));
+        assert!(text.contains("introspect"), "{shell}");
+    }
+}
+
+#[test]
+fn an_authors_own_flags_stand_beside_the_commands() {
+    use mcp_aql::cli::clap::{self, CommandFactory as _, Parser as _};
+
+    /// Keeps notes in a file.
+    #[derive(clap::Parser)]
+    struct Flat {
+        /// Where the notes are kept.
+        #[arg(long, default_value = "notes.db")]
+        db: std::path::PathBuf,
+        #[command(flatten)]
+        mcp: mcp_aql::cli::Options,
+    }
+
+    /// Keeps notes in a file.
+    #[derive(clap::Parser)]
+    struct Nested {
+        #[arg(long, default_value = "notes.db")]
+        db: std::path::PathBuf,
+        #[command(subcommand)]
+        command: Option<mcp_aql::cli::Command>,
+    }
+
+    let flat = Flat::try_parse_from(["notes", "--db", "a.db", "call", "x", "--json"]).unwrap();
+    assert_eq!(flat.db.to_str(), Some("a.db"));
+    assert!(flat.mcp.json);
+    assert!(matches!(flat.mcp.command, Some(mcp_aql::cli::Command::Call { .. })));
+    let about = Flat::command().get_about().map(ToString::to_string);
+    assert_eq!(about.as_deref(), Some("Keeps notes in a file"));
+    let nested = Nested::try_parse_from(["notes"]).unwrap();
+    assert!(nested.command.is_none());
+    assert_eq!(nested.db.to_str(), Some("notes.db"));
+}

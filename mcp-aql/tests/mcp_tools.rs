@@ -1,0 +1,243 @@
+//! The tools that a client sees: names, schemas, annotations, descriptions.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a test stops at what it did not expect"
+)]
+
+mod support;
+
+use mcp_aql::testing::{Client, ListedTool};
+use mcp_aql::{EndpointMode, EndpointProfile, SemanticCategory};
+use serde_json::json;
+use support::adapter::builder;
+
+async fn tools(builder: mcp_aql::AdapterBuilder) -> Vec<ListedTool> {
+    let adapter = builder.without_config().build().unwrap();
+    Client::connect(&adapter).await.unwrap().list_tools().await.unwrap()
+}
+
+/// Fails unless the parts occur in this order.
+fn assert_parts(description: &str, parts: &[&str]) {
+    let mut rest = description;
+    for part in parts {
+        let Some(position) = rest.find(part) else {
+            panic!("`{part}` is missing, or out of place, in:\n{description}");
+        };
+        rest = &rest[position + part.len()..];
+    }
+}
+
+#[tokio::test]
+async fn each_mode_has_its_tools() {
+    // REQ-EPT-01, REQ-EPT-05, REQ-EPT-07, REQ-EPT-12, REQ-EPT-13, REQ-MCP-03, REQ-MCP-17,
+    // REQ-MCP-18, REQ-MCP-19, REQ-MCP-20
+    let families = ["create", "read", "update", "delete", "execute"];
+    for (mode, prefix, unified, semantic) in [
+        (EndpointMode::Semantic, "", false, true),
+        (EndpointMode::Single, "", true, false),
+        (EndpointMode::All, "", true, true),
+        (EndpointMode::All, "work_", true, true),
+    ] {
+        let listed = tools(builder().mode(mode).tool_prefix(prefix)).await;
+        let names: Vec<_> = listed.iter().map(|tool| tool.name.clone()).collect();
+        let mut expected = Vec::new();
+        if semantic {
+            expected.extend(families.iter().map(|family| format!("{prefix}mcp_aql_{family}")));
+        }
+        if unified {
+            expected.push(format!("{prefix}mcp_aql"));
+        }
+        assert_eq!(names, expected, "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn annotations_follow_the_category() {
+    // REQ-MCP-05, REQ-EPT-06
+    let listed = tools(builder().mode(EndpointMode::All)).await;
+    for (name, read_only, destructive) in [
+        ("mcp_aql_create", false, false),
+        ("mcp_aql_read", true, false),
+        ("mcp_aql_update", false, true),
+        ("mcp_aql_delete", false, true),
+        ("mcp_aql_execute", false, true),
+        ("mcp_aql", false, true),
+    ] {
+        let tool = listed.iter().find(|tool| tool.name == name).unwrap();
+        assert_eq!(tool.annotations["readOnlyHint"], read_only, "{name}");
+        assert_eq!(tool.annotations["destructiveHint"], destructive, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_input_schema_is_the_protocols() {
+    // REQ-MCP-07, REQ-MCP-08, choice C-40
+    let listed = tools(builder().batch(false)).await;
+    for tool in &listed {
+        let schema = &tool.input_schema;
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["required"], json!(["operation"]));
+        assert_eq!(schema["properties"]["operation"]["type"], "string");
+        assert_eq!(schema["properties"]["params"]["type"], "object");
+        assert_eq!(schema["properties"]["params"]["additionalProperties"], true);
+        assert!(!tool.description.contains("operations: ["), "{}", tool.description);
+    }
+    for tool in tools(builder()).await {
+        assert_eq!(tool.input_schema.get("required"), None);
+        assert_eq!(tool.input_schema["properties"]["operations"]["type"], "array");
+        assert!(tool.description.contains("operations: ["), "{}", tool.description);
+    }
+}
+
+#[tokio::test]
+async fn descriptions_have_the_parts_of_the_crude_templates() {
+    // REQ-MCP-01, REQ-MCP-02, choice C-68
+    let listed = tools(builder()).await;
+    let by_name = |name: &str| {
+        r#"{ operation: "introspect", params: { query: "operations", name: "{}" } }"#
+            .replace("{}", name)
+    };
+    let (create, delete, execute) =
+        (by_name("create_note"), by_name("delete_notes"), by_name("execute_export"));
+    let all = r#"{ operation: "introspect", params: { query: "operations" } }"#;
+    let required = "Discover required parameters:\n";
+    let rows: [(&str, Vec<&str>); 4] = [
+        (
+            "mcp_aql_create",
+            vec![
+                "add data.",
+                "Supported operations: create_note\n",
+                "neither remove nor overwrite",
+                "Quick start examples:\n{ operation: \"create_note\", params: { title: \"Milk\" } }",
+                required,
+                &create,
+                "mcp_aql_read",
+            ],
+        ),
+        (
+            "mcp_aql_read",
+            vec![
+                "Safe, read-only operations.",
+                "Supported operations: introspect, list_notes, get_note, show_caller\n",
+                "never change stored data",
+                "Quick start examples:\n{ operation: \"list_notes\" }",
+                "{ operation: \"get_note\", params: { note_id: 1 } }",
+                "Discover all operations and parameters:\n",
+                all,
+            ],
+        ),
+        (
+            "mcp_aql_delete",
+            vec![
+                "remove data.",
+                "Supported operations: delete_notes\n",
+                "Use with caution",
+                "Quick start examples:\n{ operation: \"delete_notes\" }",
+                required,
+                &delete,
+                "mcp_aql_read",
+            ],
+        ),
+        (
+            "mcp_aql_execute",
+            vec![
+                "Execution lifecycle operations for export",
+                "Supported operations: execute_export, execute_wait",
+                "manage what runs",
+                "- execute_export: Export in steps.",
+                "IMPORTANT:",
+                "Quick start examples:\n{ operation: \"execute_export\", params: { steps: 1 } }",
+                required,
+                &execute,
+            ],
+        ),
+    ];
+    for (name, parts) in &rows {
+        let tool = listed.iter().find(|tool| tool.name == *name).unwrap();
+        assert_parts(&tool.description, parts);
+    }
+    assert!(!listed[1].description.contains("Send introspect"), "reading takes introspect itself");
+}
+
+#[tokio::test]
+async fn an_empty_category_keeps_its_tool_and_says_so() {
+    // REQ-EPT-05, choice G-07
+    let listed = tools(builder()).await;
+    let update = &listed[2];
+    assert_eq!(update.name, "mcp_aql_update");
+    let parts = [
+        "overwrite data.",
+        "Supported operations: none. This adapter has no UPDATE operations.",
+        "earlier values may be lost",
+        "Quick start example: none",
+        "Discover required parameters:",
+        "introspect",
+    ];
+    assert_parts(&update.description, &parts);
+}
+
+#[tokio::test]
+async fn a_single_tool_lists_the_categories() {
+    // REQ-MCP-01, REQ-MCP-02, REQ-EPT-07
+    let listed = tools(builder().mode(EndpointMode::Single)).await;
+    let parts = [
+        "MCP-AQL notes adapter.",
+        "one tool",
+        "routed",
+        "Supported operation categories:",
+        "- Create: create_note",
+        "- Read: introspect, list_notes",
+        "- Update: none",
+        "- Delete: delete_notes",
+        "- Execute: execute_export",
+        "Quick start:\n{ operation: \"introspect\", params: { query: \"operations\" } }",
+        "Introspection lists all operations",
+    ];
+    assert_parts(&listed[0].description, &parts);
+}
+
+#[tokio::test]
+async fn families_of_an_own_profile_are_described_by_their_template() {
+    // REQ-EPT-08, REQ-MCP-02, REQ-MCP-04, REQ-MCP-06
+    use SemanticCategory::{Create, Delete, Execute, Read, Update};
+    let profile = EndpointProfile::custom("office")
+        .family("look", "Look things up.", [Read])
+        .family("manage", "Change things.", [Create, Delete])
+        .family("operate", "Run jobs.", [Execute])
+        .family("edit", "Edit things.", [Update])
+        .introspect_in("look");
+    let listed = tools(builder().profile(profile)).await;
+    let names: Vec<_> = listed.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["mcp_aql_look", "mcp_aql_manage", "mcp_aql_operate", "mcp_aql_edit"]);
+    let parts = [
+        "Change things.",
+        "Primary semantic categories: CREATE, DELETE",
+        "Supported operations: create_note, delete_notes",
+        "Quick start example:\n{ operation: \"create_note\"",
+        "Discover all operations and parameters:\n{ operation: \"introspect\"",
+        "mcp_aql_look",
+    ];
+    assert_parts(&listed[1].description, &parts);
+    assert_eq!(listed[1].annotations["readOnlyHint"], false);
+    assert_eq!(listed[1].annotations["destructiveHint"], true);
+    let parts = ["Primary semantic categories: UPDATE", "none. This family has no operations."];
+    assert_parts(&listed[3].description, &parts);
+}
+
+#[tokio::test]
+async fn the_server_tells_how_to_start() {
+    // REQ-MCP-01
+    let adapter =
+        builder().instructions("Notes are short.").tool_prefix("a_").without_config().build();
+    let client = Client::connect(&adapter.unwrap()).await.unwrap();
+    let info = client.server_info();
+    assert_eq!(info["serverInfo"]["name"], "notes");
+    assert_eq!(info["serverInfo"]["version"], "1.2.3");
+    let instructions = info["instructions"].as_str().unwrap();
+    assert_parts(instructions, &["introspect", "a_mcp_aql_read", "Notes are short."]);
+    assert_eq!(info["capabilities"], json!({ "tools": {} }));
+}

@@ -1,0 +1,33 @@
+#![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
+
+pub mod adapter;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// Waits until something was counted so often.
+pub async fn reached(counter: &Arc<watch::Sender<u32>>, count: u32) {
+    counter.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
+}
+
+/// The adapter as a program. Cargo builds it along with all tests, but not for `--test NAME` alone.
+pub fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let target = test.parent().and_then(std::path::Path::parent).unwrap();
+    let program =
+        target.join("examples").join(format!("mcp_fixture{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.exists(), "run `cargo build -p mcp-aql --example mcp_fixture` first");
+    program
+}
+
+/// The program without this machine's settings.
+pub fn command() -> std::process::Command {
+    let mut command = std::process::Command::new(program());
+    for variable in ["MCP_AQL_ENDPOINT_MODE", "MCP_AQL_ENDPOINT_PROFILE", "MCP_AQL_TOOL_PREFIX"] {
+        command.env_remove(variable);
+    }
+    command.env("MCP_AQL_LOG", "off").env("RUST_BACKTRACE", "0");
+    command
+}

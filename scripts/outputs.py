@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Runs what README and book show, and writes or checks the output that they show.
+
+    scripts/outputs.py           write the outputs anew
+    scripts/outputs.py --check   end with 1 where a shown output is not what comes out today
+
+A shown output stands between two comments:
+
+    <!-- output: shelf -->        commands after `$ `, run in the crate of "Getting started", which is
+                                  made from that chapter's own `Cargo.toml` and `main.rs`
+    <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database
+    <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
+    <!-- /output -->
+
+Commands run as on a terminal of 100 columns without colours.
+"""
+
+import difflib
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS = ROOT / "book" / "src"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+WORK = ROOT / "target" / "outputs"
+BLOCK = re.compile(
+    r"<!-- output: (?P<kind>\w+) ?(?P<name>[\w-]*) -->\n```(?P<lang>\w+)\n(?P<body>.*?)```\n<!-- /output -->",
+    re.DOTALL,
+)
+
+PRELUDE = "use mcp_aql::prelude::*;\n\n"
+END = "\nfn main() {\n    let _ = Adapter::builder(\"it\").operation(NAME {});\n}\n"
+BROKEN = {
+    "example-lacks": ("book_table", '''/// Book a table.
+#[operation(category = "CREATE", example = { "people": 0 })]
+fn book_table(
+    /// How many come.
+    #[param(minimum = 1, maximum = 12)]
+    people: u8,
+    /// The evening.
+    #[param(format = "date")]
+    day: String,
+) -> String {
+    format!("{people} {day}")
+}
+'''),
+    "constraint-type": ("create_task", '''/// Create a task.
+#[operation(category = "CREATE")]
+fn create_task(
+    /// 1 is most urgent.
+    #[param(default = 9, max_length = 5, maximum = 5)]
+    priority: u8,
+) -> u8 {
+    priority
+}
+'''),
+    "verb": ("delete_cache", '''/// Forget what was computed.
+#[operation(category = "EXECUTE")]
+fn delete_cache() {}
+'''),
+    "tour": ("create_task", '''/// Create a task.
+#[operation(category = "CRATE", example = { "titel": "Ship it" })]
+fn create_task(
+    /// Short title.
+    #[param(min_length = 1, max_length = 200)]
+    title: String,
+    #[param(default = 9, minimum = 1, maximum = 5)]
+    priority: u8,
+) -> String {
+    format!("{title} {priority}")
+}
+'''),
+}
+
+
+def run(command, cwd, path):
+    """The command's output as a person at a terminal sees it."""
+    environment = {
+        **os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb", "RUST_BACKTRACE": "0",
+        "PATH": f"{path}:{os.environ['PATH']}",
+    }
+    for name in [name for name in environment if name.startswith(("MCP_AQL", "CARGO_TARGET"))]:
+        del environment[name]
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        ["bash", "-c", command], cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs,
+        close_fds=True,
+    )
+    os.close(theirs)
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    process.wait()
+    os.close(ours)
+    text = b"".join(chunks).decode().replace("\r\n", "\n")
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+def shelf():
+    """The crate of "Getting started"."""
+    chapter = (CHAPTERS / "getting-started.md").read_text()
+    manifest = re.search(r"```toml\n(.*?)```", chapter, re.DOTALL)[1]
+    program = re.search(r"```rust[^\n]*\n(.*?)```", chapter, re.DOTALL)[1]
+    crate = WORK / "shelf"
+    shutil.rmtree(crate / "src", ignore_errors=True)
+    (crate / "src" / "bin").mkdir(parents=True)
+    runtime = f'path = "{ROOT / "mcp-aql"}"'
+    manifest = manifest.replace('path = "../mcp-aql/mcp-aql"', runtime)
+    # The profile of the workspace, so that what is built there serves here too.
+    manifest += "\n[workspace]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n"
+    (crate / "Cargo.toml").write_text(manifest)
+    (crate / "src" / "main.rs").write_text(program)
+    shutil.copy(ROOT / "Cargo.lock", crate / "Cargo.lock")
+    subprocess.run(["cargo", "build", "--quiet"], cwd=crate, env=target(), check=True)
+    return crate, program
+
+
+def target():
+    return {**os.environ, "CARGO_TARGET_DIR": str(TARGET)}
+
+
+def compiler_says(crate, name, source):
+    file = crate / "src" / "bin" / f"broken-{name}.rs"
+    file.write_text(source)
+    outcome = subprocess.run(
+        ["cargo", "build", "--quiet", "--bin", f"broken-{name}"], cwd=crate, env=target(),
+        stderr=subprocess.PIPE, text=True,
+    )
+    file.unlink()
+    if outcome.returncode == 0:
+        sys.exit(f"the snippet `{name}` compiles")
+    text = outcome.stderr.replace(f"src/bin/broken-{name}.rs", "src/main.rs")
+    return text.split("error: could not compile")[0].strip() + "\n"
+
+
+def commands(body):
+    """The commands of a block, each with its continuation lines."""
+    command = []
+    for line in body.splitlines():
+        if command and command[-1].endswith("\\"):
+            command.append(line)
+        else:
+            if command:
+                yield "\n".join(command)
+            command = [line[2:]] if line.startswith("$ ") else []
+    if command:
+        yield "\n".join(command)
+
+
+class Outputs:
+    def __init__(self):
+        self.crate, self.program = shelf()
+        build = ["cargo", "build", "--quiet", "--example", "tasks"]
+        subprocess.run(build, cwd=ROOT, check=True)
+        self.paths = {"shelf": TARGET / "debug", "tasks": TARGET / "debug" / "examples"}
+
+    def of(self, kind, name, body):
+        if kind == "broken" and name == "shelf":
+            comment = "        /// Title as printed on the cover.\n"
+            return compiler_says(self.crate, name, self.program.replace(comment, "", 1))
+        if kind == "broken":
+            operation, source = BROKEN[name]
+            source = PRELUDE + source + END.replace("NAME", operation)
+            return compiler_says(self.crate, name, source)
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.paths[kind]
+            text = ""
+            for command in commands(body):
+                plain = command.replace("cargo run -q --example tasks --", "tasks")
+                plain = plain.replace("cargo run --example tasks --", "tasks")
+                plain = plain.replace("cargo run -q --", "shelf")
+                text += f"$ {command}\n" + run(plain, folder, path)
+        text = text.replace(str(path), f"/path/to/{'shelf' if kind == 'shelf' else 'mcp-aql'}/"
+                            f"target/debug{'' if kind == 'shelf' else '/examples'}")
+        return text.rstrip() + "\n"
+
+
+def steady(text):
+    """Without what differs from run to run."""
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>", text)
+    return re.sub(r"\b([se])-[0-9a-f]{16}\b", r"\1-<id>", text)
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    if sys.argv[1:] and not check:
+        sys.exit(__doc__)
+    outputs = Outputs()
+    stale = count = 0
+    for file in [ROOT / "README.md", *sorted(CHAPTERS.glob("*.md"))]:
+        text = file.read_text()
+        parts, end = [], 0
+        for block in BLOCK.finditer(text):
+            count += 1
+            today = outputs.of(block["kind"], block["name"], block["body"])
+            if steady(today) != steady(block["body"]):
+                stale += 1
+                if check:
+                    place = f"{file.relative_to(ROOT)}: {block['kind']} {block['name']}"
+                    lines = difflib.unified_diff(
+                        block["body"].splitlines(), today.splitlines(), place, "today", lineterm=""
+                    )
+                    print("\n".join(lines))
+            else:
+                today = block["body"]
+            parts += [text[end:block.start("body")], today]
+            end = block.end("body")
+        if not check and parts:
+            file.write_text("".join(parts) + text[end:])
+    print(f"{count - stale} passed, {stale} {'failed' if check else 'rewritten'}")
+    sys.exit(1 if check and stale else 0)
+
+
+if __name__ == "__main__":
+    main()

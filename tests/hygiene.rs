@@ -1,0 +1,253 @@
+//! Expansions among odd names: without a prelude, with warnings denied, with a runtime under another
+//! name, and beside types called like the standard library's.
+
+#![deny(warnings)]
+
+/// The runtime, re-exported by somebody else.
+mod framework {
+    pub(crate) mod inner {
+        pub(crate) use mcp_aql as aql;
+    }
+}
+
+/// Nothing is in scope but what the file names, and the macros by their paths.
+mod no_prelude {
+    #![no_implicit_prelude]
+
+    use ::std::clone::Clone;
+
+    #[derive(Clone)]
+    pub(crate) struct Clock(pub(crate) u64);
+
+    #[derive(::mcp_aql::ParamGroup)]
+    pub(crate) struct Paging {
+        /// How many.
+        #[param(default = 20, minimum = 1, enum = [20, 50])]
+        pub(crate) first: u32,
+        /// Where to go on.
+        pub(crate) after: ::std::option::Option<::std::string::String>,
+    }
+
+    #[derive(Debug, ::mcp_aql::OperationError)]
+    pub(crate) enum Fault {
+        #[operation_error(
+            code = "NOT_FOUND_RESOURCE",
+            details(resource_type = "task", resource_id = 0, tries = 1)
+        )]
+        Missing(u32, u8),
+        #[operation_error(code = "PERMISSION_DENIED", message = "No")]
+        Refused,
+        #[operation_error(transparent)]
+        Other(::mcp_aql::OperationError),
+    }
+
+    /// Find a task.
+    #[::mcp_aql::operation(
+        category = "READ",
+        wrap = "task",
+        deprecated(replacement = "look"),
+        example("one", { "number": 1, "tags": [] }),
+    )]
+    pub(crate) async fn get_task(
+        ::mcp_aql::State(clock): ::mcp_aql::State<Clock>,
+        context: ::mcp_aql::Context,
+        /// Its number.
+        #[param(default = 1, minimum = 0, maximum = 9)]
+        number: u64,
+        /// Labels.
+        #[param(default = ::std::vec::Vec::new(), max_items = 2, sensitive)]
+        tags: ::std::vec::Vec<::std::string::String>,
+        #[param(group)] page: Paging,
+    ) -> ::std::result::Result<u64, Fault> {
+        let _ = (context, tags, page.first, page.after);
+        if number > 5 {
+            return ::std::result::Result::Err(Fault::Missing(1, 2));
+        }
+        if number > 4 {
+            return ::std::result::Result::Err(Fault::Refused);
+        }
+        if number > 3 {
+            let other = ::mcp_aql::OperationError::permission_denied("no");
+            return ::std::result::Result::Err(Fault::Other(other));
+        }
+        ::std::result::Result::Ok(clock.0)
+    }
+
+    pub(crate) struct Tasks<T>(pub(crate) T);
+
+    #[::mcp_aql::operations]
+    impl<T> Tasks<T> {
+        /// Tell the version.
+        #[operation(category = "READ")]
+        pub(crate) fn version(&self) -> u8 {
+            let _ = &self.0;
+            1
+        }
+    }
+}
+
+/// The runtime under another path.
+mod renamed {
+    use crate::framework::inner::aql;
+
+    #[derive(aql::ParamGroup)]
+    #[param_group(crate = crate::framework::inner::aql)]
+    pub(crate) struct Paging {
+        /// How many.
+        #[param(default = usize::MAX / 2)]
+        pub(crate) first: usize,
+    }
+
+    #[derive(Debug, aql::OperationError)]
+    #[operation_error(crate = crate::framework::inner::aql)]
+    pub(crate) enum Fault {
+        #[operation_error(code = "PERMISSION_DENIED", message = "No", details(who = who))]
+        Refused { who: String },
+    }
+
+    /// Count.
+    #[aql::operation(category = "READ", crate = crate::framework::inner::aql)]
+    pub(crate) fn count(#[param(group)] page: Paging) -> Result<usize, Fault> {
+        if page.first == 0 { Err(Fault::Refused { who: "me".into() }) } else { Ok(page.first) }
+    }
+
+    pub(crate) struct Tasks;
+
+    #[aql::operations(crate = aql)]
+    impl Tasks {
+        /// Tell the version.
+        #[operation(category = "READ")]
+        pub(crate) fn version() -> u8 {
+            1
+        }
+    }
+}
+
+/// Types called like those that an expansion needs.
+#[allow(dead_code)]
+mod odd_names {
+    use ::mcp_aql::{OperationError, operation, operations};
+
+    pub(crate) struct Result;
+    pub(crate) struct Option;
+    pub(crate) struct String;
+    pub(crate) struct Vec;
+    pub(crate) struct Box;
+    pub(crate) struct Ok;
+    pub(crate) struct Err;
+    pub(crate) struct Some;
+    pub(crate) struct None;
+    pub(crate) struct Call;
+    pub(crate) struct Method;
+    pub(crate) trait Into {}
+    pub(crate) trait From {}
+    pub(crate) trait Send {}
+    pub(crate) mod std {}
+    pub(crate) mod core {}
+    pub(crate) mod mcp_aql {}
+
+    /// Names of the expansion's own variables are free.
+    #[operation(category = "READ")]
+    pub(crate) fn look(
+        /// A number.
+        call: u8,
+        /// A number.
+        arg0: u8,
+        /// A number.
+        receiver: u8,
+    ) -> u8 {
+        call + arg0 + receiver
+    }
+
+    #[derive(Debug, OperationError)]
+    pub(crate) struct Failure;
+
+    impl ::std::fmt::Display for Failure {
+        fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            formatter.write_str("failure")
+        }
+    }
+
+    impl ::std::error::Error for Failure {}
+
+    pub(crate) struct Tasks;
+
+    #[operations]
+    impl Tasks {
+        /// Fail.
+        #[operation(category = "EXECUTE")]
+        pub(crate) async fn fail(&self) -> ::std::result::Result<u8, Failure> {
+            ::std::result::Result::Err(Failure)
+        }
+    }
+}
+
+/// An operation that is marked for rustc too is called without a warning.
+#[deprecated]
+#[mcp_aql::operation(category = "READ")]
+/// Tell the time as it was told.
+fn tell_time() -> u8 {
+    1
+}
+
+/// Registered and called by nobody else: not unused.
+#[mcp_aql::operation(category = "READ")]
+fn get_number() -> u8 {
+    7
+}
+
+struct Numbers(u8);
+
+#[mcp_aql::operations]
+impl Numbers {
+    /// Tell the number.
+    #[operation(category = "READ")]
+    fn get_own_number(&self) -> u8 {
+        self.0
+    }
+}
+
+/// Errors leave `main` from wherever they are defined, with type parameters too.
+mod errors_of_main {
+    #![no_implicit_prelude]
+
+    #[derive(::mcp_aql::OperationError)]
+    #[operation_error(code = "PERMISSION_DENIED", message = "No", details(who = who))]
+    pub(crate) struct Refused<T: ::serde::Serialize> {
+        pub(crate) who: T,
+    }
+
+    pub(crate) fn refused() -> ::mcp_aql::Result<()> {
+        ::std::result::Result::Err(Refused { who: "me" })?;
+        ::std::result::Result::Ok(())
+    }
+
+    pub(crate) fn failed() -> ::mcp_aql::Result<()> {
+        ::std::result::Result::Err(super::odd_names::Failure)?;
+        ::std::result::Result::Ok(())
+    }
+}
+
+#[test]
+fn errors_become_those_of_main() {
+    assert_eq!(errors_of_main::refused().unwrap_err().to_string(), "PERMISSION_DENIED: No");
+    assert_eq!(errors_of_main::failed().unwrap_err().to_string(), "failure");
+}
+
+#[test]
+fn what_is_registered_is_used() {
+    mcp_aql_tests::register(get_number {});
+    mcp_aql_tests::register_all(Numbers(7));
+}
+
+#[test]
+fn tables_are_there() {
+    use mcp_aql::{Operation, Operations};
+    assert_eq!(no_prelude::get_task::OPERATION.spec.name, "get_task");
+    assert_eq!(no_prelude::Tasks::<u8>::OPERATIONS.len(), 1);
+    assert_eq!(renamed::count::OPERATION.spec.name, "count");
+    assert_eq!(renamed::Tasks::OPERATIONS.len(), 1);
+    assert_eq!(odd_names::look::OPERATION.spec.parameters.len(), 3);
+    assert_eq!(odd_names::Tasks::OPERATIONS.len(), 1);
+    assert_eq!(tell_time::OPERATION.spec.name, "tell_time");
+}

@@ -1,0 +1,297 @@
+//! What the macros write, read back from the tables.
+
+#![allow(clippy::panic, clippy::too_many_arguments)]
+
+use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};
+use mcp_aql::prelude::*;
+use mcp_aql::{
+    DataKey, DefaultSpec, Operation, Operations, ParameterEntry, ParameterSpec, SemanticCategory,
+};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
+struct Task {
+    /// Identifier.
+    #[resource(id)]
+    task_id: String,
+    /// Short title.
+    title: String,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Todo,
+    Done,
+}
+
+#[derive(Clone)]
+struct Clock(u64);
+
+#[derive(ParamGroup)]
+struct Paging {
+    /// How many.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    first: u32,
+    /// Where to go on.
+    after: Option<String>,
+}
+
+/// Create a task.
+///
+/// It starts without comments.
+#[operation(
+    category = "CREATE",
+    endpoint = "manage",
+    wrap = "created",
+    deprecated(replacement = "add_task", removal_date = "2031-05-06"),
+    example = { "title": "Milk", "priority": 2 },
+    example("with a note", { "title": "Milk", "note": null, "tags": ["a"] }),
+)]
+async fn create_task(
+    State(clock): State<Clock>,
+    _context: Context,
+    /// Short title.
+    #[param(min_length = 1, max_length = 200, pattern = "^[A-Z]")]
+    title: String,
+    /// 1 is most urgent.
+    #[param(default = 3, minimum = 1, maximum = 5)]
+    mut priority: u8,
+    /// Where it stands.
+    #[param(default = "todo", enum = ["todo", "done"])]
+    status: Status,
+    /// Free-form labels.
+    #[param(max_items = 20, default = Vec::new())]
+    tags: Vec<String>,
+    /// A secret note.
+    #[param(sensitive, deprecated)]
+    note: Option<String>,
+    /// When it is due.
+    #[param(name = "due_date", format = "date")]
+    due: Option<String>,
+    #[param(group)] page: Paging,
+) -> Result<Task, OperationError> {
+    priority += 1;
+    let _ = (clock.0, priority, status, tags, note, due, page.first, page.after);
+    Ok(Task { task_id: "t-1".into(), title })
+}
+
+/// Change a task.
+#[operation(category = "UPDATE", example = { "task_id": "t-1", "input": { "title": "Bread" } })]
+fn update_task(
+    /// Which one.
+    task_id: String,
+    input: Update<Task>,
+) -> Result<Task, OperationError> {
+    let _ = input;
+    Err(OperationError::not_found("task", task_id))
+}
+
+struct Notes<S> {
+    store: S,
+}
+
+#[operations]
+impl<S: Send + Sync + Clone> Notes<S> {
+    /// Count the notes.
+    #[operation(category = "READ", wrap = false)]
+    fn count_notes(&self) -> usize {
+        size_of_val(&self.store)
+    }
+
+    /// Drop all notes.
+    #[operation(category = "EXECUTE", rationale = "Nothing is stored")]
+    async fn clear_notes(&self, #[param(group)] page: Paging) {
+        let _ = page;
+        self.helper();
+    }
+
+    /// Tell the version.
+    #[operation(category = "READ")]
+    fn version() -> &'static str {
+        "1"
+    }
+
+    /// Borrow a result from the receiver.
+    #[operation(category = "READ")]
+    fn motto(&self) -> &str {
+        "carpe diem"
+    }
+
+    /// Change a note.
+    #[operation(category = "UPDATE")]
+    async fn update_note(
+        &self,
+        /// Which one.
+        task_id: String,
+        input: Update<Task>,
+    ) -> Result<String, OperationError> {
+        let _ = input;
+        Ok(task_id)
+    }
+
+    fn helper(&self) {}
+}
+
+fn one(entry: &ParameterEntry) -> ParameterSpec {
+    match entry {
+        ParameterEntry::One(spec) => *spec,
+        other => panic!("not one parameter: {other:?}"),
+    }
+}
+
+#[test]
+fn a_free_function_has_a_table() {
+    let spec = create_task::OPERATION.spec;
+    assert_eq!(spec.name, "create_task");
+    assert_eq!(spec.category, SemanticCategory::Create);
+    assert_eq!(spec.description, "Create a task.\n\nIt starts without comments.");
+    assert_eq!(spec.endpoint, Some("manage"));
+    assert_eq!(spec.data_key, DataKey::Named("created"));
+    assert_eq!(spec.deprecated.unwrap().replacement, Some("add_task"));
+    assert_eq!(spec.states.len(), 1);
+    assert_eq!(spec.examples[0].params, r#"{"title":"Milk","priority":2}"#);
+    assert_eq!(spec.examples[1].description, "with a note");
+    let names: Vec<_> = spec.parameters[..6].iter().map(|entry| one(entry).name).collect();
+    assert_eq!(names, ["title", "priority", "status", "tags", "note", "due_date"]);
+    assert!(matches!(spec.parameters[6], ParameterEntry::Group([_, _])));
+}
+
+#[test]
+fn parameters_carry_what_was_written() {
+    let spec = create_task::OPERATION.spec;
+    let title = one(&spec.parameters[0]);
+    assert!(title.required);
+    assert_eq!(title.description, "Short title.");
+    assert_eq!(
+        title.constraints,
+        [Constraint::MinLength(1), Constraint::MaxLength(200), Constraint::Pattern("^[A-Z]")]
+    );
+    let priority = one(&spec.parameters[1]);
+    assert!(!priority.required);
+    assert!(matches!(priority.default, Some(DefaultSpec::Json("3"))));
+    assert_eq!(
+        priority.constraints,
+        [Constraint::Minimum(Bound::Int(1)), Constraint::Maximum(Bound::Int(5))]
+    );
+    let status = one(&spec.parameters[2]);
+    assert!(matches!(status.default, Some(DefaultSpec::Json("\"todo\""))));
+    assert_eq!(
+        status.constraints,
+        [Constraint::Enum(&[EnumValue::Str("todo"), EnumValue::Str("done")])]
+    );
+    let tags = one(&spec.parameters[3]);
+    let Some(DefaultSpec::Expr(default)) = tags.default else { panic!("no expression") };
+    assert_eq!(default().unwrap(), serde_json::json!([]));
+    let note = one(&spec.parameters[4]);
+    assert!(note.sensitive && note.deprecated.is_some() && !note.required);
+    let due = one(&spec.parameters[5]);
+    assert_eq!(due.constraints, [Constraint::Format(Format::Date)]);
+}
+
+#[test]
+fn updates_take_an_input() {
+    let spec = update_task::OPERATION.spec;
+    assert!(matches!(spec.parameters, [ParameterEntry::One(_), ParameterEntry::Input(_)]));
+}
+
+#[test]
+fn methods_become_operations_in_the_order_written() {
+    let names: Vec<_> = Notes::<u8>::OPERATIONS.iter().map(|method| method.spec.name).collect();
+    assert_eq!(names, ["count_notes", "clear_notes", "version", "motto", "update_note"]);
+    assert_eq!(Notes { store: 7_u8 }.count_notes(), 1);
+}
+
+#[test]
+fn functions_stay_callable() {
+    let called = update_task::OPERATION.spec.name;
+    assert_eq!(called, "update_task");
+    let _ = create_task {};
+    let _ = update_task {};
+}
+
+#[derive(Debug, thiserror::Error, OperationError)]
+enum TaskError {
+    #[error("no task {id}")]
+    #[operation_error(code = "NOT_FOUND_RESOURCE", details(resource_type = "task", resource_id = id))]
+    Missing { id: String },
+    #[error("{0} of {1} tasks")]
+    #[operation_error(code = "RATE_LIMIT_EXCEEDED", details(used = 0, limit = 1, hint = "wait"))]
+    Full(u32, u32),
+    #[error("stale")]
+    #[operation_error(
+        code = "CONFLICT_VERSION_MISMATCH",
+        details(expected_version = expected, actual_version = 2)
+    )]
+    Stale { expected: u64 },
+    #[error("forbidden")]
+    #[operation_error(code = "PERMISSION_DENIED", message = "You may only read")]
+    Forbidden,
+    #[error(transparent)]
+    #[operation_error(transparent)]
+    Other(#[from] OperationError),
+    #[error("disk")]
+    Disk(#[from] std::io::Error),
+}
+
+#[test]
+fn errors_map_to_codes() {
+    let error = OperationError::from(TaskError::Missing { id: "t-7".into() });
+    assert_eq!(error.code(), ErrorCode::NotFoundResource);
+    assert_eq!(error.message(), "Resource 'task' not found: 't-7'");
+    assert_eq!(error.cause().unwrap().to_string(), "no task t-7");
+
+    let error = OperationError::from(TaskError::Full(3, 2));
+    assert_eq!(error.message(), "3 of 2 tasks");
+    assert_eq!(error.details()["limit"], 2);
+    assert_eq!(error.details()["hint"], "wait");
+
+    let error = OperationError::from(TaskError::Stale { expected: 1 });
+    assert_eq!(error.details()["expected_version"], "1");
+    assert_eq!(error.details()["actual_version"], "2");
+
+    let error = OperationError::from(TaskError::Forbidden);
+    assert_eq!(error.message(), "You may only read");
+
+    let inner = OperationError::permission_denied("no");
+    assert_eq!(OperationError::from(TaskError::Other(inner)).code(), ErrorCode::PermissionDenied);
+
+    let error = OperationError::from(TaskError::Disk(std::io::Error::other("fire")));
+    assert_eq!(error.code(), ErrorCode::InternalError);
+}
+
+/// An error that is no `std::error::Error`.
+#[derive(OperationError)]
+#[operation_error(code = "VALIDATION_INVALID_VALUE", message = "No", details(reason = reason))]
+struct Refusal {
+    reason: String,
+}
+
+#[test]
+fn a_struct_is_an_error_too() {
+    let error = OperationError::from(Refusal { reason: "late".into() });
+    assert_eq!(error.details()["reason"], "late");
+    assert!(error.cause().is_none());
+}
+
+fn main_that_fails(error: TaskError) -> mcp_aql::Result<()> {
+    Err(error)?;
+    Ok(())
+}
+
+fn main_that_is_refused(reason: &str) -> mcp_aql::Result<()> {
+    Err(Refusal { reason: reason.into() })?;
+    Ok(())
+}
+
+#[test]
+fn errors_leave_main_by_a_question_mark() {
+    let error = main_that_fails(TaskError::Disk(std::io::Error::other("fire"))).unwrap_err();
+    assert_eq!(error.to_string(), "disk: fire", "its own words and causes");
+    let error = main_that_is_refused("late").unwrap_err();
+    let shown = error.to_string();
+    assert_eq!(
+        shown, "VALIDATION_INVALID_VALUE: No",
+        "what clients read, for want of its own words"
+    );
+}

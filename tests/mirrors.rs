@@ -1,0 +1,55 @@
+//! The macros cannot use the runtime, so they have lists of their own. Each is held equal here.
+
+use mcp_aql::constraint::Format;
+use mcp_aql::{ErrorCode, RESERVED_OPERATIONS, SemanticCategory};
+
+/// The text of a list's source, which is all that a test can see of a macro crate.
+const CODES: &str = include_str!("../mcp-aql-derive/src/support/codes.rs");
+const FORMATS: &str = include_str!("../mcp-aql-derive/src/support/format.rs");
+const CATEGORIES: &str = include_str!("../mcp-aql-derive/src/support/category.rs");
+const NAMES: &str = include_str!("../mcp-aql-derive/src/support/names.rs");
+
+fn count(source: &str, what: &str) -> usize {
+    source.lines().filter(|line| line.trim_start().starts_with(what)).count()
+}
+
+#[test]
+fn error_codes() {
+    // REQ-ERR-01
+    for code in ErrorCode::ALL {
+        let entry = format!("(\"{code}\", \"{code:?}\"),");
+        assert!(CODES.contains(&entry), "{entry}");
+    }
+    assert_eq!(count(CODES, "(\""), ErrorCode::ALL.len());
+}
+
+#[test]
+fn formats() {
+    // REQ-INT-13
+    for format in Format::ALL {
+        let entry = format!("name: \"{}\", variant: \"{format:?}\"", format.as_str());
+        assert!(FORMATS.contains(&entry), "{entry}");
+    }
+    assert_eq!(count(FORMATS, "Format { name: \""), Format::ALL.len());
+}
+
+#[test]
+fn categories() {
+    // REQ-EPT-02
+    for category in SemanticCategory::ALL {
+        let entry = format!("Self::{category:?} => \"{}\",", category.as_str());
+        assert!(CATEGORIES.contains(&entry), "{entry}");
+    }
+}
+
+#[test]
+fn reserved_names() {
+    // REQ-CLS-10
+    for name in RESERVED_OPERATIONS {
+        assert!(NAMES.contains(&format!("    \"{name}\",\n")), "{name}");
+    }
+    assert_eq!(
+        count(NAMES.split("];").next().unwrap_or_default(), "\""),
+        RESERVED_OPERATIONS.len()
+    );
+}

@@ -1,0 +1,159 @@
+//! Concurrency: the category that is published is the one that is kept; versions of resources.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mcp_aql::prelude::*;
+use mcp_aql::{CallScope, Concurrency, Endpoint};
+use serde_json::{Value, json};
+
+use crate::board::{board, builder};
+use crate::support::{block_on, call, code, data, details};
+
+/// Counts who is inside at the same time.
+#[derive(Clone, Default)]
+struct Crowd(Arc<(AtomicU32, AtomicU32)>);
+
+impl Crowd {
+    async fn visit(&self) -> u32 {
+        let inside = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.1.fetch_max(inside, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
+        inside
+    }
+
+    fn most(&self) -> u32 {
+        self.0.1.load(Ordering::SeqCst)
+    }
+}
+
+/// Look around.
+#[operation(category = "READ", rationale = "It looks")]
+async fn look(State(crowd): State<Crowd>) -> u32 {
+    crowd.visit().await
+}
+
+/// Make a change.
+#[operation(category = "EXECUTE", rationale = "It changes")]
+async fn change(State(crowd): State<Crowd>) -> u32 {
+    crowd.visit().await
+}
+
+fn most_at_once(category: Concurrency, places: Option<usize>, operations: &[&str]) -> u32 {
+    let crowd = Crowd::default();
+    let mut builder = Adapter::builder("crowd")
+        .operation(look {})
+        .operation(change {})
+        .state(crowd.clone())
+        .concurrency(category)
+        .without_config();
+    if let Some(places) = places {
+        builder = builder.max_concurrent_requests(places);
+    }
+    let adapter = builder.build().unwrap();
+    block_on(async {
+        let mut tasks = tokio::task::JoinSet::new();
+        for operation in operations {
+            let adapter = adapter.clone();
+            let operation = (*operation).to_owned();
+            tasks.spawn(async move { adapter.call(&operation, json!({})).await });
+        }
+        while let Some(result) = tasks.join_next().await {
+            assert!(result.unwrap().is_success());
+        }
+    });
+    crowd.most()
+}
+
+#[test]
+fn the_category_is_published_and_kept() {
+    // REQ-CON-01, REQ-CON-04, REQ-CON-05
+    let (reads, writes) = (["look"; 4], ["change"; 4]);
+    let mixed = ["look", "look", "change", "look"];
+    assert_eq!(most_at_once(Concurrency::Serialized, None, &reads), 1);
+    assert_eq!(most_at_once(Concurrency::ReadConcurrent, None, &reads), 4);
+    assert_eq!(most_at_once(Concurrency::ReadConcurrent, None, &writes), 1);
+    assert!(most_at_once(Concurrency::ReadConcurrent, None, &mixed) <= 2);
+    assert_eq!(most_at_once(Concurrency::FullyConcurrent, None, &writes), 4);
+    assert_eq!(most_at_once(Concurrency::ResourceLocked, None, &writes), 4);
+    assert_eq!(most_at_once(Concurrency::FullyConcurrent, Some(2), &writes), 2);
+    for (category, word) in [
+        (Concurrency::Serialized, "serialized"),
+        (Concurrency::ReadConcurrent, "read-concurrent"),
+        (Concurrency::FullyConcurrent, "fully-concurrent"),
+        (Concurrency::ResourceLocked, "resource-locked"),
+    ] {
+        let adapter = builder().concurrency(category).build().unwrap();
+        let list = data(call(&adapter, "introspect", json!({ "query": "operations" })));
+        assert_eq!(list["_protocol"]["concurrency"], word);
+    }
+    let error = builder().max_concurrent_requests(0).build().unwrap_err();
+    assert!(error.to_string().contains("nothing could ever run"), "{error}");
+}
+
+#[test]
+fn a_stale_version_changes_nothing() {
+    // REQ-CON-02, REQ-CON-03, choice C-25
+    let board = board();
+    let made = data(call(&board, "create_task", json!({ "title": "Milk" })));
+    assert_eq!(made["task"]["_version"], 1);
+    let update = |version: Value, title: &str| {
+        let params = json!({ "task_id": "t-1", "if_match": version, "input": { "title": title } });
+        call(&board, "update_task", params)
+    };
+    assert_eq!(data(update(json!(1), "Bread"))["task"]["_version"], 2);
+    let reply = update(json!(1), "Butter");
+    assert_eq!(code(&reply), Some("CONFLICT_VERSION_MISMATCH"));
+    assert_eq!(details(&reply)["expected_version"], "1");
+    assert_eq!(details(&reply)["actual_version"], "2");
+    let task = data(call(&board, "get_task", json!({ "task_id": "t-1" })))["task"].clone();
+    assert_eq!((&task["title"], &task["_version"]), (&json!("Bread"), &json!(2)));
+    // Without it, the last one wins.
+    assert_eq!(data(update(Value::Null, "Cheese"))["task"]["_version"], 3);
+    assert_eq!(code(&update(json!("3"), "a")), Some("VALIDATION_INVALID_TYPE"));
+}
+
+#[test]
+fn who_gave_up_waiting_stops_a_read_and_not_a_change() {
+    // REQ-RQ-08, REQ-CON-05
+    let crowd = Crowd::default();
+    let adapter = Adapter::builder("crowd")
+        .operation(look {})
+        .operation(change {})
+        .state(crowd)
+        .without_config()
+        .build()
+        .unwrap();
+    for (operation, expected) in [("look", Some("INTERNAL_ERROR")), ("change", None)] {
+        let Value::Object(asked) = json!({ "operation": operation }) else { panic!("no object") };
+        let scope = CallScope::default();
+        let cancellation = scope.cancellation.clone();
+        // The call comes first, and so has begun when it is given up.
+        let call = adapter.handle(Endpoint::Unified, asked.clone(), scope.clone());
+        let (reply, ()) = block_on(async { tokio::join!(call, async { cancellation.cancel() }) });
+        assert_eq!(reply.code.map(|code| code.as_str()), expected, "{operation}");
+        // What has not begun by then never does.
+        let reply = block_on(adapter.handle(Endpoint::Unified, asked, scope));
+        assert_eq!(reply.code.map(|code| code.as_str()), Some("INTERNAL_ERROR"), "{operation}");
+    }
+}
+
+/// Wait until the end of time.
+#[operation(category = "EXECUTE", rationale = "It waits")]
+async fn wait() {
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn a_time_limit_ends_what_takes_too_long() {
+    // REQ-RQ-08
+    let adapter = Adapter::builder("crowd")
+        .operation(wait {})
+        .time_limit(Duration::from_millis(1))
+        .without_config()
+        .build()
+        .unwrap();
+    assert_eq!(code(&call(&adapter, "wait", json!({}))), Some("INTERNAL_ERROR"));
+}

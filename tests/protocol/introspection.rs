@@ -1,0 +1,512 @@
+//! Introspection: its payloads member by member, and whether they tell the truth.
+
+use mcp_aql::{Adapter, Concurrency, EndpointMode, Session};
+use serde_json::{Value, json};
+
+use crate::board::{board, builder};
+use crate::support::{
+    ask, ask_through, ask_with_session, call, code, data, entry_names, family, message, names,
+};
+
+fn introspect(adapter: &Adapter, params: Value) -> Value {
+    call(adapter, "introspect", params)
+}
+
+fn list(adapter: &Adapter) -> Value {
+    data(introspect(adapter, json!({ "query": "operations" })))
+}
+
+fn details_of(adapter: &Adapter, name: &str) -> Value {
+    data(introspect(adapter, json!({ "query": "operations", "name": name })))["operation"].clone()
+}
+
+fn type_of(adapter: &Adapter, name: &str) -> Value {
+    data(introspect(adapter, json!({ "query": "types", "name": name })))["type"].clone()
+}
+
+fn operation_names(adapter: &Adapter) -> Vec<String> {
+    adapter.operations().map(|operation| operation.name.to_owned()).collect()
+}
+
+fn type_names(adapter: &Adapter) -> Vec<String> {
+    let types = data(introspect(adapter, json!({ "query": "types" })))["types"].clone();
+    entry_names(&types).into_iter().map(str::to_owned).collect()
+}
+
+/// `must` are there, and nothing beyond `may`.
+#[track_caller]
+fn members(of: &str, object: &Value, must: &[&str], may: &[&str]) {
+    let found = names(object);
+    for name in must {
+        assert!(found.contains(name), "{of} lacks {name}: {object}");
+    }
+    for name in found {
+        assert!(must.contains(&name) || may.contains(&name), "{of} has {name}: {object}");
+    }
+}
+
+const PARAMETER_MAY: &[&str] = &[
+    "description",
+    "default",
+    "enum",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "items",
+    "sensitive",
+];
+
+fn check_parameter(of: &str, parameter: &Value) {
+    members(of, parameter, &["name", "type", "required"], PARAMETER_MAY);
+    assert!(parameter["type"].is_string() && parameter["required"].is_boolean(), "{of}");
+    for (name, right) in [
+        ("description", Value::is_string as fn(&Value) -> bool),
+        ("enum", Value::is_array),
+        ("minimum", Value::is_number),
+        ("maximum", Value::is_number),
+        ("minLength", Value::is_u64),
+        ("maxLength", Value::is_u64),
+        ("pattern", Value::is_string),
+        ("format", Value::is_string),
+        ("items", Value::is_object),
+        ("sensitive", Value::is_boolean),
+    ] {
+        if let Some(value) = parameter.get(name) {
+            assert!(right(value), "{of}: {name} is {value}");
+        }
+    }
+}
+
+fn check_type_entry(entry: &Value) {
+    members("a type", entry, &["name", "kind"], &["description"]);
+    let kind = entry["kind"].as_str().unwrap();
+    assert!(["enum", "object", "scalar", "union"].contains(&kind), "{kind}");
+}
+
+#[test]
+fn the_query_is_required_and_known() {
+    // REQ-INT-01, REQ-INT-28, choices C-33, C-34
+    let board = board();
+    let reply = introspect(&board, json!({}));
+    assert_eq!(code(&reply), Some("VALIDATION_MISSING_PARAM"));
+    assert_eq!(names(&reply["error"]), ["code", "message"]);
+    assert!(message(&reply).contains("'query'"));
+    for query in ["operation", "beds", "", "OPERATIONS"] {
+        let reply = introspect(&board, json!({ "query": query }));
+        assert_eq!(code(&reply), Some("INVALID_QUERY_TYPE"), "{query}");
+        assert_eq!(names(&reply["error"]), ["code", "message"], "{query}");
+        assert!(message(&reply).contains("operations, types"), "{}", message(&reply));
+    }
+    let details = details_of(&board, "introspect");
+    assert_eq!(details["semantic_category"], "READ");
+    let parameters = details["parameters"].as_array().unwrap();
+    assert_eq!(parameters[0]["name"], "query");
+    assert_eq!(parameters[0]["required"], true);
+    assert_eq!(parameters[0]["enum"], json!(["operations", "types"]));
+    assert_eq!(
+        (&parameters[1]["name"], &parameters[1]["required"]),
+        (&json!("name"), &json!(false))
+    );
+}
+
+#[test]
+fn failures_have_no_details_not_even_with_a_session() {
+    // REQ-INT-28
+    let board = board();
+    let session = Session::new();
+    for params in [
+        json!({}),
+        json!({ "query": "beds" }),
+        json!({ "query": 7 }),
+        json!({ "query": "operations", "nmae": 1 }),
+        json!({ "query": "operations", "name": "get_task", "prefix": "a" }),
+        json!({ "query": "types", "category": "READ" }),
+        json!({ "query": "operations", "first": 0 }),
+        json!({ "query": "operations", "after": "get_task" }),
+        json!({ "query": "operations", "first": 1, "after": "no_such" }),
+        json!({ "query": "operations", "category": "read" }),
+    ] {
+        let asked = json!({ "operation": "introspect", "params": params });
+        let reply = ask_with_session(&board, &session, asked);
+        assert_eq!(names(&reply), ["error", "success"], "{params}");
+        assert_eq!(names(&reply["error"]), ["code", "message"], "{params}");
+    }
+    let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
+    let reply = ask_through(&board, family(&board, "create"), asked);
+    assert_eq!(code(&reply), Some("VALIDATION_ENDPOINT_MISMATCH"));
+    assert_eq!(names(&reply["error"]), ["code", "message"]);
+    assert!(message(&reply).contains("'mcp_aql_read'"), "{}", message(&reply));
+}
+
+#[test]
+fn the_list_has_an_entry_for_every_operation() {
+    // REQ-INT-02, REQ-INT-03, REQ-INT-24, REQ-INT-28, REQ-INT-31
+    let board = board();
+    let reply = introspect(&board, json!({ "query": "operations" }));
+    assert_eq!(names(&reply), ["data", "success"]);
+    let list = data(reply);
+    members("the list", &list, &["operations", "_protocol"], &[]);
+    assert_eq!(entry_names(&list["operations"]), operation_names(&board));
+    assert_eq!(list["operations"][0]["name"], "introspect");
+    for entry in list["operations"].as_array().unwrap() {
+        members("an entry", entry, &["name", "semantic_category", "endpoint", "description"], &[]);
+        assert!(!entry["description"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn the_list_tells_of_the_protocol() {
+    // REQ-INT-04 to REQ-INT-08, REQ-INT-30, REQ-CNF-01, choices C-31, C-32
+    let adapter = builder()
+        .mode(EndpointMode::All)
+        .concurrency(Concurrency::ReadConcurrent)
+        .max_concurrent_requests(16)
+        .build()
+        .unwrap();
+    let protocol = list(&adapter)["_protocol"].clone();
+    assert_eq!(protocol["version"], "1.0.0-draft");
+    assert!(["level-1", "level-2"].contains(&protocol["conformance"].as_str().unwrap()));
+    assert_eq!(protocol["mode"], "all");
+    assert_eq!(protocol["concurrency"], "read-concurrent");
+    assert_eq!(protocol["max_concurrent_requests"], 16);
+    assert_eq!(protocol["supports_etag"], true);
+    let capabilities = protocol["capabilities"].as_object().unwrap();
+    for name in [
+        "batch",
+        "field_selection",
+        "aggregations",
+        "computed_fields",
+        "pagination",
+        "relationship_queries",
+        "warnings",
+        "confirmation",
+        "dangerous_operations",
+    ] {
+        assert!(capabilities[name].is_boolean(), "{name}");
+    }
+    assert_eq!(capabilities["batch"], true);
+    assert_eq!(capabilities["confirmation"], false);
+    // Nothing else carries `_protocol`.
+    for params in [
+        json!({ "query": "operations", "name": "get_task" }),
+        json!({ "query": "types" }),
+        json!({ "query": "types", "name": "Task" }),
+    ] {
+        assert_eq!(names(&data(introspect(&adapter, params))).len(), 1);
+    }
+    let without = builder().batch(false).build().unwrap();
+    assert_eq!(list(&without)["_protocol"]["capabilities"]["batch"], false);
+}
+
+#[test]
+fn details_have_the_protocols_members() {
+    // REQ-INT-09 to REQ-INT-15, REQ-INT-25, REQ-CNF-10
+    let board = board();
+    for name in operation_names(&board) {
+        let reply = introspect(&board, json!({ "query": "operations", "name": name }));
+        assert_eq!(names(&data(reply)), ["operation"]);
+        let details = details_of(&board, &name);
+        members(
+            &name,
+            &details,
+            &[
+                "name",
+                "semantic_category",
+                "endpoint",
+                "mcpTool",
+                "description",
+                "permissions",
+                "parameters",
+                "returns",
+            ],
+            &["examples"],
+        );
+        let category = details["semantic_category"].as_str().unwrap();
+        assert_eq!(details["endpoint"], category.to_ascii_lowercase());
+        assert_eq!(details["mcpTool"], format!("mcp_aql_{}", category.to_ascii_lowercase()));
+        members(&name, &details["permissions"], &["readOnly", "destructive"], &[]);
+        members(&name, &details["returns"], &["name", "kind"], &["description"]);
+        check_type_entry(&details["returns"]);
+        for parameter in details["parameters"].as_array().unwrap() {
+            check_parameter(&name, parameter);
+            let of = parameter["name"].as_str().unwrap();
+            assert!(mcp_aql::is_public_name(of), "{of}");
+            assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}.{of}");
+        }
+        let examples = details["examples"].as_array().unwrap_or_else(|| panic!("{name}"));
+        assert!(!examples.is_empty(), "{name}");
+        for example in examples {
+            members(&name, example, &["request"], &["description"]);
+            assert_eq!(example["request"]["operation"], name);
+        }
+    }
+}
+
+#[test]
+fn examples_are_calls_that_pass_validation() {
+    // REQ-INT-15, REQ-INT-20, REQ-INT-25
+    let board = board();
+    for name in operation_names(&board) {
+        for example in details_of(&board, &name)["examples"].as_array().unwrap() {
+            let reply = ask(&board, example["request"].clone());
+            let refused = code(&reply).is_some_and(|code| code.starts_with("VALIDATION_"));
+            assert!(!refused, "{example}: {reply}");
+        }
+    }
+}
+
+#[test]
+fn constraints_are_shown_as_they_are_enforced() {
+    // REQ-INT-13, REQ-INT-21, REQ-RQ-11
+    let board = board();
+    let details = details_of(&board, "echo_values");
+    let shown = |name: &str| {
+        let parameters = details["parameters"].as_array().unwrap();
+        let mut found = parameters.iter().find(|each| each["name"] == name).unwrap().clone();
+        let members = found.as_object_mut().unwrap();
+        for known in ["name", "required", "description"] {
+            members.remove(known);
+        }
+        found
+    };
+    for (name, expected) in [
+        ("text", json!({ "type": "string" })),
+        ("small", json!({ "type": "integer", "minimum": -5, "maximum": 5 })),
+        ("ratio", json!({ "type": "number", "minimum": 0.5 })),
+        ("flag", json!({ "type": "boolean" })),
+        ("word", json!({ "type": "string", "pattern": "^[a-z]+$", "maxLength": 8 })),
+        ("colour", json!({ "type": "string", "enum": ["red", "green", "blue"] })),
+        ("status", json!({ "type": "string", "enum": ["todo", "doing", "done"] })),
+        ("words", json!({ "type": "array", "items": { "type": "string" } })),
+        ("day", json!({ "type": "string", "format": "date" })),
+        ("instant", json!({ "type": "string", "format": "date-time" })),
+        ("anything", json!({ "type": "any" })),
+        ("figure", json!({ "type": "Figure" })),
+        ("place", json!({ "type": "Place" })),
+        ("key", json!({ "type": "Key" })),
+    ] {
+        assert_eq!(shown(name), expected, "{name}");
+    }
+    // What the protocol has no member for is said in words.
+    let words = details["parameters"].as_array().unwrap();
+    let words = words.iter().find(|each| each["name"] == "words").unwrap();
+    assert!(words["description"].as_str().unwrap().contains("1 to 3 items"), "{words}");
+    let open_door = details_of(&board, "open_door");
+    assert_eq!(open_door["parameters"][0]["sensitive"], true);
+}
+
+#[test]
+fn the_list_of_types_has_names_and_kinds() {
+    // REQ-INT-16, REQ-INT-17, REQ-INT-22, REQ-INT-23, choice C-30
+    let board = board();
+    let reply = data(introspect(&board, json!({ "query": "types" })));
+    assert_eq!(names(&reply), ["types"]);
+    for entry in reply["types"].as_array().unwrap() {
+        check_type_entry(entry);
+    }
+    let found = type_names(&board);
+    for name in [
+        "SemanticCategory",
+        "OperationInput",
+        "OperationResult",
+        "OperationSuccess",
+        "OperationFailure",
+        "EndpointPermissions",
+        "Task",
+        "Status",
+        "Metadata",
+        "Origin",
+        "Figure",
+        "Place",
+        "TaskPage",
+        "PageInfo",
+        "TaskUpdate",
+    ] {
+        assert!(found.iter().any(|known| known == name), "{name}: {found:?}");
+    }
+    let mut unique = found.clone();
+    unique.dedup();
+    assert_eq!(unique, found);
+}
+
+#[test]
+fn types_in_full_have_the_members_of_their_kind() {
+    // REQ-INT-16, REQ-INT-17, REQ-INT-18
+    let board = board();
+    let mut kinds = std::collections::BTreeSet::new();
+    for name in type_names(&board) {
+        let reply = data(introspect(&board, json!({ "query": "types", "name": name })));
+        assert_eq!(names(&reply), ["type"]);
+        let details = &reply["type"];
+        assert_eq!(details["name"], name);
+        let kind = details["kind"].as_str().unwrap();
+        kinds.insert(kind.to_owned());
+        let must: &[&str] = match kind {
+            "enum" => &["name", "kind", "values"],
+            "object" => &["name", "kind", "fields"],
+            "union" => &["name", "kind", "members"],
+            _ => &["name", "kind"],
+        };
+        members(&name, details, must, &["description"]);
+        for field in details["fields"].as_array().into_iter().flatten() {
+            check_parameter(&name, field);
+        }
+        for list in [details.get("values"), details.get("members")].into_iter().flatten() {
+            let list = list.as_array().unwrap();
+            assert!(!list.is_empty() && list.iter().all(Value::is_string), "{name}: {list:?}");
+        }
+    }
+    assert!(kinds.is_superset(&["enum", "object", "union"].map(str::to_owned).into()), "{kinds:?}");
+    assert_eq!(type_of(&board, "Status")["values"], json!(["todo", "doing", "done"]));
+    assert_eq!(type_of(&board, "Status")["description"], "Where the work stands.");
+    assert_eq!(
+        type_of(&board, "SemanticCategory")["values"],
+        json!(["CREATE", "READ", "UPDATE", "DELETE", "EXECUTE"])
+    );
+    assert_eq!(
+        type_of(&board, "OperationResult")["members"],
+        json!(["OperationSuccess", "OperationFailure"])
+    );
+}
+
+#[test]
+fn every_type_that_is_named_is_described() {
+    // REQ-INT-22
+    let board = board();
+    let known = type_names(&board);
+    let json_types = ["any", "null", "boolean", "integer", "number", "string", "array", "object"];
+    let check = |of: &str, name: &str| {
+        for part in name.split(" or ") {
+            let part = part.trim_matches('\'');
+            let found =
+                json_types.contains(&part) || known.iter().any(|type_name| type_name == part);
+            assert!(found, "{of} names {part:?}, and no such type is listed");
+        }
+    };
+    fn check_field(of: &str, field: &Value, check: &dyn Fn(&str, &str)) {
+        check(of, field["type"].as_str().unwrap_or("any"));
+        if let Some(items) = field.get("items") {
+            check_field(of, items, check);
+        }
+    }
+    for name in operation_names(&board) {
+        let details = details_of(&board, &name);
+        for parameter in details["parameters"].as_array().unwrap() {
+            check_field(&name, parameter, &check);
+        }
+        check(&name, details["returns"]["name"].as_str().unwrap());
+    }
+    for name in &known {
+        let details = type_of(&board, name);
+        for field in details["fields"].as_array().into_iter().flatten() {
+            check_field(name, field, &check);
+        }
+        for member in details["members"].as_array().into_iter().flatten() {
+            check(name, member.as_str().unwrap());
+        }
+    }
+}
+
+#[test]
+fn results_are_what_their_type_says() {
+    // REQ-INT-14, REQ-INT-22, REQ-RSP-11
+    let board = board();
+    let returns = details_of(&board, "create_task")["returns"].clone();
+    assert_eq!((&returns["name"], &returns["kind"]), (&json!("Task"), &json!("object")));
+    let task = data(call(&board, "create_task", json!({ "title": "Milk" })))["task"].clone();
+    let fields = type_of(&board, "Task")["fields"].clone();
+    let mut described = entry_names(&fields);
+    described.sort_unstable();
+    assert_eq!(names(&task), described);
+}
+
+#[test]
+fn an_unknown_name_is_null() {
+    // REQ-INT-19
+    let board = board();
+    for (query, key) in [("operations", "operation"), ("types", "type")] {
+        for name in ["no_such", "", "Get_Task", "task\u{7}", "a b"] {
+            let reply = introspect(&board, json!({ "query": query, "name": name }));
+            assert_eq!(reply, json!({ "success": true, "data": { key: null } }), "{name}");
+        }
+    }
+}
+
+#[test]
+fn answers_are_stable() {
+    // REQ-INT-27, REQ-CLS-03
+    let board = board();
+    for params in [
+        json!({ "query": "operations" }),
+        json!({ "query": "operations", "name": "echo_values" }),
+        json!({ "query": "types" }),
+        json!({ "query": "types", "name": "Task" }),
+    ] {
+        let before = introspect(&board, params.clone());
+        data(call(&board, "create_task", json!({ "title": "Milk" })));
+        assert_eq!(introspect(&board, params.clone()), before);
+        // Another adapter of the same make says the same.
+        assert_eq!(introspect(&crate::board::board(), params), before);
+    }
+}
+
+#[test]
+fn long_lists_can_be_narrowed_and_paged() {
+    // REQ-INT-29
+    let board = board();
+    let narrowed = |params: Value| -> Vec<String> {
+        let list = data(introspect(&board, params))["operations"].clone();
+        entry_names(&list).into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(
+        narrowed(json!({ "query": "operations", "category": "UPDATE" })),
+        ["update_task", "update_account"]
+    );
+    assert_eq!(
+        narrowed(json!({ "query": "operations", "prefix": "list_" })),
+        ["list_tasks", "list_titles"]
+    );
+    let mut paged = Vec::new();
+    let mut after = Value::Null;
+    loop {
+        let page = introspect(&board, json!({ "query": "operations", "first": 4, "after": after }));
+        let page = data(page);
+        paged.extend(entry_names(&page["operations"]).into_iter().map(str::to_owned));
+        let info = page["_protocol"]["pageInfo"].clone();
+        assert_eq!(info["totalCount"], operation_names(&board).len());
+        if info["hasNextPage"] == false {
+            break;
+        }
+        after = info["endCursor"].clone();
+    }
+    assert_eq!(paged, operation_names(&board));
+    let types = data(introspect(&board, json!({ "query": "types", "prefix": "Operation" })));
+    assert!(entry_names(&types["types"]).iter().all(|name| name.starts_with("Operation")));
+    // Every control is published like any parameter.
+    let parameters = details_of(&board, "introspect")["parameters"].clone();
+    assert_eq!(entry_names(&parameters), ["query", "name", "category", "prefix", "first", "after"]);
+}
+
+#[test]
+fn deprecation_is_told_in_the_description() {
+    // REQ-INT-32
+    let board = board();
+    let details = details_of(&board, "find_by_number");
+    let description = details["description"].as_str().unwrap();
+    assert!(
+        description.contains("Deprecated, to be removed on 2099-01-01: use 'get_task' instead")
+    );
+    let parameter = details["parameters"][0]["description"].as_str().unwrap();
+    assert!(parameter.contains("Deprecated: use 'task_id' instead"), "{parameter}");
+    let entry = list(&board)["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|each| each["name"] == "find_by_number")
+        .unwrap()
+        .clone();
+    assert!(entry["description"].as_str().unwrap().contains("Deprecated"));
+}

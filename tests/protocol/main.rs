@@ -1,0 +1,31 @@
+//! The protocol, requirement by requirement, through `Adapter::call` and `Adapter::handle`.
+//!
+//! Every test cites the requirements that it shows; `tests/coverage.rs` holds the citations against
+//! the book's page on spec coverage.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
+
+mod batch;
+mod board;
+mod classification;
+mod concurrency;
+mod encoding;
+mod endpoints;
+mod errors;
+mod introspection;
+mod leaks;
+mod properties;
+mod request;
+mod response;
+mod session;
+mod shape;
+mod support;
+mod unknown;
+mod update;
+mod warnings;

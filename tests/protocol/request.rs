@@ -1,0 +1,392 @@
+//! Requests: form, parameter resolution, order of the checks, defaults.
+
+use mcp_aql::prelude::*;
+use mcp_aql::{
+    DefaultSpec, Endpoint, Method, Operation, OperationSpec, ParameterEntry, ParameterSpec,
+    SemanticCategory, is_public_name,
+};
+use serde_json::{Value, json};
+
+use crate::board::{board, builder};
+use crate::support::{ask, ask_through, call, code, data, details, family, message, names};
+
+#[test]
+fn a_request_is_an_operation_with_params() {
+    // REQ-RQ-01, REQ-RQ-02, REQ-RQ-08
+    let board = board();
+    for (arguments, expected) in [
+        (json!({ "operation": "list_tasks" }), None),
+        (json!({ "operation": "list_tasks", "params": {} }), None),
+        (json!({ "operation": "list_tasks", "params": null }), None),
+        (json!({}), Some("VALIDATION_MISSING_PARAM")),
+        (json!({ "params": {} }), Some("VALIDATION_MISSING_PARAM")),
+        (json!({ "operation": null }), Some("VALIDATION_MISSING_PARAM")),
+        (json!({ "operation": "list_tasks", "operations": null }), None),
+        (json!({ "operations": null }), Some("VALIDATION_MISSING_PARAM")),
+        (json!({ "operation": 7 }), Some("VALIDATION_INVALID_TYPE")),
+        (json!({ "operation": ["list_tasks"] }), Some("VALIDATION_INVALID_TYPE")),
+        (json!({ "operation": "" }), Some("VALIDATION_INVALID_VALUE")),
+        (json!({ "operation": "list_tasks", "params": [] }), Some("VALIDATION_INVALID_TYPE")),
+        (json!({ "operation": "list_tasks", "params": "{}" }), Some("VALIDATION_INVALID_TYPE")),
+    ] {
+        let reply = ask(&board, arguments.clone());
+        assert_eq!(code(&reply), expected, "{arguments}");
+    }
+}
+
+#[test]
+fn operation_names_are_matched_exactly() {
+    // REQ-RQ-02
+    let board = board();
+    for name in
+        ["LIST_TASKS", "List_tasks", "list-tasks", " list_tasks", "list_tasks\n", "listTasks"]
+    {
+        assert_eq!(code(&call(&board, name, json!({}))), Some("NOT_FOUND_OPERATION"), "{name:?}");
+    }
+}
+
+#[test]
+fn params_come_before_the_top_level() {
+    // REQ-RQ-03
+    let board = board();
+    for (arguments, expected) in [
+        (json!({ "params": { "text": "inside" } }), json!({ "text": "inside" })),
+        (json!({ "text": "top" }), json!({ "text": "top" })),
+        (json!({ "text": "top", "params": { "text": "inside" } }), json!({ "text": "inside" })),
+        (
+            json!({ "text": "top", "flag": true, "params": { "text": "inside", "small": 1 } }),
+            json!({ "text": "inside", "flag": true, "small": 1 }),
+        ),
+    ] {
+        let mut arguments = arguments;
+        arguments["operation"] = json!("echo_values");
+        assert_eq!(data(ask(&board, arguments.clone())), expected, "{arguments}");
+    }
+    // The value in `params` counts even when it is the faulty one.
+    let reply =
+        ask(&board, json!({ "operation": "echo_values", "text": "fine", "params": { "text": 1 } }));
+    assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
+}
+
+/// An operation written by hand, with whatever name and parameter a macro would refuse.
+struct ByHand<const KIND: u8>;
+
+const CAMEL_CASE: &[ParameterEntry] =
+    &[ParameterEntry::One(ParameterSpec::required::<String>("taskId", "Which."))];
+const TAKEN: &[ParameterEntry] =
+    &[ParameterEntry::One(ParameterSpec::required::<String>("params", "Which."))];
+const BAD_DEFAULT: &[ParameterEntry] = &[ParameterEntry::One(
+    ParameterSpec::required::<u8>("count", "How many.").default(DefaultSpec::Json("900")),
+)];
+
+impl<const KIND: u8> ByHand<KIND> {
+    const SPEC: OperationSpec = match KIND {
+        0 => OperationSpec::new("get_it", SemanticCategory::Read, "Get it.").parameters(CAMEL_CASE),
+        1 => OperationSpec::new("get_it", SemanticCategory::Read, "Get it.").parameters(TAKEN),
+        2 => OperationSpec::new("getIt", SemanticCategory::Read, "Get it."),
+        3 => OperationSpec::new("get_it", SemanticCategory::Read, "  "),
+        4 => {
+            OperationSpec::new("get_it", SemanticCategory::Read, "Get it.").parameters(BAD_DEFAULT)
+        }
+        _ => OperationSpec::new("update_it", SemanticCategory::Update, "Update it."),
+    };
+}
+
+impl<const KIND: u8> Operation for ByHand<KIND> {
+    const OPERATION: Method<()> =
+        Method::new(Self::SPEC, |(), call| Box::pin(async move { call.reply(()) }));
+}
+
+#[test]
+fn faulty_tables_do_not_start() {
+    // REQ-RQ-04, REQ-RQ-10, REQ-RQ-09, REQ-UPD-01, REQ-CLS-06
+    fn problem<const KIND: u8>() -> String {
+        let built = Adapter::builder("by_hand").operation(ByHand::<KIND>).without_config().build();
+        built.expect_err("the table is faulty").to_string()
+    }
+    for (problem, said) in [
+        (problem::<0>(), "parameter name `taskId` is not allowed"),
+        (problem::<1>(), "parameter name `params` is not allowed"),
+        (problem::<2>(), "operation name `getIt` is not snake_case"),
+        (problem::<3>(), "operation `get_it` has no description"),
+        (problem::<4>(), "the default of `count` breaks"),
+        (problem::<5>(), "takes no `input: Update<…>`"),
+    ] {
+        assert!(problem.contains(said), "{said}: {problem}");
+    }
+}
+
+#[test]
+fn published_parameter_names_are_snake_case() {
+    // REQ-RQ-04
+    for operation in board().operations() {
+        for entry in operation.parameters {
+            let specs: &[ParameterSpec] = match entry {
+                ParameterEntry::One(one) => std::slice::from_ref(one),
+                ParameterEntry::Group(group) => group,
+                ParameterEntry::Input(_) => continue,
+            };
+            for spec in specs {
+                assert!(is_public_name(spec.name), "{}", spec.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn camel_case_is_an_alias_only_where_it_is_switched_on() {
+    // REQ-RQ-05, choice C-67
+    let strict = board();
+    let reply = call(&strict, "list_tasks", json!({ "Page": 1 }));
+    assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"));
+    let reply = call(&strict, "get_task", json!({ "taskId": "t-1" }));
+    assert_eq!(code(&reply), Some("VALIDATION_MISSING_PARAM"));
+    assert!(message(&reply).contains("did you mean 'task_id'?"), "{}", message(&reply));
+
+    let lenient = builder().camel_case_aliases(true).build().unwrap();
+    let reply = call(&lenient, "get_task", json!({ "taskId": "t-1" }));
+    assert_eq!(code(&reply), Some("NOT_FOUND_RESOURCE"));
+    // The real name comes first, and the published one stays as it is.
+    let reply = call(&lenient, "get_task", json!({ "taskId": "t-1", "task_id": "t-2" }));
+    assert_eq!(details(&reply)["resource_id"], "t-2");
+    let shown = call(&lenient, "introspect", json!({ "query": "operations", "name": "get_task" }));
+    assert_eq!(data(shown)["operation"]["parameters"][0]["name"], "task_id");
+}
+
+#[test]
+fn routing_comes_before_validation_and_validation_before_the_operation() {
+    // REQ-RQ-06, REQ-EPT-16
+    let board = board();
+    let read = family(&board, "read");
+    let create = family(&board, "create");
+    // Unknown operation, wrong endpoint, faulty parameters: each hides what comes after it.
+    let faulty = json!({ "titel": 1, "priority": "high" });
+    for (endpoint, operation, expected) in [
+        (read, "make_task", "NOT_FOUND_OPERATION"),
+        (read, "create_task", "VALIDATION_ENDPOINT_MISMATCH"),
+        (create, "create_task", "VALIDATION_MISSING_PARAM"),
+    ] {
+        let arguments = json!({ "operation": operation, "params": faulty });
+        assert_eq!(code(&ask_through(&board, endpoint, arguments)), Some(expected), "{operation}");
+    }
+    // None of them created anything.
+    assert_eq!(data(call(&board, "list_tasks", json!({})))["items"], json!([]));
+}
+
+#[test]
+fn checks_run_in_the_protocols_order() {
+    // REQ-RQ-07, REQ-RQ-08, choice G-08
+    let board = board();
+    for (params, expected) in [
+        (json!({ "priority": "high", "colour": 1, "status": "?" }), "VALIDATION_MISSING_PARAM"),
+        (
+            json!({ "title": "a", "priority": "high", "colour": 1, "due_date": "?" }),
+            "VALIDATION_INVALID_TYPE",
+        ),
+        (json!({ "title": "a", "priority": 9, "colour": 1 }), "VALIDATION_UNKNOWN_PARAM"),
+        (json!({ "title": "a", "priority": 9 }), "VALIDATION_INVALID_VALUE"),
+        (json!({ "title": "a", "status": "later" }), "VALIDATION_INVALID_VALUE"),
+    ] {
+        let reply = call(&board, "create_task", params.clone());
+        assert_eq!(code(&reply), Some(expected), "{params}");
+    }
+    let task = data(call(&board, "create_task", json!({ "title": "a" })));
+    assert_eq!(task["task"]["task_id"], "t-1", "nothing ran before");
+}
+
+#[test]
+fn all_faults_of_one_kind_are_told_at_once() {
+    // REQ-RQ-07, REQ-ERR-05
+    let board = board();
+    let reply = call(&board, "echo_values", json!({ "text": 1, "flag": "yes", "words": ["a", 2] }));
+    for name in ["'text'", "'flag'", "'words[1]'"] {
+        assert!(message(&reply).contains(name), "{}", message(&reply));
+    }
+    assert_eq!(details(&reply)["invalid_params"], json!(["text", "flag", "words[1]"]));
+}
+
+#[test]
+fn types_are_json_types() {
+    // REQ-RQ-07, REQ-INT-20
+    let board = board();
+    let type_fault = Some("VALIDATION_INVALID_TYPE");
+    let value_fault = Some("VALIDATION_INVALID_VALUE");
+    for (name, value, expected) in [
+        ("small", json!(5), None),
+        ("small", json!(-5), None),
+        ("small", json!(6), value_fault),
+        ("small", json!(1.5), type_fault),
+        ("small", json!("1"), type_fault),
+        ("large", json!(u64::MAX), None),
+        ("large", json!(-1), value_fault),
+        ("ratio", json!(1), None),
+        ("ratio", json!(0.5), None),
+        ("ratio", json!(0.25), value_fault),
+        ("flag", json!(true), None),
+        ("flag", json!("true"), type_fault),
+        ("flag", json!(1), type_fault),
+        ("word", json!("abc"), None),
+        ("word", json!("ABC"), value_fault),
+        ("word", json!("abcdefghi"), value_fault),
+        ("colour", json!("red"), None),
+        ("colour", json!("RED"), value_fault),
+        ("status", json!("doing"), None),
+        ("status", json!("Doing"), value_fault),
+        ("words", json!(["a"]), None),
+        ("words", json!([]), value_fault),
+        ("words", json!(["a", "b", "c", "d"]), value_fault),
+        ("words", json!("a"), type_fault),
+        ("words", json!([null]), type_fault),
+        ("counts", json!({ "a": 1 }), None),
+        ("counts", json!({ "a": -1 }), value_fault),
+        ("counts", json!({ "a": "1" }), type_fault),
+        ("counts", json!([]), type_fault),
+        ("pair", json!(["a", 1]), None),
+        ("pair", json!(["a"]), value_fault),
+        ("pair", json!([1, "a"]), type_fault),
+        ("figure", json!({ "kind": "circle", "radius": 1 }), None),
+        ("figure", json!({ "kind": "square", "side": "1" }), type_fault),
+        ("figure", json!({ "kind": "oval" }), value_fault),
+        ("figure", json!("circle"), type_fault),
+        ("key", json!(1), None),
+        ("key", json!("a"), None),
+        ("key", json!(true), type_fault),
+        ("place", json!({ "x": 1, "y": 2 }), None),
+        ("place", json!({ "x": 1, "y": 2, "label": null }), None),
+        ("place", json!({ "x": 1, "y": 2, "z": 3 }), Some("VALIDATION_UNKNOWN_PARAM")),
+        ("place", json!({ "x": 1 }), Some("VALIDATION_MISSING_PARAM")),
+        ("place", json!({ "x": 1, "y": "2" }), type_fault),
+        ("anything", json!([1, { "a": null }]), None),
+    ] {
+        let mut params = json!({ "text": "a" });
+        params[name] = value.clone();
+        let reply = call(&board, "echo_values", params);
+        assert_eq!(code(&reply), expected, "{name} = {value}: {reply}");
+        match expected {
+            // Not given back letter by letter: null members, whole numbers as fractions.
+            None if name == "place" || value == json!(1) => {}
+            None if name == "figure" => {}
+            None => assert_eq!(reply["data"][name], value, "{name}"),
+            Some(_) => assert!(message(&reply).contains(name), "{}", message(&reply)),
+        }
+    }
+}
+
+#[test]
+fn defaults_are_applied_and_seen() {
+    // REQ-RQ-09
+    let board = board();
+    let task = data(call(&board, "create_task", json!({ "title": "Milk" })));
+    assert_eq!(task["task"]["priority"], 3);
+    assert_eq!(task["task"]["status"], "todo");
+    let task = data(call(
+        &board,
+        "create_task",
+        json!({ "title": "Milk", "priority": 1, "status": "done" }),
+    ));
+    assert_eq!(task["task"]["priority"], 1);
+    assert_eq!(task["task"]["status"], "done");
+    // What introspection documents is what applies.
+    let shown = call(&board, "introspect", json!({ "query": "operations", "name": "create_task" }));
+    let parameters = data(shown)["operation"]["parameters"].clone();
+    let default = |name: &str| {
+        let list = parameters.as_array().unwrap();
+        list.iter().find(|each| each["name"] == name).unwrap()["default"].clone()
+    };
+    assert_eq!((default("priority"), default("status")), (json!(3), json!("todo")));
+}
+
+#[test]
+fn every_operation_has_a_category_and_a_description() {
+    // REQ-RQ-10, REQ-EPT-02
+    let adapter = board();
+    for operation in adapter.operations() {
+        assert!(!operation.description.trim().is_empty(), "{}", operation.name);
+        let shown =
+            call(&adapter, "introspect", json!({ "query": "operations", "name": operation.name }));
+        let shown = data(shown)["operation"].clone();
+        assert_eq!(shown["semantic_category"], operation.category.as_str());
+        assert_eq!(shown["endpoint"], operation.category.crude_family());
+    }
+}
+
+#[test]
+fn one_table_serves_validation_and_introspection() {
+    // REQ-RQ-11, REQ-RQ-12, REQ-INT-20, REQ-INT-21
+    let board = board();
+    let list = data(call(&board, "introspect", json!({ "query": "operations" })));
+    for operation in list["operations"].as_array().unwrap() {
+        let name = operation["name"].as_str().unwrap();
+        let shown = call(&board, "introspect", json!({ "query": "operations", "name": name }));
+        let shown = data(shown)["operation"].clone();
+        let parameters = shown["parameters"].as_array().unwrap();
+        let valid = shown["examples"][0]["request"]["params"].clone();
+        for parameter in parameters {
+            let of = parameter["name"].as_str().unwrap();
+            assert!(parameter["type"].is_string(), "{name}.{of}");
+            let required = parameter["required"].as_bool().unwrap();
+            // Left out.
+            let mut params = valid.clone();
+            params.as_object_mut().unwrap().remove(of);
+            let reply = call(&board, name, params);
+            let missing = code(&reply) == Some("VALIDATION_MISSING_PARAM");
+            assert_eq!(missing, required, "{name}.{of}: {reply}");
+            if missing {
+                assert!(message(&reply).contains(of), "{name}.{of}: {reply}");
+            }
+            // Of another type.
+            let wrong = match parameter["type"].as_str().unwrap() {
+                "any" => continue,
+                "boolean" => json!("a"),
+                _ => json!(true),
+            };
+            let mut params = valid.clone();
+            params[of] = wrong;
+            let reply = call(&board, name, params);
+            assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"), "{name}.{of}: {reply}");
+        }
+        let mut params = valid.clone();
+        params["no_such_parameter"] = json!(1);
+        let reply = call(&board, name, params);
+        let expected = if name == "introspect" {
+            Value::Null
+        } else {
+            parameters.iter().map(|each| each["name"].clone()).collect()
+        };
+        assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"), "{name}");
+        assert_eq!(details(&reply)["valid_params"], expected, "{name}");
+    }
+}
+
+#[test]
+fn a_group_is_one_definition_for_several_operations() {
+    // REQ-RQ-13, REQ-RQ-14, REQ-INT-26
+    let board = board();
+    let paging = |operation: &str| -> Vec<Value> {
+        let shown = call(&board, "introspect", json!({ "query": "operations", "name": operation }));
+        let parameters = data(shown)["operation"]["parameters"].clone();
+        let parameters = parameters.as_array().unwrap().iter();
+        parameters
+            .filter(|each| each["name"] == "first" || each["name"] == "after")
+            .cloned()
+            .collect()
+    };
+    let tasks = paging("list_tasks");
+    assert_eq!(tasks.len(), 2);
+    assert_eq!(tasks, paging("list_titles"));
+    assert_eq!(
+        names(&tasks[0]),
+        ["default", "description", "maximum", "minimum", "name", "required", "type"]
+    );
+}
+
+#[test]
+fn the_unified_door_takes_every_operation() {
+    // REQ-EPT-07
+    let board = board();
+    for operation in board.operations() {
+        let arguments = json!({ "operation": operation.name, "params": { "nonsense": 1 } });
+        let reply = ask_through(&board, Endpoint::Unified, arguments);
+        assert_ne!(code(&reply), Some("VALIDATION_ENDPOINT_MISMATCH"), "{}", operation.name);
+    }
+}

@@ -1,0 +1,175 @@
+//! Replies: the result union, wrapping, metadata.
+
+use mcp_aql::prelude::*;
+use mcp_aql::{CallScope, Endpoint, Session};
+use serde_json::{Value, json};
+
+use crate::board::board;
+use crate::support::{ask, ask_with_session, block_on, call, code, data, names};
+
+/// Nothing.
+#[operation(category = "READ")]
+fn get_nothing() {}
+
+/// Perhaps a number.
+#[operation(category = "READ")]
+fn get_maybe() -> Option<u32> {
+    None
+}
+
+/// A thing.
+#[derive(serde::Serialize, JsonSchema)]
+struct BigThing {
+    /// Its number.
+    number: u32,
+    /// Perhaps more.
+    more: Option<u32>,
+}
+
+/// A thing under its own key.
+#[operation(category = "READ")]
+fn get_thing() -> BigThing {
+    BigThing { number: 1, more: None }
+}
+
+/// A thing under another key.
+#[operation(category = "READ", wrap = "found")]
+fn get_found() -> BigThing {
+    BigThing { number: 1, more: None }
+}
+
+/// A thing without a key.
+#[operation(category = "READ", wrap = false)]
+fn get_bare() -> BigThing {
+    BigThing { number: 1, more: None }
+}
+
+/// Several things.
+#[operation(category = "READ")]
+fn list_things() -> Result<Vec<BigThing>, OperationError> {
+    Ok(vec![BigThing { number: 1, more: Some(2) }])
+}
+
+fn things() -> Adapter {
+    Adapter::builder("things")
+        .operation(get_nothing {})
+        .operation(get_maybe {})
+        .operation(get_thing {})
+        .operation(get_found {})
+        .operation(get_bare {})
+        .operation(list_things {})
+        .without_config()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn a_success_has_data_and_a_failure_has_an_error() {
+    // REQ-RSP-01 to REQ-RSP-04
+    let board = board();
+    let success = call(&board, "create_task", json!({ "title": "Milk" }));
+    assert_eq!(names(&success), ["data", "success"]);
+    let failure = call(&board, "get_task", json!({ "task_id": "t-9" }));
+    assert_eq!(
+        failure,
+        json!({
+            "success": false,
+            "error": {
+                "code": "NOT_FOUND_RESOURCE",
+                "message": "Resource 'task' not found: 't-9'",
+                "details": { "resource_type": "task", "resource_id": "t-9" },
+            },
+        })
+    );
+}
+
+#[test]
+fn data_is_there_even_when_there_is_nothing() {
+    // REQ-RSP-02, REQ-ENC-15
+    for operation in ["get_nothing", "get_maybe"] {
+        let reply = call(&things(), operation, json!({}));
+        assert_eq!(reply, json!({ "success": true, "data": null }), "{operation}");
+    }
+}
+
+#[test]
+fn replies_have_no_member_but_the_protocols() {
+    // REQ-RSP-05 to REQ-RSP-07, REQ-WRN-01. The form itself is checked in every test, see `shape`.
+    let board = board();
+    let warned = call(&board, "warn", json!({}));
+    assert_eq!(names(&warned), ["data", "success", "warnings"]);
+    let failed = call(&board, "warn", json!({ "different": 3, "fail": true }));
+    assert_eq!(names(&failed), ["error", "success"]);
+    let batch = ask(&board, json!({ "operations": [{ "operation": "warn" }] }));
+    assert_eq!(names(&batch), ["data", "results", "success", "summary", "warnings"]);
+    // What belongs to the call of a failure goes into its details.
+    let session = Session::new();
+    let asked = json!({ "operation": "get_task", "params": { "task_id": "t-9" } });
+    let failed = ask_with_session(&board, &session, asked);
+    assert_eq!(failed["error"]["details"]["session_id"], session.id());
+}
+
+#[test]
+fn a_resource_sits_under_its_key_and_a_collection_in_items() {
+    // REQ-RSP-11
+    let things = things();
+    let thing = json!({ "number": 1, "more": null });
+    for (operation, expected) in [
+        ("get_thing", json!({ "big_thing": thing })),
+        ("get_found", json!({ "found": thing })),
+        ("get_bare", thing.clone()),
+        ("list_things", json!({ "items": [{ "number": 1, "more": 2 }] })),
+    ] {
+        assert_eq!(data(call(&things, operation, json!({}))), expected, "{operation}");
+    }
+    let board = board();
+    let page = data(call(&board, "list_tasks", json!({})));
+    assert_eq!(page["items"], json!([]));
+    assert_eq!(page["pageInfo"]["hasNextPage"], false);
+}
+
+#[test]
+fn members_of_the_protocol_start_with_an_underscore() {
+    // REQ-RSP-09
+    let list = data(call(&things(), "introspect", json!({ "query": "operations" })));
+    assert_eq!(names(&list), ["_protocol", "operations"]);
+    let board = board();
+    let task = data(call(&board, "create_task", json!({ "title": "Milk" })));
+    assert_eq!(task["task"]["_version"], 1);
+}
+
+#[test]
+fn replies_are_compact_json() {
+    // REQ-RSP-01
+    let board = board();
+    for (operation, params) in [
+        ("introspect", json!({ "query": "operations" })),
+        ("introspect", json!({ "query": "types", "name": "Task" })),
+        ("get_task", json!({ "task_id": "t-9" })),
+        ("warn", json!({ "different": 2 })),
+    ] {
+        let Value::Object(arguments) = json!({ "operation": operation, "params": params }) else {
+            panic!("no object")
+        };
+        let handled = board.handle(Endpoint::Unified, arguments, CallScope::default());
+        let text = block_on(handled).text;
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(text.len(), value.to_string().len(), "{text}");
+    }
+}
+
+#[test]
+fn a_result_in_process_is_the_clients_reply() {
+    // REQ-RSP-01, REQ-RSP-02, REQ-RSP-03
+    let board = board();
+    let result = block_on(board.call("warn", json!({ "different": 2 })));
+    assert!(result.is_success());
+    assert_eq!((result.data(), result.code()), (&json!(2), None));
+    assert_eq!(result.warnings().len(), 2);
+    let result = block_on(board.call("get_task", json!({ "task_id": "t-9" })));
+    assert_eq!((result.data(), result.code()), (&Value::Null, Some("NOT_FOUND_RESOURCE")));
+    let result = block_on(board.call("get_task", json!("t-9")));
+    assert_eq!(result.code(), Some("VALIDATION_INVALID_TYPE"));
+    let reply = call(&board, "get_task", json!({ "task_id": "t-9" }));
+    assert_eq!(code(&reply), Some("NOT_FOUND_RESOURCE"));
+}

@@ -1,0 +1,97 @@
+//! How the tests ask an adapter.
+
+use std::future::Future;
+
+use mcp_aql::{Adapter, CallScope, Endpoint, Session};
+use serde_json::{Value, json};
+
+use crate::shape;
+
+/// Runs a future to its end on this thread.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime starts")
+        .block_on(future)
+}
+
+/// The tool of a family.
+pub(crate) fn family(adapter: &Adapter, name: &str) -> Endpoint {
+    let families = adapter.profile().families();
+    let place = families.iter().position(|family| family.name() == name);
+    Endpoint::Family(place.expect("the family exists"))
+}
+
+/// Sends tool arguments to the tool that takes everything.
+pub(crate) fn ask(adapter: &Adapter, arguments: Value) -> Value {
+    ask_through(adapter, Endpoint::Unified, arguments)
+}
+
+/// Sends tool arguments to this tool.
+pub(crate) fn ask_through(adapter: &Adapter, endpoint: Endpoint, arguments: Value) -> Value {
+    ask_in(adapter, endpoint, arguments, CallScope::default())
+}
+
+/// Sends tool arguments as a client with a session.
+pub(crate) fn ask_with_session(adapter: &Adapter, session: &Session, arguments: Value) -> Value {
+    let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
+    ask_in(adapter, Endpoint::Unified, arguments, scope)
+}
+
+/// Sends tool arguments and checks the form of the reply, whatever it is.
+pub(crate) fn ask_in(
+    adapter: &Adapter,
+    endpoint: Endpoint,
+    arguments: Value,
+    scope: CallScope,
+) -> Value {
+    let Value::Object(arguments) = arguments else { panic!("tool arguments are an object") };
+    let asked = Value::from(arguments.clone());
+    let reply = block_on(adapter.handle(endpoint, arguments, scope));
+    shape::checked(&asked, &reply)
+}
+
+/// Calls an operation with these parameters.
+pub(crate) fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
+    ask(adapter, json!({ "operation": operation, "params": params }))
+}
+
+/// The data of a success.
+#[track_caller]
+pub(crate) fn data(reply: Value) -> Value {
+    assert_eq!(reply["success"], true, "{reply}");
+    reply["data"].clone()
+}
+
+/// The code of a failure; `None` for a success.
+pub(crate) fn code(reply: &Value) -> Option<&str> {
+    reply["error"]["code"].as_str()
+}
+
+/// The message of a failure.
+#[track_caller]
+pub(crate) fn message(reply: &Value) -> &str {
+    reply["error"]["message"].as_str().expect("a failure has a message")
+}
+
+/// The details of a failure.
+pub(crate) fn details(reply: &Value) -> &Value {
+    &reply["error"]["details"]
+}
+
+/// The names of an object's members, sorted.
+#[track_caller]
+pub(crate) fn names(object: &Value) -> Vec<&str> {
+    let mut names: Vec<_> =
+        object.as_object().expect("an object").keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+/// `name` of every entry of a list.
+#[track_caller]
+pub(crate) fn entry_names(list: &Value) -> Vec<&str> {
+    let entries = list.as_array().expect("a list");
+    entries.iter().map(|entry| entry["name"].as_str().expect("a name")).collect()
+}

@@ -1,0 +1,54 @@
+//! The runtime is called `aql` here, and nowhere does the code say so to a macro.
+
+#![deny(warnings)]
+
+use aql::prelude::*;
+
+/// Where to go on.
+#[derive(Debug, ParamGroup)]
+pub struct Paging {
+    /// How many.
+    #[param(default = u32::from(20_u8), minimum = 1)]
+    pub first: u32,
+}
+
+/// Why a count fails.
+#[derive(Debug, OperationError)]
+pub enum CountError {
+    /// Nobody may count.
+    #[operation_error(code = "PERMISSION_DENIED", message = "Only the owner may count")]
+    Refused,
+}
+
+/// Count.
+///
+/// # Errors
+/// Never.
+#[operation(category = "READ", example = { "first": 3 })]
+pub async fn count(#[param(group)] page: Paging) -> Result<u32, CountError> {
+    Ok(page.first)
+}
+
+/// Nothing but a receiver.
+#[derive(Debug)]
+pub struct Counter;
+
+#[operations]
+impl Counter {
+    /// Tell the version.
+    #[operation(category = "READ")]
+    pub fn version(&self) -> u8 {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aql::{Operation, Operations};
+
+    #[test]
+    fn macros_found_the_runtime() {
+        assert_eq!(super::count::OPERATION.spec.examples.len(), 1);
+        assert_eq!(super::Counter::OPERATIONS.len(), 1);
+    }
+}

@@ -1,0 +1,17 @@
+//! Compile errors as users see them. Each case is named after its fault; its `.stderr` holds every
+//! word that rustc prints for it. Renew with `TRYBUILD=overwrite cargo test --test ui`, then read.
+
+#[test]
+fn compile_errors() {
+    // REQ-RQ-04, REQ-RQ-10, REQ-CLS-02, REQ-CLS-06, REQ-CLS-08, REQ-CLS-10, REQ-UPD-01, REQ-UPD-06
+    let cases = trybuild::TestCases::new();
+    cases.pass("ui/pass/*.rs");
+    cases.compile_fail("ui/operation/*.rs");
+    cases.compile_fail("ui/operations/*.rs");
+    cases.compile_fail("ui/param_group/*.rs");
+    cases.compile_fail("ui/operation_error/*.rs");
+    cases.compile_fail("ui/several/*.rs");
+    cases.compile_fail("ui/update_input/*.rs");
+    cases.compile_fail("ui/update_input/rustc/*.rs");
+    cases.compile_fail("ui/rustc/*.rs");
+}

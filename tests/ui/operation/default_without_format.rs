@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// When it is due.
+    #[param(default = "2031-02-30", format = "date")]
+    due: String,
+) {
+    let _ = due;
+}
+
+fn main() {}

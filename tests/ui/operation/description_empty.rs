@@ -1,0 +1,7 @@
+use mcp_aql::prelude::*;
+
+///
+#[operation(category = "READ")]
+fn get_task() {}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its status.
+    #[param(enum = ["todo", "done", "todo"])]
+    status: String,
+) {
+    let _ = status;
+}
+
+fn main() {}

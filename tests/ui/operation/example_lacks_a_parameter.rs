@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ", example = {})]
+fn get_task(
+    /// Its number.
+    #[param(minimum = 1)]
+    number: u32,
+) {
+    let _ = number;
+}
+
+fn main() {}

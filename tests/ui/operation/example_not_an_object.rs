@@ -1,0 +1,16 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::register;
+
+/// Find a task.
+#[operation(category = "READ", example = [1])]
+fn get_task(
+    /// Its number.
+    #[param(minimum = 1)]
+    number: u32,
+) {
+    let _ = number;
+}
+
+fn main() {
+    register(get_task {});
+}

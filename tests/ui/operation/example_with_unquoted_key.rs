@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ", example = { number: 1 })]
+fn get_task(
+    /// Its number.
+    #[param(minimum = 1)]
+    number: u32,
+) {
+    let _ = number;
+}
+
+fn main() {}

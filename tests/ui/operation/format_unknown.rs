@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// When it is due.
+    #[param(format = "dat")]
+    due: String,
+) {
+    let _ = due;
+}
+
+fn main() {}

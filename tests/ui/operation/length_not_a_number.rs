@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its title.
+    #[param(max_length = "long")]
+    title: String,
+) {
+    let _ = title;
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its title.
+    #[param(min_length = 5, max_length = 1)]
+    title: String,
+) {
+    let _ = title;
+}
+
+fn main() {}

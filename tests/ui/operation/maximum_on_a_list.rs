@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its labels.
+    #[param(maximum = 5)]
+    labels: Vec<String>,
+) {
+    let _ = labels;
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use mcp_aql::operation;
+
+/// Create a task.
+#[operation(category = "CREATE")]
+fn create_task(
+    /// What it is about.
+    #[param(minimum = 1)]
+    value: Option<String>,
+) {
+    let _ = value;
+}
+
+fn main() {
+    mcp_aql_tests::register(create_task {}); // must not add a second error
+}

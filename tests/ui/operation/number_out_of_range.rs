@@ -1,0 +1,15 @@
+use mcp_aql::operation;
+
+/// Create a task.
+#[operation(category = "CREATE")]
+fn create_task(
+    /// What it is about.
+    #[param(minimum = 1e999)]
+    value: f64,
+) {
+    let _ = value;
+}
+
+fn main() {
+    mcp_aql_tests::register(create_task {}); // must not add a second error
+}

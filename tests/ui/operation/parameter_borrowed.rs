@@ -1,0 +1,15 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::register;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its title.
+    title: &str,
+) {
+    let _ = title;
+}
+
+fn main() {
+    register(get_task {});
+}

@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its number.
+    #[param(name = "taskNumber")]
+    number: u32,
+) {
+    let _ = number;
+}
+
+fn main() {}

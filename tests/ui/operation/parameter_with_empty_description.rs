@@ -1,0 +1,12 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    ///
+    number: u32,
+) {
+    let _ = number;
+}
+
+fn main() {}

@@ -1,0 +1,10 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its number.
+    _: u32,
+) {}
+
+fn main() {}

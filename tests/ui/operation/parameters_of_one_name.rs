@@ -1,0 +1,15 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its number.
+    number: u32,
+    /// Its other number.
+    #[param(name = "number")]
+    other: u32,
+) {
+    let _ = (number, other);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::Task;
+
+/// Change a task.
+#[operation(category = "UPDATE")]
+fn update_task(
+    /// Which one.
+    task_id: String,
+    input: Option<Update<Task>>,
+) {
+    let _ = (task_id, input);
+}
+
+fn main() {}

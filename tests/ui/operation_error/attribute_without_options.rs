@@ -1,0 +1,11 @@
+use mcp_aql::OperationError;
+
+#[derive(OperationError)]
+enum TaskError {
+    #[operation_error]
+    Missing(String),
+}
+
+fn main() {
+    let _ = mcp_aql::Error::from(TaskError::Missing(String::new())); // must not add a second error
+}

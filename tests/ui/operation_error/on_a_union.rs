@@ -1,0 +1,8 @@
+use mcp_aql::prelude::*;
+
+#[derive(OperationError)]
+union TaskError {
+    code: u8,
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::register_all;
+
+struct Tasks;
+
+#[operations]
+impl Tasks {
+    fn get_task(&self) {}
+}
+
+fn main() {
+    register_all(Tasks);
+}

@@ -1,0 +1,15 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::register_all;
+
+struct Tasks;
+
+#[operations]
+impl Tasks {
+    /// Find a task.
+    #[operation(category = "READ")]
+    fn get_task(self: Box<Self>) {}
+}
+
+fn main() {
+    register_all(Tasks);
+}

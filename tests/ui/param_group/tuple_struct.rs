@@ -1,0 +1,15 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::register;
+
+#[derive(ParamGroup)]
+struct Paging(u32);
+
+/// List the tasks.
+#[operation(category = "READ")]
+fn list_tasks(#[param(group)] page: Paging) {
+    drop(page);
+}
+
+fn main() {
+    register(list_tasks {});
+}

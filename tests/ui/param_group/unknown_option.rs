@@ -1,0 +1,19 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::register;
+
+#[derive(ParamGroup)]
+#[param_group(name = "page")]
+struct Paging {
+    /// How many.
+    first: u32,
+}
+
+/// List the tasks.
+#[operation(category = "READ")]
+fn list_tasks(#[param(group)] page: Paging) {
+    drop(page);
+}
+
+fn main() {
+    register(list_tasks {});
+}

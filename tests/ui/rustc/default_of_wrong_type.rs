@@ -1,0 +1,15 @@
+use mcp_aql::prelude::*;
+
+const START: &str = "one";
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(
+    /// Its number.
+    #[param(default = START)]
+    number: u32,
+) {
+    let _ = number;
+}
+
+fn main() {}

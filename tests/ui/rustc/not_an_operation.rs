@@ -1,0 +1,7 @@
+use mcp_aql_tests::register;
+
+fn get_task() {}
+
+fn main() {
+    register(get_task);
+}

@@ -1,0 +1,7 @@
+struct Tasks;
+
+impl Tasks {}
+
+fn main() {
+    mcp_aql_tests::register_all(Tasks);
+}

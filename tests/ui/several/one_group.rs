@@ -1,0 +1,14 @@
+use mcp_aql::prelude::*;
+
+#[derive(ParamGroup)]
+struct Paging {
+    first: u32,
+    /// Where to go on.
+    #[param(minimum = 1, defualt = "a")]
+    after: String,
+    /// Whether to go back.
+    #[param(default = 1)]
+    _backwards: bool,
+}
+
+fn main() {}

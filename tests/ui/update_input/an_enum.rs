@@ -1,0 +1,13 @@
+use mcp_aql::{Update, UpdateInput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema, UpdateInput)]
+enum Task {
+    Open,
+    Done { when: String },
+}
+
+fn main() {
+    let _ = Update::<Task>::from_json; // must not add a second error
+}

@@ -1,0 +1,14 @@
+use mcp_aql::{Update, UpdateInput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema, UpdateInput)]
+struct Task {
+    /// Whether it is done.
+    #[param(minimum = 0)]
+    done: bool,
+}
+
+fn main() {
+    let _ = Update::<Task>::from_json; // must not add a second error
+}

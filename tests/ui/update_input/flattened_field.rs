@@ -1,0 +1,16 @@
+use mcp_aql::{Update, UpdateInput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema, UpdateInput)]
+struct Task {
+    /// Short title.
+    title: String,
+    /// More of it.
+    #[serde(flatten)]
+    more: std::collections::BTreeMap<String, String>,
+}
+
+fn main() {
+    let _ = Update::<Task>::from_json; // must not add a second error
+}
