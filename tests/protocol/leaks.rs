@@ -1,8 +1,9 @@
 //! No message looks like a leak, and no secret leaves: every way to fail, provoked and screened.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Once;
 
 use mcp_aql::prelude::*;
 use mcp_aql::{Adapter, Endpoint, Limits, Session, leaks_internals};
@@ -298,9 +299,10 @@ fn constructors_keep_a_leaking_word_out_of_the_message() {
     }
 }
 
-/// Everything that is logged, as text.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
+thread_local! {
+    /// What this thread has logged since `logged` began, as text.
+    static LOG: RefCell<Option<String>> = const { RefCell::new(None) };
+}
 
 struct Writer<'a>(&'a mut String);
 
@@ -310,37 +312,47 @@ impl Visit for Writer<'_> {
     }
 }
 
-impl Log {
-    fn write(&self, what: &str, record: impl FnOnce(&mut Writer<'_>)) {
-        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        text.push_str(what);
-        record(&mut Writer(&mut text));
-        text.push('\n');
-    }
+/// Writes into `LOG`. One for the whole process: whether an event is on at all is asked once and kept,
+/// by whichever thread comes first, so a subscriber of one thread's own would miss some at random.
+struct Log;
 
-    fn text(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+impl Log {
+    fn write(what: &str, record: impl FnOnce(&mut Writer<'_>)) {
+        LOG.with_borrow_mut(|log| {
+            if let Some(text) = log {
+                text.push_str(what);
+                record(&mut Writer(text));
+                text.push('\n');
+            }
+        });
     }
 }
 
 impl<S: tracing::Subscriber> Layer<S> for Log {
     fn on_new_span(&self, attributes: &Attributes<'_>, _: &Id, _: LayerContext<'_, S>) {
-        self.write("span", |writer| attributes.record(writer));
+        Log::write("span", |writer| attributes.record(writer));
     }
 
     fn on_record(&self, _: &Id, values: &Record<'_>, _: LayerContext<'_, S>) {
-        self.write("record", |writer| values.record(writer));
+        Log::write("record", |writer| values.record(writer));
     }
 
     fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
-        self.write("event", |writer| event.record(writer));
+        Log::write("event", |writer| event.record(writer));
     }
 }
 
 fn logged(run: impl FnOnce()) -> String {
-    let log = Log::default();
-    tracing::subscriber::with_default(tracing_subscriber::registry().with(log.clone()), run);
-    log.text()
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let subscriber = tracing_subscriber::registry().with(Log);
+        tracing::subscriber::set_global_default(subscriber).unwrap();
+    });
+    // For what another thread met first just while the subscriber was being installed.
+    tracing::callsite::rebuild_interest_cache();
+    LOG.set(Some(String::new()));
+    run();
+    LOG.take().unwrap()
 }
 
 #[test]
