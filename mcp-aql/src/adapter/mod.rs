@@ -159,8 +159,13 @@ impl Adapter {
         };
         match parsed {
             Ok(arguments) => self.handle(endpoint, arguments, scope).await,
-            Err(error) => self.failure(self.labelled(error, &scope, false)),
+            Err(error) => self.refuse(error, &scope),
         }
+    }
+
+    /// The reply to a request that could not be read.
+    pub(crate) fn refuse(&self, error: OperationError, scope: &CallScope) -> Reply {
+        self.failure(self.labelled(error, scope, false))
     }
 
     /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05).

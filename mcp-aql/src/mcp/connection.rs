@@ -1,10 +1,5 @@
-use std::pin::Pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio_util::sync::CancellationToken;
 
 use crate::operation::Session;
 
@@ -54,37 +49,5 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// A reader that tells when there is nothing more to read. rmcp tells it only after it has waited
-/// for the calls that still run.
-pub(super) struct Watched<R> {
-    reader: R,
-    ended: CancellationToken,
-}
-
-impl<R> Watched<R> {
-    pub(super) fn new(reader: R, ended: CancellationToken) -> Self {
-        Self { reader, ended }
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let (before, room) = (buffer.filled().len(), buffer.remaining());
-        let outcome = Pin::new(&mut self.reader).poll_read(context, buffer);
-        match &outcome {
-            Poll::Ready(Ok(())) if room > 0 && buffer.filled().len() == before => {
-                self.ended.cancel();
-            }
-            Poll::Ready(Err(_)) => self.ended.cancel(),
-            Poll::Ready(Ok(())) | Poll::Pending => {}
-        }
-        outcome
     }
 }

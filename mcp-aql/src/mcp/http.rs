@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
+use super::pipe::longest_message;
 use super::server::{Server, Shared};
-use super::stdio::longest_message;
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 use crate::stop::told_to_stop;

@@ -6,10 +6,12 @@ mod connection;
 mod describe;
 #[cfg(feature = "http")]
 mod http;
+mod pipe;
 mod progress;
 mod server;
 mod stdio;
 mod tools;
+mod wire;
 
 #[cfg(feature = "http")]
 pub use http::HttpOptions;

@@ -1,11 +1,15 @@
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::model::{
+    ConstString as _, ProgressNotificationMethod, ProgressNotificationParam, ProgressToken,
+};
 use rmcp::service::Peer;
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::wire::Outbox;
 use crate::operation::{BoxFuture, ProgressSink};
 
 /// At most one notification in this time: a client gains nothing by more, and each one has to be
@@ -25,16 +29,52 @@ struct Report {
     message: Option<String>,
 }
 
+/// The way to the client.
+pub(super) enum Notifier {
+    /// Through rmcp.
+    Peer(Peer<RoleServer>),
+    /// Straight to the stream.
+    Outbox(Outbox),
+}
+
+impl Notifier {
+    async fn send(&self, params: ProgressNotificationParam) {
+        /// A notification as JSON-RPC has it.
+        #[derive(Serialize)]
+        struct Notification {
+            jsonrpc: &'static str,
+            method: &'static str,
+            params: ProgressNotificationParam,
+        }
+        let sent = match self {
+            Self::Peer(peer) => {
+                peer.notify_progress(params).await.map_err(|error| error.to_string())
+            }
+            Self::Outbox(outbox) => {
+                outbox.room().await;
+                let method = ProgressNotificationMethod::VALUE;
+                let notification = Notification { jsonrpc: "2.0", method, params };
+                serde_json::to_vec(&notification).map_err(|error| error.to_string()).and_then(
+                    |json| outbox.push(|line| line.extend(json)).map_err(|error| error.to_string()),
+                )
+            }
+        };
+        if let Err(error) = sent {
+            tracing::debug!(%error, "progress could not be sent");
+        }
+    }
+}
+
 /// Sends what [`Progress`] collects.
 pub(super) struct Pump {
     reports: watch::Receiver<Option<Report>>,
-    peer: Peer<RoleServer>,
+    notifier: Notifier,
     token: ProgressToken,
 }
 
-pub(super) fn progress(peer: Peer<RoleServer>, token: ProgressToken) -> (Progress, Pump) {
+pub(super) fn progress(notifier: Notifier, token: ProgressToken) -> (Progress, Pump) {
     let (sender, reports) = watch::channel(None);
-    (Progress(sender), Pump { reports, peer, token })
+    (Progress(sender), Pump { reports, notifier, token })
 }
 
 impl ProgressSink for Progress {
@@ -96,8 +136,6 @@ impl Pump {
         let mut notification = ProgressNotificationParam::new(self.token.clone(), report.done);
         notification.total = report.total;
         notification.message = report.message;
-        if let Err(error) = self.peer.notify_progress(notification).await {
-            tracing::debug!(%error, "progress could not be sent");
-        }
+        self.notifier.send(notification).await;
     }
 }

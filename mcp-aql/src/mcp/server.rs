@@ -9,7 +9,7 @@ use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, RequestMetaObject,
     ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
@@ -19,10 +19,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
 use super::describe::instructions;
-use super::progress::progress;
+use super::progress::{Notifier, progress};
 use super::tools::ToolTable;
+use super::wire::BAD_CALL;
 use crate::adapter::Adapter;
+use crate::error::OperationError;
 use crate::operation::CallScope;
+use crate::response::Reply;
+use crate::router::Endpoint;
 
 /// What all connections of an adapter share.
 pub(super) struct Shared {
@@ -55,61 +59,97 @@ impl Server {
         Self { shared, connection }
     }
 
-    async fn answer(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
-        let Shared { adapter, tools, .. } = &*self.shared;
-        let Some(endpoint) = tools.endpoint(&request.name) else {
-            return Err(unknown_tool(&request.name, tools));
-        };
-        let arguments = request.arguments.unwrap_or_default();
-        let session = self.connection.session();
-        let cancellation = match &session {
+    /// Another handler of the same connection.
+    pub(super) fn clone_of(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), connection: Arc::clone(&self.connection) }
+    }
+
+    /// The reply to a call that could not be read.
+    pub(super) fn refuse(&self, error: OperationError) -> Reply {
+        let scope = CallScope { session: self.connection.session(), ..CallScope::default() };
+        self.adapter().refuse(error, &scope)
+    }
+
+    /// What the tool table says of a tool's name.
+    pub(super) fn tools(&self) -> &ToolTable {
+        &self.shared.tools
+    }
+
+    pub(super) fn adapter(&self) -> &Adapter {
+        &self.shared.adapter
+    }
+
+    /// The token that ends one call: with its session, or before.
+    pub(super) fn cancellation(&self) -> CancellationToken {
+        match self.connection.session() {
             Some(session) => session.ended_token().child_token(),
             None => CancellationToken::new(),
+        }
+    }
+
+    /// Runs a tool call to its reply; its progress goes out on the way. Arguments that could not be
+    /// read are answered as a failure.
+    pub(super) async fn reply(
+        &self,
+        endpoint: Endpoint,
+        arguments: Result<Map<String, Value>, OperationError>,
+        meta: &RequestMetaObject,
+        notifier: Notifier,
+        cancellation: CancellationToken,
+    ) -> Reply {
+        let adapter = self.adapter();
+        let mut scope =
+            CallScope { session: self.connection.session(), cancellation, ..CallScope::default() };
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(error) => return adapter.refuse(error, &scope),
         };
-        let (sink, pump) = match progress_token(context, &arguments) {
-            Some(token) => {
-                let (sink, pump) = progress(context.peer.clone(), token);
-                (Some(Arc::new(sink) as _), Some(pump))
-            }
-            None => (None, None),
+        scope.label = label(meta, &arguments);
+        let Some(token) = progress_token(meta, &arguments) else {
+            return adapter.handle(endpoint, arguments, scope).await;
         };
-        let scope = CallScope {
-            session,
-            cancellation: cancellation.clone(),
-            progress: sink,
-            label: label(context, &arguments),
-        };
+        let (sink, pump) = progress(notifier, token);
+        scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
         let work = async {
             let reply = adapter.handle(endpoint, arguments, scope).await;
             done.cancel();
             reply
         };
-        let reports = async {
-            if let Some(pump) = pump {
-                pump.run(&done).await;
-            }
+        let (reply, ()) = tokio::join!(work, pump.run(&done));
+        reply
+    }
+
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let Some(endpoint) = self.tools().endpoint(&request.name) else {
+            return Err(ErrorData::invalid_params(self.tools().unknown(&request.name), None));
         };
+        let arguments = Ok(request.arguments.unwrap_or_default());
+        let cancellation = self.cancellation();
+        let notifier = Notifier::Peer(context.peer.clone());
+        let work = self.reply(endpoint, arguments, &context.meta, notifier, cancellation.clone());
         let reply = tokio::select! {
             biased;
-            (reply, ()) = async { tokio::join!(work, reports) } => reply,
+            reply = work => reply,
             never = pass_on(&context.ct, &cancellation) => match never {},
         };
-        let structured = if adapter.inner.settings.structured_content {
-            serde_json::from_str(&reply.text).ok()
-        } else {
-            None
-        };
+        let structured =
+            if self.structured() { serde_json::from_str(&reply.text).ok() } else { None };
         // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for what no other call can mend.
         let failed = reply.is_error();
         let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
         result.is_error = Some(failed);
         result.structured_content = structured;
         Ok(result)
+    }
+
+    /// Whether results carry structured content.
+    pub(super) fn structured(&self) -> bool {
+        self.adapter().inner.settings.structured_content
     }
 }
 
@@ -122,10 +162,10 @@ async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infal
 
 /// The token of the request's `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
 fn progress_token(
-    context: &RequestContext<RoleServer>,
+    meta: &RequestMetaObject,
     arguments: &Map<String, Value>,
 ) -> Option<ProgressToken> {
-    context.meta.get_progress_token().or_else(|| {
+    meta.get_progress_token().or_else(|| {
         let token = arguments.get("_meta")?.get("progressToken")?;
         serde_json::from_value(token.clone()).ok()
     })
@@ -133,11 +173,9 @@ fn progress_token(
 
 /// What the client calls this request: `requestId` in the `_meta` of the request or of the
 /// arguments, or `_request_id` beside `operation`. For the log alone (REQ-SES-05).
-fn label(context: &RequestContext<RoleServer>, arguments: &Map<String, Value>) -> Option<String> {
+fn label(meta: &RequestMetaObject, arguments: &Map<String, Value>) -> Option<String> {
     let inner = arguments.get("_meta");
-    let value = context
-        .meta
-        .0
+    let value = meta
         .get("requestId")
         .or_else(|| inner.and_then(|meta| meta.get("requestId")))
         .or_else(|| arguments.get("_request_id"))?;
@@ -147,15 +185,6 @@ fn label(context: &RequestContext<RoleServer>, arguments: &Map<String, Value>) -
         _ => return None,
     };
     Some(text.chars().filter(|each| !each.is_control()).take(64).collect())
-}
-
-fn unknown_tool(name: &str, tools: &ToolTable) -> ErrorData {
-    let known: Vec<_> = tools.tools.iter().map(|tool| tool.name.as_ref()).collect();
-    let name = crate::router::clean(name);
-    ErrorData::invalid_params(
-        format!("Unknown tool '{name}'. The tools are: {}", known.join(", ")),
-        None,
-    )
 }
 
 impl ServerHandler for Server {
@@ -210,10 +239,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method == CallToolRequestMethod::VALUE {
-            return Err(ErrorData::invalid_params(
-                "tools/call takes the tool's 'name' as a string and its 'arguments' as an object",
-                None,
-            ));
+            return Err(ErrorData::invalid_params(BAD_CALL, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }

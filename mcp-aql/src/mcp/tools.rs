@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{JsonObject, ListToolsResult, ServerResult, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::describe::Describer;
@@ -13,6 +13,31 @@ use crate::vocab::{EndpointPermissions, SemanticCategory};
 pub(super) struct ToolTable {
     pub(super) tools: Vec<Tool>,
     by_name: HashMap<String, (Endpoint, usize)>,
+    listed: Listed,
+}
+
+/// The answer to `tools/list`, as JSON.
+struct Listed {
+    /// For versions of MCP with a handshake.
+    legacy: String,
+    /// Since 2026-07-28 results tell their type and how long they may be kept.
+    modern: String,
+}
+
+impl Listed {
+    fn new(tools: &[Tool]) -> Self {
+        let rendered = |shaped: fn(&mut ServerResult)| {
+            let mut result =
+                ServerResult::ListToolsResult(ListToolsResult::with_all_items(tools.to_vec()));
+            shaped(&mut result);
+            // Names, texts and JSON always serialize.
+            serde_json::to_string(&result).unwrap_or_default()
+        };
+        Self {
+            legacy: rendered(ServerResult::strip_result_type_for_legacy_peer),
+            modern: rendered(ServerResult::fill_missing_cache_hints),
+        }
+    }
 }
 
 impl ToolTable {
@@ -50,7 +75,21 @@ impl ToolTable {
             let any = [SemanticCategory::Execute];
             add(Endpoint::Unified, name, describer.unified(), annotations(&any));
         }
-        Self { tools, by_name }
+        let listed = Listed::new(&tools);
+        Self { tools, by_name, listed }
+    }
+
+    /// The answer to `tools/list`, rendered once: as JSON, for a client of MCP 2026-07-28 or of one
+    /// before.
+    pub(super) fn listed(&self, modern: bool) -> &str {
+        if modern { &self.listed.modern } else { &self.listed.legacy }
+    }
+
+    /// What is told to somebody who calls a tool that is not there.
+    pub(super) fn unknown(&self, name: &str) -> String {
+        let known: Vec<_> = self.tools.iter().map(|tool| tool.name.as_ref()).collect();
+        let name = crate::router::clean(name);
+        format!("Unknown tool '{name}'. The tools are: {}", known.join(", "))
     }
 
     /// The door behind a tool's name.

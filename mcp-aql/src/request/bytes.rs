@@ -32,7 +32,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Map<String, Value>, OperationError> 
     }
 }
 
-fn invalid_encoding(byte_offset: usize) -> OperationError {
+pub(crate) fn invalid_encoding(byte_offset: usize) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidEncoding,
         format!(

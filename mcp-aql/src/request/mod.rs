@@ -4,6 +4,6 @@ mod bytes;
 mod decode;
 mod limits;
 
-pub(crate) use bytes::parse;
+pub(crate) use bytes::{invalid_encoding, parse};
 pub(crate) use decode::{BatchFault, OperationInput, Request, decode};
 pub(crate) use limits::{check_request, check_response, too_large};

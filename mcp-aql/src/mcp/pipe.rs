@@ -1,0 +1,456 @@
+//! One client at the other end of two streams.
+//!
+//! Tool calls, which are nearly all of what comes, are decoded here and run as tasks of their own;
+//! their answers are collected and written together. Everything else — the handshake, `ping`,
+//! `server/discover`, what a client has that we do not know of — goes through rmcp, which sees a
+//! connection with few messages.
+
+use std::collections::HashMap;
+use std::future::{Future, Ready, ready};
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use rmcp::ServiceExt as _;
+use rmcp::model::{
+    ClientJsonRpcMessage, ProtocolVersion, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::{RoleServer, ServerInitializeError};
+use rmcp::transport::Transport;
+use serde_json::Map;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::connection::Connection;
+use super::progress::Notifier;
+use super::server::{Server, Shared};
+use super::wire::{Fault, Line, Lines, Message, Outbox, Refusal, ToolCall, decode, too_long};
+use crate::adapter::Adapter;
+use crate::main_error::{Error, Result};
+use crate::request::{parse, too_large};
+use crate::response::Reply;
+
+/// How long calls may still run when the client has said all that it will say. Enough for the
+/// answers to requests that were piped in, and short enough that a client that died is noticed.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long changes that have begun may take after that to come to their end.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+/// Messages on their way to rmcp.
+const QUEUE: usize = 64;
+
+/// The longest message that anyone may send.
+pub(super) fn longest_message(max_request_size: usize) -> usize {
+    // A client may write each character outside of ASCII as an escape, three times its size.
+    max_request_size.saturating_mul(3).saturating_add(64 << 10)
+}
+
+/// Serves one client until it goes.
+pub(super) async fn serve_halves<R, W>(adapter: &Adapter, read: R, write: W) -> Result
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let connection = Arc::new(Connection::lasting());
+    let _end = EndOnDrop(Arc::clone(&connection));
+    let server = Arc::new(Server::new(Shared::new(adapter), Arc::clone(&connection)));
+    let outbox = Outbox::default();
+    let handshake = Arc::new(Handshake::default());
+    let (rest, incoming) = mpsc::channel(QUEUE);
+    let transport = Rest { incoming, outbox: outbox.clone(), handshake: Arc::clone(&handshake) };
+    let gone = CancellationToken::new();
+    let writer = AbortOnDrop(tokio::spawn({
+        let (outbox, gone) = (outbox.clone(), gone.clone());
+        async move {
+            if let Err(error) = outbox.write_to(write).await {
+                tracing::debug!(%error, "the client does not read any more");
+            }
+            gone.cancel();
+        }
+    }));
+    let pipe = Pipe {
+        server: Arc::clone(&server),
+        outbox: outbox.clone(),
+        handshake,
+        calls: Arc::default(),
+        rest,
+        longest: longest_message(adapter.limits().max_request_size),
+    };
+    let ended = CancellationToken::new();
+    let reader = AbortOnDrop(tokio::spawn({
+        let (gone, ended) = (gone.clone(), ended.clone());
+        async move {
+            let _ended = ended.drop_guard();
+            tokio::select! {
+                () = pipe.read_from(read) => {}
+                () = gone.cancelled() => {}
+            }
+        }
+    }));
+
+    let others = async {
+        let running = match server.clone_of().serve(transport).await {
+            Ok(running) => running,
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                return Ok(());
+            }
+            Err(error) => return Err(Error::transport(error)),
+        };
+        running.waiting().await.map(|_reason| ()).map_err(Error::transport)
+    };
+    tokio::pin!(others);
+    let outcome = tokio::select! {
+        // Without a handshake there is nothing to serve.
+        outcome = &mut others => outcome,
+        () = ended.cancelled() => {
+            // The last answers may still be on their way. rmcp would let its calls run for five
+            // seconds more before it tells them.
+            let idle = async {
+                let others = (&mut others).await;
+                outbox.idle().await;
+                others
+            };
+            tokio::pin!(idle);
+            match tokio::time::timeout(LAST_WORDS, &mut idle).await {
+                Ok(outcome) => outcome,
+                Err(_) => {
+                    connection.end();
+                    tokio::time::timeout(LAST_WRITES, idle).await.unwrap_or(Ok(()))
+                }
+            }
+        }
+    };
+    drop(reader);
+    connection.end();
+    outbox.close();
+    // A client that does not read any more would keep it for ever.
+    let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
+    outcome
+}
+
+/// Ends the session with whatever ends the connection, even if that is a dropped future.
+struct EndOnDrop(Arc<Connection>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// A task that does not outlive whoever started it.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl AbortOnDrop {
+    async fn done(mut self) {
+        let _ = (&mut self.0).await;
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What is known of the client's version of MCP.
+#[derive(Debug, Default)]
+struct Handshake {
+    /// It was initialized, and requests say nothing of versions any more.
+    done: AtomicBool,
+    /// Something was sent that opens a connection.
+    begun: AtomicBool,
+}
+
+/// rmcp's end: what is not done directly.
+struct Rest {
+    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    outbox: Outbox,
+    handshake: Arc<Handshake>,
+}
+
+impl Transport<RoleServer> for Rest {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        if let ServerJsonRpcMessage::Response(response) = &message
+            && matches!(response.result, ServerResult::InitializeResult(_))
+        {
+            self.handshake.done.store(true, Ordering::Release);
+        }
+        let sent: Ready<_> = ready(send(&self.outbox, &message));
+        sent
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.incoming.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn send(outbox: &Outbox, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    let json = serde_json::to_vec(message)?;
+    outbox.push(|line| line.extend(json))
+}
+
+/// The calls that run, by the id of their request.
+#[derive(Debug, Default)]
+struct Calls {
+    running: Mutex<HashMap<Box<str>, (u64, CancellationToken)>>,
+    next: AtomicU64,
+}
+
+impl Calls {
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<Box<str>, (u64, CancellationToken)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, id: &str, cancellation: CancellationToken) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.running().insert(id.into(), (number, cancellation));
+        number
+    }
+
+    /// Whether somebody still waits for the answer.
+    fn end(&self, id: &str, number: u64) -> bool {
+        let mut running = self.running();
+        // A client that uses an id twice at once gets both answers.
+        match running.get(id) {
+            Some((latest, _)) if *latest == number => running.remove(id).is_some(),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    /// Cancels a call. False when it is none of these.
+    fn cancel(&self, id: &str) -> bool {
+        let found = self.running().remove(id);
+        if let Some((_, cancellation)) = &found {
+            cancellation.cancel();
+        }
+        found.is_some()
+    }
+}
+
+/// Where lines are read and calls begin.
+struct Pipe {
+    server: Arc<Server>,
+    outbox: Outbox,
+    handshake: Arc<Handshake>,
+    calls: Arc<Calls>,
+    rest: mpsc::Sender<ClientJsonRpcMessage>,
+    longest: usize,
+}
+
+impl Pipe {
+    async fn read_from<R: AsyncRead + Unpin>(self, reader: R) {
+        let mut lines = Lines::new(reader, self.longest);
+        loop {
+            self.outbox.room().await;
+            match lines.next().await {
+                Ok(Line::Whole(line)) => self.take(line).await,
+                Ok(Line::TooLong(salvaged)) => {
+                    let limit = self.server.adapter().limits().max_request_size;
+                    let error = too_large("request_size", limit, salvaged.bytes, "bytes");
+                    self.refuse(too_long(salvaged, error));
+                }
+                Ok(Line::End) => return,
+                Err(error) => {
+                    tracing::debug!(%error, "the client's messages cannot be read any more");
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn take(&self, line: &[u8]) {
+        match decode(line) {
+            Message::Call(call) => match self.meta(call.meta) {
+                Some((meta, modern)) => self.call(call, meta, modern),
+                None => self.pass_on(line).await,
+            },
+            Message::List { id, meta } => match self.meta(meta) {
+                Some((_, modern)) => self.respond(id, |line| {
+                    line.extend(self.server.tools().listed(modern).bytes());
+                }),
+                None => self.pass_on(line).await,
+            },
+            Message::Cancelled { request } => {
+                if !self.calls.cancel(request) {
+                    self.pass_on(line).await;
+                }
+            }
+            Message::Other { method, id } => {
+                if id.is_some() && !matches!(&*method, "ping" | "server/discover") {
+                    self.handshake.begun.store(true, Ordering::Relaxed);
+                } else if id.is_none() && !self.handshake.begun.load(Ordering::Relaxed) {
+                    // rmcp would end the connection.
+                    tracing::debug!(%method, "ignored before the client has introduced itself");
+                    return;
+                }
+                self.pass_on(line).await;
+            }
+            Message::Refused(refusal) => self.refuse(refusal),
+            Message::Blank => {}
+        }
+    }
+
+    /// A request's `_meta`, and whether it follows MCP 2026-07-28; none for a request whose version is
+    /// for rmcp to judge.
+    fn meta(&self, json: Option<&RawValue>) -> Option<(RequestMetaObject, bool)> {
+        let meta: RequestMetaObject = match json {
+            Some(json) => serde_json::from_str(json.get()).ok()?,
+            None => RequestMetaObject::default(),
+        };
+        let newest = ProtocolVersion::V_2026_07_28;
+        match meta.protocol_version() {
+            None => self.handshake.done.load(Ordering::Acquire).then_some((meta, false)),
+            Some(version) => (version == newest && meta.missing_required_keys(&newest).is_empty())
+                .then_some((meta, true)),
+        }
+    }
+
+    /// Begins a call; its answer goes out when it is there.
+    fn call(&self, call: ToolCall<'_>, meta: RequestMetaObject, modern: bool) {
+        let Some(endpoint) = self.server.tools().endpoint(&call.name) else {
+            return self.fail(Some(call.id), -32602, &self.server.tools().unknown(&call.name));
+        };
+        let cancellation = self.server.cancellation();
+        let number = self.calls.begin(call.id, cancellation.clone());
+        let expected = self.outbox.expect_one();
+        let id: Box<str> = call.id.into();
+        let arguments = call.arguments.map(Box::<str>::from);
+        let (server, calls, outbox) =
+            (Arc::clone(&self.server), Arc::clone(&self.calls), self.outbox.clone());
+        tokio::spawn(async move {
+            let arguments = match arguments {
+                Some(json) => parse(json.as_bytes()),
+                None => Ok(Map::new()),
+            };
+            let notifier = Notifier::Outbox(outbox.clone());
+            let work = server.reply(endpoint, arguments, &meta, notifier, cancellation);
+            // Panics of operations are caught further inside; this is for our own.
+            let reply = AssertUnwindSafe(work).catch_unwind().await;
+            if calls.end(&id, number) {
+                let answer = match reply {
+                    Ok(reply) => outbox.push(|line| {
+                        respond_with(line, &id, |line| {
+                            result(line, &reply, modern, server.structured());
+                        });
+                    }),
+                    Err(_panic) => {
+                        tracing::error!("a tool call panicked outside of its operation");
+                        outbox.push(|line| fail_with(line, Some(&id), -32603, "Internal error"))
+                    }
+                };
+                if let Err(error) = answer {
+                    tracing::debug!(%error, "a client that is gone misses an answer");
+                }
+            }
+            drop(expected);
+        });
+    }
+
+    /// Gives a message to rmcp.
+    async fn pass_on(&self, line: &[u8]) {
+        match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
+            Ok(message) => {
+                if self.rest.send(message).await.is_err() {
+                    tracing::debug!("a message came after the end");
+                }
+            }
+            Err(_) => {
+                self.refuse(Refusal { id: super::wire::Salvage::of(line).id, fault: Fault::Form })
+            }
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal) {
+        let Refusal { id, fault } = refusal;
+        match (fault.code(), fault, &id) {
+            (Some((code, message)), fault, id) => {
+                // To answer what is not even JSON may make an echo of it answer back for ever.
+                if id.is_some() || matches!(fault, Fault::Form) {
+                    self.fail(id.as_deref(), code, message);
+                } else {
+                    tracing::debug!(message, "nobody to answer");
+                }
+            }
+            (None, Fault::Call(error), Some(id)) => {
+                let reply = self.server.refuse(error);
+                let modern = !self.handshake.done.load(Ordering::Acquire);
+                let structured = self.server.structured();
+                self.respond(id, |line| result(line, &reply, modern, structured));
+            }
+            (None, fault, _) => tracing::debug!(?fault, "nobody to answer"),
+        }
+    }
+
+    fn respond(&self, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        let pushed = self.outbox.push(|line| respond_with(line, id, write));
+        if let Err(error) = pushed {
+            tracing::debug!(%error, "a client that is gone misses an answer");
+        }
+    }
+
+    fn fail(&self, id: Option<&str>, code: i32, message: &str) {
+        if let Err(error) = self.outbox.push(|line| fail_with(line, id, code, message)) {
+            tracing::debug!(%error, "a client that is gone misses an answer");
+        }
+    }
+}
+
+/// Writes a response, with the id as it came.
+fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    line.extend(br#"{"jsonrpc":"2.0","id":"#);
+    line.extend(id.bytes());
+    line.extend(br#","result":"#);
+    write(line);
+    line.push(b'}');
+}
+
+/// Writes JSON-RPC's error.
+fn fail_with(line: &mut Vec<u8>, id: Option<&str>, code: i32, message: &str) {
+    line.extend(br#"{"jsonrpc":"2.0","#);
+    if let Some(id) = id {
+        line.extend(br#""id":"#);
+        line.extend(id.bytes());
+        line.push(b',');
+    }
+    line.extend(format!(r#""error":{{"code":{code},"message":"#).bytes());
+    quote(line, message);
+    line.extend(b"}}");
+}
+
+/// Writes a tool's result: one text, and `isError` only for what no other call can mend (REQ-MCP-09,
+/// REQ-MCP-10).
+fn result(line: &mut Vec<u8>, reply: &Reply, modern: bool, structured: bool) {
+    line.extend(b"{");
+    if modern {
+        line.extend(br#""resultType":"complete","#);
+    }
+    line.extend(br#""content":[{"type":"text","text":"#);
+    quote(line, &reply.text);
+    line.extend(b"}],");
+    if structured {
+        line.extend(br#""structuredContent":"#);
+        line.extend(reply.text.bytes());
+        line.push(b',');
+    }
+    line.extend(format!(r#""isError":{}}}"#, reply.is_error()).bytes());
+}
+
+fn quote(line: &mut Vec<u8>, text: &str) {
+    // Text always serializes, and a Vec takes whatever is written.
+    let _ = serde_json::to_writer(line, text);
+}

@@ -1,0 +1,271 @@
+//! The forms of message that are decoded directly; the others are rmcp's.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::salvage::{Salvage, Salvaged, is_id};
+use crate::error::OperationError;
+use crate::request::invalid_encoding;
+
+/// One line, or one body, as far as it had to be understood.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// `tools/call`.
+    Call(ToolCall<'a>),
+    /// `tools/list`, with its `_meta`.
+    List { id: &'a str, meta: Option<&'a RawValue> },
+    /// `notifications/cancelled`, with the id of the request that nobody waits for any more.
+    Cancelled { request: &'a str },
+    /// Any other message, well-formed as far as was seen. It has an id if it is a request.
+    Other { method: Cow<'a, str>, id: Option<&'a str> },
+    /// No message; the reply says why.
+    Refused(Refusal),
+    /// Nothing at all.
+    Blank,
+}
+
+/// A tool call.
+#[derive(Debug)]
+pub(crate) struct ToolCall<'a> {
+    /// The request's id, as it was written.
+    pub(crate) id: &'a str,
+    /// The tool.
+    pub(crate) name: Cow<'a, str>,
+    /// The tool arguments, an object in JSON.
+    pub(crate) arguments: Option<&'a str>,
+    /// MCP's own data about the request.
+    pub(crate) meta: Option<&'a RawValue>,
+}
+
+/// What is answered to something that cannot be decoded.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// Whom to answer. Without an id only JSON that is no message is answered at all.
+    pub(crate) id: Option<String>,
+    pub(crate) fault: Fault,
+}
+
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// A tool call that the protocol has an error for.
+    Call(OperationError),
+    /// Not JSON.
+    Syntax,
+    /// JSON, and no message of JSON-RPC.
+    Form,
+    /// Longer than any message may be.
+    Length,
+    /// `tools/call` with parameters that are not MCP's.
+    Parameters,
+}
+
+impl Fault {
+    /// JSON-RPC's code and a sentence; none for what is answered as a tool's result.
+    pub(crate) fn code(&self) -> Option<(i32, &'static str)> {
+        match self {
+            Self::Call(_) => None,
+            Self::Syntax => Some((-32700, "Parse error: the message is not valid JSON")),
+            Self::Form => Some((
+                -32600,
+                "Invalid request: a message has 'jsonrpc' \"2.0\", a 'method', and as 'id' a string or \
+                 a whole number",
+            )),
+            Self::Length => {
+                Some((-32600, "Invalid request: the message is longer than any may be"))
+            }
+            Self::Parameters => Some((-32602, BAD_CALL)),
+        }
+    }
+}
+
+/// What a call without MCP's form is told.
+pub(crate) const BAD_CALL: &str =
+    "tools/call takes the tool's 'name' as a string and its 'arguments' as an object";
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct ListParams<'a> {
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CancelledParams<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request: &'a RawValue,
+}
+
+/// Decodes a message (REQ-ENC-01).
+pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Message::Blank;
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let Salvaged { id, method, .. } = Salvage::of(bytes);
+            let fault = match method.as_deref() {
+                Some("tools/call") => Fault::Call(invalid_encoding(error.valid_up_to())),
+                _ => Fault::Syntax,
+            };
+            return Message::Refused(Refusal { id, fault });
+        }
+    };
+    match object::<Envelope<'_>>(text) {
+        Ok(envelope) => sort(envelope),
+        Err(error) => {
+            let fault = if error.is_data() { Fault::Form } else { Fault::Syntax };
+            Message::Refused(Refusal { id: Salvage::of(bytes).id, fault })
+        }
+    }
+}
+
+/// Reads a struct. serde on its own would take a list of its fields as well.
+fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
+    if json.trim_ascii_start().starts_with('[') {
+        serde_json::from_str::<Vec<serde::de::IgnoredAny>>(json)?;
+        return Err(serde::de::Error::custom("a list"));
+    }
+    serde_json::from_str(json)
+}
+
+/// What is answered to a message that is longer than any may be.
+pub(crate) fn too_long(salvaged: Salvaged, error: OperationError) -> Refusal {
+    let fault = match salvaged.method.as_deref() {
+        Some("tools/call") => Fault::Call(error),
+        _ => Fault::Length,
+    };
+    Refusal { id: salvaged.id, fault }
+}
+
+fn sort(envelope: Envelope<'_>) -> Message<'_> {
+    let Envelope { jsonrpc, id, method, params } = envelope;
+    let id = id.map(RawValue::get);
+    let refused = |fault| {
+        let id = id.filter(|id| is_id(id)).map(str::to_owned);
+        Message::Refused(Refusal { id, fault })
+    };
+    if jsonrpc != "2.0" || id.is_some_and(|id| !is_id(id)) {
+        return refused(Fault::Form);
+    }
+    match (&*method, id) {
+        ("tools/call", Some(id)) => {
+            let params = params.map_or("", RawValue::get);
+            match object::<CallParams<'_>>(params) {
+                Ok(CallParams { name, arguments, meta }) => {
+                    let arguments = arguments.map(RawValue::get);
+                    if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
+                        return refused(Fault::Parameters);
+                    }
+                    Message::Call(ToolCall { id, name, arguments, meta })
+                }
+                Err(_) => refused(Fault::Parameters),
+            }
+        }
+        ("tools/list", Some(id)) => {
+            let params = params.map(|params| object::<ListParams<'_>>(params.get()));
+            match params.transpose() {
+                Ok(params) => Message::List { id, meta: params.unwrap_or_default().meta },
+                Err(_) => Message::Other { method, id: Some(id) },
+            }
+        }
+        ("notifications/cancelled", None) => {
+            let params = params.map_or("", RawValue::get);
+            match object::<CancelledParams<'_>>(params) {
+                Ok(CancelledParams { request }) => Message::Cancelled { request: request.get() },
+                Err(_) => Message::Other { method, id: None },
+            }
+        }
+        _ => Message::Other { method, id },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The id that is answered, and JSON-RPC's code; the protocol's for a call.
+    fn refused(bytes: &[u8]) -> (Option<String>, String) {
+        match decode(bytes) {
+            Message::Refused(Refusal { id, fault }) => {
+                let code = match &fault {
+                    Fault::Call(error) => error.code().as_str().to_owned(),
+                    other => other.code().unwrap().0.to_string(),
+                };
+                (id, code)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_forms_of_request_are_told_apart() {
+        let call = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t","arguments":{"a":1},"_meta":{}}}"#;
+        let Message::Call(call) = decode(call) else { panic!() };
+        assert_eq!((call.id, &*call.name, call.arguments), (r#""a""#, "t", Some(r#"{"a":1}"#)));
+        assert_eq!(call.meta.map(RawValue::get), Some("{}"));
+        let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"t"}}"#;
+        assert!(matches!(decode(call), Message::Call(ToolCall { arguments: None, .. })));
+        let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        assert!(matches!(decode(list), Message::List { id: "1", meta: None }));
+        let cancel =
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+        assert!(matches!(decode(cancel), Message::Cancelled { request: "7" }));
+        let other = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        assert!(matches!(decode(other), Message::Other { id: Some("1"), .. }));
+        assert!(matches!(decode(b" \t"), Message::Blank));
+    }
+
+    #[test]
+    fn whoever_can_be_identified_is_answered() {
+        // REQ-ENC-01
+        for (message, id, code) in [
+            (&br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#[..], Some("1"), "-32602"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}"#, Some("1"), "-32602"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, Some("1"), "-32602"),
+            (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, "-32600"),
+            (br#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":7}"#, Some("1"), "-32600"),
+            (br#"{"id":1,"method":"ping"}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping""#, Some("1"), "-32700"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, Some("1"), "-32700"),
+            (b"[]", None, "-32600"),
+            (br#"["2.0", 1, "ping", {}]"#, None, "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["t",{}]}"#, Some("1"), "-32602"),
+            (b"[1,", None, "-32700"),
+            (b"7", None, "-32600"),
+            (b"{", None, "-32700"),
+            (b"\x00\x01\x02", None, "-32700"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"\xff\":1}}", Some("1"), "VALIDATION_INVALID_ENCODING"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"\xff\":1}}", Some("1"), "-32700"),
+        ] {
+            let shown = String::from_utf8_lossy(message);
+            assert_eq!(refused(message), (id.map(str::to_owned), code.to_owned()), "{shown}");
+        }
+        let deep = format!(r#"{{"id":3,"jsonrpc":"2.0","x":{}"#, "[".repeat(100_000));
+        assert_eq!(refused(deep.as_bytes()).0.as_deref(), Some("3"));
+    }
+}

@@ -1,0 +1,11 @@
+//! JSON-RPC messages on a stream: lines in, of bounded length; lines out, written together.
+
+mod lines;
+mod message;
+mod outbox;
+mod salvage;
+
+pub(super) use lines::{Line, Lines};
+pub(super) use message::{BAD_CALL, Fault, Message, Refusal, ToolCall, decode, too_long};
+pub(super) use outbox::Outbox;
+pub(super) use salvage::Salvage;
