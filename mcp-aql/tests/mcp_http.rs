@@ -50,7 +50,8 @@ impl Server {
     }
 
     /// Sends a request by hand; gives the status and the answer's text.
-    async fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+    async fn post(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> (u16, String) {
+        let body = body.as_ref();
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let mut request = String::from("POST /mcp HTTP/1.1\r\n");
         let own = [
@@ -67,7 +68,7 @@ impl Server {
         request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
         stream.write_all(request.as_bytes()).await.unwrap();
         // A server that refuses may hang up before all is sent.
-        let _ = stream.write_all(body.as_bytes()).await;
+        let _ = stream.write_all(body).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
         let answer = String::from_utf8_lossy(&answer).into_owned();
@@ -216,6 +217,60 @@ async fn bodies_beyond_any_request_get_413() {
         .with_arguments(arguments.as_object().unwrap().clone());
     let result = client.call_tool(params).await.unwrap();
     assert!(result.content[0].as_text().unwrap().text.contains("VALIDATION_PAYLOAD_TOO_LARGE"));
+}
+
+#[tokio::test]
+async fn bodies_that_cannot_be_read_are_answered_by_their_id() {
+    // REQ-ENC-01, REQ-ENC-08, REQ-ENC-12, REQ-ENC-13
+    let server = start(builder(), HttpOptions::new()).await;
+    let call = |id: &str, title: &[u8]| {
+        let head = format!(
+            r#"{{"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":{{"operation":"create_note","title":"#
+        );
+        let tail = format!(r#"}}}},"jsonrpc":"2.0","id":{id}}}"#);
+        [head.as_bytes(), title, tail.as_bytes()].concat()
+    };
+    let (large, huge) = ("x".repeat(4 << 20), "x".repeat(20 << 20));
+    let deep = [b"[".repeat(5_000), b"]".repeat(5_000)].concat();
+    for (what, body, status, expected, identified) in [
+        ("raw bytes", call("1", b"\"\xff\""), 200, "VALIDATION_INVALID_ENCODING", true),
+        ("an escape", call("1", br#""\ud800""#), 200, "VALIDATION_INVALID_ENCODING", true),
+        ("depth", call("1", &deep), 200, "VALIDATION_PAYLOAD_TOO_LARGE", true),
+        (
+            "length",
+            call("1", format!("\"{large}\"").as_bytes()),
+            200,
+            "VALIDATION_PAYLOAD_TOO_LARGE",
+            true,
+        ),
+        ("more than is read on", call("1", format!("\"{huge}\"").as_bytes()), 413, "-32600", false),
+        ("nobody's length", large.clone().into_bytes(), 413, "-32600", false),
+        ("no JSON", b"hello".to_vec(), 400, "-32700", false),
+        ("no JSON, with an id", b"{\"id\":1,]".to_vec(), 400, "-32700", true),
+        ("no message", b"{\"id\":1}".to_vec(), 400, "-32600", true),
+        (
+            "no call",
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":7}"#.to_vec(),
+            400,
+            "-32602",
+            true,
+        ),
+        ("several messages", b"[{\"id\":1}]".to_vec(), 400, "-32600", false),
+        ("nothing", Vec::new(), 400, "-32600", false),
+    ] {
+        let (actual, answer) = server.post(&[], &body).await;
+        assert_eq!(actual, status, "{what}: {answer}");
+        assert!(answer.contains(expected), "{what}: {answer}");
+        assert!(!answer.contains("fail to deserialize"), "{what}: {answer}");
+        assert_eq!(answer.contains(r#""id":1"#), identified, "{what}: {answer}");
+    }
+    // What strangers send is not even looked at.
+    let (status, _) = server.post(&[("Host", "evil.test")], call("1", b"\"\xff\"")).await;
+    assert_eq!(status, 403);
+    let (status, answer) =
+        server.post(&[("MCP-Protocol-Version", "2026-07-28")], call("1", b"\"\xff\"")).await;
+    assert_eq!(status, 200);
+    assert!(answer.contains(r#""resultType":"complete""#), "{answer}");
 }
 
 #[tokio::test]

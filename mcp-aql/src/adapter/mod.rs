@@ -155,7 +155,7 @@ impl Adapter {
         let parsed = if arguments.len() > limit {
             Err(too_large("request_size", limit, arguments.len(), "bytes"))
         } else {
-            parse(arguments)
+            parse(arguments, &self.inner.settings.limits)
         };
         match parsed {
             Ok(arguments) => self.handle(endpoint, arguments, scope).await,

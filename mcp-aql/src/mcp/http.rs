@@ -9,6 +9,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::body::Guard;
 use super::connection::Connection;
 use super::pipe::longest_message;
 use super::server::{Server, Shared};
@@ -136,10 +137,14 @@ impl HttpOptions {
 impl Adapter {
     /// The adapter at `/mcp` of an axum router, to be merged into a server of your own.
     ///
-    /// Bodies beyond any request that [`Limits::max_request_size`](crate::Limits) could allow are
-    /// answered with 413; larger requests below that get the protocol's error.
+    /// Bodies that are too long, or no text, are answered with the protocol's error where they are
+    /// calls with an id; otherwise with 413, or 400 and JSON-RPC's error. No more of a long body is
+    /// kept than [`Limits::max_request_size`](crate::Limits) could allow.
     pub fn router(&self, options: &HttpOptions) -> axum::Router {
         let shared = Shared::new(self);
+        let longest = longest_message(self.limits().max_request_size);
+        let unbound = Server::new(Arc::clone(&shared), Arc::new(Connection::http()));
+        let guard = Guard::new(unbound, longest);
         let factory = move || {
             let connection = Arc::new(Connection::http());
             Ok(Server::new(Arc::clone(&shared), connection))
@@ -147,7 +152,9 @@ impl Adapter {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(options.session_timeout);
         let service = StreamableHttpService::new(factory, sessions.into(), options.config(self));
-        axum::Router::new().nest_service(PATH, service)
+        axum::Router::new()
+            .nest_service(PATH, service)
+            .layer(axum::middleware::from_fn_with_state(guard, Guard::pass))
     }
 
     /// Serves MCP clients over streamable HTTP at `/mcp`, until the process is told to stop

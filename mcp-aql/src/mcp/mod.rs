@@ -2,6 +2,8 @@
 //!
 //! The only module that names rmcp; none of its types leave it.
 
+#[cfg(feature = "http")]
+mod body;
 mod connection;
 mod describe;
 #[cfg(feature = "http")]

@@ -16,7 +16,8 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
-    ClientJsonRpcMessage, ProtocolVersion, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, ProtocolVersion, RequestMetaObject, ServerJsonRpcMessage,
+    ServerResult,
 };
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
@@ -30,11 +31,13 @@ use tokio_util::sync::CancellationToken;
 use super::connection::Connection;
 use super::progress::Notifier;
 use super::server::{Server, Shared};
-use super::wire::{Fault, Line, Lines, Message, Outbox, Refusal, ToolCall, decode, too_long};
+use super::wire::{
+    Fault, Line, Lines, Message, Outbox, Refusal, Salvage, ToolCall, decode, fail_with,
+    respond_with, too_long, tool_result,
+};
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 use crate::request::{parse, too_large};
-use crate::response::Reply;
 
 /// How long calls may still run when the client has said all that it will say. Enough for the
 /// answers to requests that were piped in, and short enough that a client that died is noticed.
@@ -290,17 +293,13 @@ impl Pipe {
                     self.pass_on(line).await;
                 }
             }
-            Message::Other { method, id } => {
-                if id.is_some() && !matches!(&*method, "ping" | "server/discover") {
-                    self.handshake.begun.store(true, Ordering::Relaxed);
-                } else if id.is_none() && !self.handshake.begun.load(Ordering::Relaxed) {
-                    // rmcp would end the connection.
-                    tracing::debug!(%method, "ignored before the client has introduced itself");
-                    return;
-                }
-                self.pass_on(line).await;
-            }
+            Message::Other => self.pass_on(line).await,
             Message::Refused(refusal) => self.refuse(refusal),
+            Message::Several(ids) => {
+                for id in ids {
+                    self.refuse(Refusal { id: Some(id), fault: Fault::Form });
+                }
+            }
             Message::Blank => {}
         }
     }
@@ -334,7 +333,7 @@ impl Pipe {
             (Arc::clone(&self.server), Arc::clone(&self.calls), self.outbox.clone());
         tokio::spawn(async move {
             let arguments = match arguments {
-                Some(json) => parse(json.as_bytes()),
+                Some(json) => parse(json.as_bytes(), server.adapter().limits()),
                 None => Ok(Map::new()),
             };
             let notifier = Notifier::Outbox(outbox.clone());
@@ -345,7 +344,7 @@ impl Pipe {
                 let answer = match reply {
                     Ok(reply) => outbox.push(|line| {
                         respond_with(line, &id, |line| {
-                            result(line, &reply, modern, server.structured());
+                            tool_result(line, &reply, modern, server.structured());
                         });
                     }),
                     Err(_panic) => {
@@ -365,13 +364,25 @@ impl Pipe {
     async fn pass_on(&self, line: &[u8]) {
         match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
             Ok(message) => {
+                match &message {
+                    ClientJsonRpcMessage::Request(request) => {
+                        use ClientRequest::{DiscoverRequest, PingRequest};
+                        if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
+                            self.handshake.begun.store(true, Ordering::Relaxed);
+                        }
+                    }
+                    _ if self.handshake.begun.load(Ordering::Relaxed) => {}
+                    _ => {
+                        // rmcp would end the connection.
+                        tracing::debug!("ignored before the client has introduced itself");
+                        return;
+                    }
+                }
                 if self.rest.send(message).await.is_err() {
                     tracing::debug!("a message came after the end");
                 }
             }
-            Err(_) => {
-                self.refuse(Refusal { id: super::wire::Salvage::of(line).id, fault: Fault::Form })
-            }
+            Err(_) => self.refuse(Refusal { id: Salvage::of(line).id, fault: Fault::Form }),
         }
     }
 
@@ -390,7 +401,7 @@ impl Pipe {
                 let reply = self.server.refuse(error);
                 let modern = !self.handshake.done.load(Ordering::Acquire);
                 let structured = self.server.structured();
-                self.respond(id, |line| result(line, &reply, modern, structured));
+                self.respond(id, |line| tool_result(line, &reply, modern, structured));
             }
             (None, fault, _) => tracing::debug!(?fault, "nobody to answer"),
         }
@@ -408,49 +419,4 @@ impl Pipe {
             tracing::debug!(%error, "a client that is gone misses an answer");
         }
     }
-}
-
-/// Writes a response, with the id as it came.
-fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
-    line.extend(br#"{"jsonrpc":"2.0","id":"#);
-    line.extend(id.bytes());
-    line.extend(br#","result":"#);
-    write(line);
-    line.push(b'}');
-}
-
-/// Writes JSON-RPC's error.
-fn fail_with(line: &mut Vec<u8>, id: Option<&str>, code: i32, message: &str) {
-    line.extend(br#"{"jsonrpc":"2.0","#);
-    if let Some(id) = id {
-        line.extend(br#""id":"#);
-        line.extend(id.bytes());
-        line.push(b',');
-    }
-    line.extend(format!(r#""error":{{"code":{code},"message":"#).bytes());
-    quote(line, message);
-    line.extend(b"}}");
-}
-
-/// Writes a tool's result: one text, and `isError` only for what no other call can mend (REQ-MCP-09,
-/// REQ-MCP-10).
-fn result(line: &mut Vec<u8>, reply: &Reply, modern: bool, structured: bool) {
-    line.extend(b"{");
-    if modern {
-        line.extend(br#""resultType":"complete","#);
-    }
-    line.extend(br#""content":[{"type":"text","text":"#);
-    quote(line, &reply.text);
-    line.extend(b"}],");
-    if structured {
-        line.extend(br#""structuredContent":"#);
-        line.extend(reply.text.bytes());
-        line.push(b',');
-    }
-    line.extend(format!(r#""isError":{}}}"#, reply.is_error()).bytes());
-}
-
-fn quote(line: &mut Vec<u8>, text: &str) {
-    // Text always serializes, and a Vec takes whatever is written.
-    let _ = serde_json::to_writer(line, text);
 }

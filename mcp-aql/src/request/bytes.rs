@@ -1,10 +1,14 @@
 use serde_json::{Map, Value};
 
+use super::limits::too_large;
 use crate::error::{ErrorCode, OperationError};
-use crate::vocab::json_type;
+use crate::vocab::{Limits, json_type};
 
-/// Reads tool arguments from the bytes that a transport received (REQ-ENC-01).
-pub(crate) fn parse(bytes: &[u8]) -> Result<Map<String, Value>, OperationError> {
+/// serde_json goes no deeper. No limit on nesting that an adapter may have is beyond it.
+const PARSED_DEPTH: usize = 127;
+
+/// Reads tool arguments from the bytes that a transport received (REQ-ENC-01, REQ-ENC-12).
+pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Map<String, Value>, OperationError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(invalid_encoding(error.valid_up_to())),
@@ -16,6 +20,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Map<String, Value>, OperationError> 
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(other) => {
             Err(OperationError::invalid_type("arguments", "object", json_type(&other)))
+        }
+        Err(_) if depth(text) > PARSED_DEPTH => {
+            Err(too_large("nesting_depth", limits.max_nesting_depth, depth(text), "levels"))
         }
         // What the parser says is about JSON's syntax, and its position helps.
         Err(error) => Err(OperationError::new(
@@ -40,6 +47,26 @@ pub(crate) fn invalid_encoding(byte_offset: usize) -> OperationError {
         ),
     )
     .with_detail("byte_offset", byte_offset)
+}
+
+/// How deep objects and arrays are nested.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut inside, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if inside => escaped = true,
+            b'"' => inside = !inside,
+            b'{' | b'[' if !inside => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !inside => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Where an escape stands for half a surrogate pair, if one does: `\ud800` alone is no character.
@@ -100,8 +127,26 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn read(bytes: &[u8]) -> Result<Map<String, Value>, OperationError> {
+        parse(bytes, &Limits::default())
+    }
+
+    #[test]
+    fn nesting_beyond_the_parser_is_told_as_such() {
+        // REQ-ENC-12
+        for levels in [128, 50_000] {
+            let text =
+                format!(r#"{{"a\"[":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
+            let error = read(text.as_bytes()).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ValidationPayloadTooLarge);
+            assert_eq!(error.details()["actual_value"], levels);
+        }
+        let brackets = format!(r#"{{"a":"{}"#, "[".repeat(200));
+        assert_eq!(read(brackets.as_bytes()).unwrap_err().code(), ErrorCode::ValidationInvalidType);
+    }
+
     fn offset(bytes: &[u8]) -> Option<u64> {
-        let error = parse(bytes).unwrap_err();
+        let error = read(bytes).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ValidationInvalidEncoding, "{}", error.message());
         error.details()["byte_offset"].as_u64()
     }
@@ -127,10 +172,10 @@ mod tests {
     fn text_is_read() {
         // REQ-ENC-01
         for text in [r#"{"a":"\ud83d\ude00 \\ud800 é"}"#, r#"{"a":"\\\\ud800\u00e9"}"#, "{}"] {
-            assert!(parse(text.as_bytes()).is_ok(), "{text}");
+            assert!(read(text.as_bytes()).is_ok(), "{text}");
         }
         for text in ["[]", "{", "", "\"\\"] {
-            let code = parse(text.as_bytes()).unwrap_err().code();
+            let code = read(text.as_bytes()).unwrap_err().code();
             assert_eq!(code, ErrorCode::ValidationInvalidType, "{text}");
         }
     }
@@ -138,13 +183,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let _ = parse(&bytes);
+            let _ = read(&bytes);
         }
 
         #[test]
         fn every_text_survives(text in "\\PC*|[\u{0}-\u{10ffff}]*") {
             let json = serde_json::json!({ "a": text });
-            let parsed = parse(json.to_string().as_bytes()).map(Value::from);
+            let parsed = read(json.to_string().as_bytes()).map(Value::from);
             prop_assert_eq!(parsed.ok(), Some(json));
         }
     }

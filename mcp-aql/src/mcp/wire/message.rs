@@ -18,10 +18,12 @@ pub(crate) enum Message<'a> {
     List { id: &'a str, meta: Option<&'a RawValue> },
     /// `notifications/cancelled`, with the id of the request that nobody waits for any more.
     Cancelled { request: &'a str },
-    /// Any other message, well-formed as far as was seen. It has an id if it is a request.
-    Other { method: Cow<'a, str>, id: Option<&'a str> },
+    /// Any other message, well-formed as far as was seen.
+    Other,
     /// No message; the reply says why.
     Refused(Refusal),
+    /// Several messages in one, which MCP no longer has. Nobody who sent one of them should wait.
+    Several(Vec<String>),
     /// Nothing at all.
     Blank,
 }
@@ -136,11 +138,23 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     };
     match object::<Envelope<'_>>(text) {
         Ok(envelope) => sort(envelope),
+        Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => several(text),
         Err(error) => {
             let fault = if error.is_data() { Fault::Form } else { Fault::Syntax };
             Message::Refused(Refusal { id: Salvage::of(bytes).id, fault })
         }
     }
+}
+
+/// A list of messages.
+fn several(text: &str) -> Message<'_> {
+    let messages: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    let ids: Vec<_> =
+        messages.iter().filter_map(|message| Salvage::of(message.get().as_bytes()).id).collect();
+    if ids.is_empty() {
+        return Message::Refused(Refusal { id: None, fault: Fault::Form });
+    }
+    Message::Several(ids)
 }
 
 /// Reads a struct. serde on its own would take a list of its fields as well.
@@ -189,17 +203,17 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             let params = params.map(|params| object::<ListParams<'_>>(params.get()));
             match params.transpose() {
                 Ok(params) => Message::List { id, meta: params.unwrap_or_default().meta },
-                Err(_) => Message::Other { method, id: Some(id) },
+                Err(_) => Message::Other,
             }
         }
         ("notifications/cancelled", None) => {
             let params = params.map_or("", RawValue::get);
             match object::<CancelledParams<'_>>(params) {
                 Ok(CancelledParams { request }) => Message::Cancelled { request: request.get() },
-                Err(_) => Message::Other { method, id: None },
+                Err(_) => Message::Other,
             }
         }
-        _ => Message::Other { method, id },
+        _ => Message::Other,
     }
 }
 
@@ -235,7 +249,7 @@ mod tests {
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
         assert!(matches!(decode(cancel), Message::Cancelled { request: "7" }));
         let other = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-        assert!(matches!(decode(other), Message::Other { id: Some("1"), .. }));
+        assert!(matches!(decode(other), Message::Other));
         assert!(matches!(decode(b" \t"), Message::Blank));
     }
 

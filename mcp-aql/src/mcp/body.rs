@@ -1,0 +1,184 @@
+//! HTTP bodies that rmcp turns away: whoever sent one is told what is wrong with it, as over any
+//! other transport.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::server::Server;
+use super::wire::{
+    Fault, Message, Refusal, Salvage, ToolCall, decode, fail_with, respond_with, too_long,
+    tool_result,
+};
+use crate::error::OperationError;
+use crate::request::{parse, too_large};
+
+/// So many times the longest body is still read, and dropped, to find out whom to answer.
+const READ_ON: usize = 4;
+
+/// What refusing takes.
+#[derive(Clone)]
+pub(super) struct Guard {
+    server: Arc<Server>,
+    longest: usize,
+}
+
+/// What has been read of a body, and the rest of it once rmcp does not read any more.
+#[derive(Default)]
+struct Seen {
+    pieces: Vec<Bytes>,
+    rest: Option<Body>,
+    ended: bool,
+}
+
+/// A body that notes what is read of it.
+struct Noted {
+    body: Body,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl HttpBody for Noted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match &frame {
+            Poll::Ready(Some(Ok(frame))) => seen.pieces.extend(frame.data_ref().cloned()),
+            Poll::Ready(None | Some(Err(_))) => seen.ended = true,
+            Poll::Pending => {}
+        }
+        frame
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let rest = std::mem::take(&mut self.body);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).rest = Some(rest);
+    }
+}
+
+impl Guard {
+    pub(super) fn new(server: Server, longest: usize) -> Self {
+        Self { server: Arc::new(server), longest }
+    }
+
+    /// Lets rmcp look at a request first, and says better why where it has nothing but a status.
+    pub(super) async fn pass(State(guard): State<Self>, request: Request, next: Next) -> Response {
+        if request.method() != Method::POST {
+            return next.run(request).await;
+        }
+        let modern = newest(request.headers());
+        let seen = Arc::<Mutex<Seen>>::default();
+        let noting = Arc::clone(&seen);
+        let request = request.map(|body| Body::new(Noted { body, seen: noting }));
+        let response = next.run(request).await;
+        let status = response.status();
+        if status != StatusCode::PAYLOAD_TOO_LARGE && status != StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return response;
+        }
+        let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        if seen.pieces.is_empty() && !seen.ended {
+            // The headers are at fault.
+            return response;
+        }
+        match status {
+            StatusCode::PAYLOAD_TOO_LARGE => guard.refuse_long(seen, modern).await,
+            _ => guard.refuse(&seen.pieces.concat(), modern),
+        }
+    }
+
+    /// Reads on, without keeping anything, to find out whom to answer (REQ-ENC-08).
+    async fn refuse_long(&self, seen: Seen, modern: bool) -> Response {
+        let mut salvage = Salvage::default();
+        let mut read = 0;
+        let mut take = |piece: &[u8]| {
+            salvage.read(piece);
+            read += piece.len();
+            read < READ_ON.saturating_mul(self.longest)
+        };
+        let mut on = true;
+        for piece in &seen.pieces {
+            on = take(piece);
+        }
+        drop(seen.pieces);
+        if let Some(mut rest) = seen.rest.filter(|_| !seen.ended) {
+            while on {
+                let frame = std::future::poll_fn(|context| Pin::new(&mut rest).poll_frame(context));
+                match frame.await {
+                    Some(Ok(frame)) => on = frame.data_ref().is_none_or(|piece| take(piece)),
+                    Some(Err(_)) | None => break,
+                }
+            }
+        }
+        let salvaged = salvage.finish();
+        let limit = self.server.adapter().limits().max_request_size;
+        let error = too_large("request_size", limit, salvaged.bytes, "bytes");
+        self.answer(too_long(salvaged, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
+    }
+
+    fn refuse(&self, body: &[u8], modern: bool) -> Response {
+        let refusal = match decode(body) {
+            Message::Refused(refusal) => refusal,
+            Message::Call(ToolCall { id, arguments, .. }) => {
+                let limits = self.server.adapter().limits();
+                let outcome = parse(arguments.unwrap_or("{}").as_bytes(), limits);
+                let fault = outcome.err().map_or(Fault::Form, Fault::Call);
+                Refusal { id: Some(id.to_owned()), fault }
+            }
+            Message::List { .. } | Message::Cancelled { .. } | Message::Other => {
+                Refusal { id: Salvage::of(body).id, fault: Fault::Form }
+            }
+            Message::Several(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
+        };
+        self.answer(refusal, modern, StatusCode::BAD_REQUEST)
+    }
+
+    /// A tool's result where the protocol has an error, JSON-RPC's error with this status otherwise.
+    fn answer(&self, refusal: Refusal, modern: bool, status: StatusCode) -> Response {
+        let Refusal { id, fault } = refusal;
+        let mut body = Vec::new();
+        let status = match (fault, id) {
+            (Fault::Call(error), Some(id)) => {
+                self.result(&mut body, &id, error, modern);
+                StatusCode::OK
+            }
+            (fault, id) => {
+                // Without an id a call is only known to be none.
+                let (code, message) =
+                    fault.code().unwrap_or((-32600, "Invalid request: a call needs an 'id'"));
+                fail_with(&mut body, id.as_deref(), code, message);
+                status
+            }
+        };
+        (status, [(CONTENT_TYPE, "application/json")], body).into_response()
+    }
+
+    fn result(&self, body: &mut Vec<u8>, id: &str, error: OperationError, modern: bool) {
+        let reply = self.server.refuse(error);
+        let structured = self.server.structured();
+        respond_with(body, id, |body| tool_result(body, &reply, modern, structured));
+    }
+}
+
+/// Whether a request follows MCP 2026-07-28 or later.
+fn newest(headers: &HeaderMap) -> bool {
+    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    version.is_some_and(|version| version >= "2026-07-28")
+}

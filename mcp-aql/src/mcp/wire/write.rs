@@ -1,0 +1,48 @@
+//! Answers, as they go out.
+
+use crate::response::Reply;
+
+/// Writes a response, with the id as it came.
+pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    line.extend(br#"{"jsonrpc":"2.0","id":"#);
+    line.extend(id.bytes());
+    line.extend(br#","result":"#);
+    write(line);
+    line.push(b'}');
+}
+
+/// Writes JSON-RPC's error.
+pub(crate) fn fail_with(line: &mut Vec<u8>, id: Option<&str>, code: i32, message: &str) {
+    line.extend(br#"{"jsonrpc":"2.0","#);
+    if let Some(id) = id {
+        line.extend(br#""id":"#);
+        line.extend(id.bytes());
+        line.push(b',');
+    }
+    line.extend(format!(r#""error":{{"code":{code},"message":"#).bytes());
+    quote(line, message);
+    line.extend(b"}}");
+}
+
+/// Writes a tool's result: one text, and `isError` only for what no other call can mend (REQ-MCP-09,
+/// REQ-MCP-10).
+pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, structured: bool) {
+    line.extend(b"{");
+    if modern {
+        line.extend(br#""resultType":"complete","#);
+    }
+    line.extend(br#""content":[{"type":"text","text":"#);
+    quote(line, &reply.text);
+    line.extend(b"}],");
+    if structured {
+        line.extend(br#""structuredContent":"#);
+        line.extend(reply.text.bytes());
+        line.push(b',');
+    }
+    line.extend(format!(r#""isError":{}}}"#, reply.is_error()).bytes());
+}
+
+fn quote(line: &mut Vec<u8>, text: &str) {
+    // Text always serializes, and a Vec takes whatever is written.
+    let _ = serde_json::to_writer(line, text);
+}
