@@ -224,9 +224,7 @@ async fn bodies_that_cannot_be_read_are_answered_by_their_id() {
     // REQ-ENC-01, REQ-ENC-08, REQ-ENC-12, REQ-ENC-13
     let server = start(builder(), HttpOptions::new()).await;
     let call = |id: &str, title: &[u8]| {
-        let head = format!(
-            r#"{{"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":{{"operation":"create_note","title":"#
-        );
+        let head = r#"{"method":"tools/call","params":{"name":"mcp_aql_create","arguments":{"operation":"create_note","title":"#;
         let tail = format!(r#"}}}},"jsonrpc":"2.0","id":{id}}}"#);
         [head.as_bytes(), title, tail.as_bytes()].concat()
     };
