@@ -1,0 +1,6 @@
+//! The fifty operations with mcp-aql: on standard input and output, or `serve --http ADDRESS`.
+
+#[tokio::main]
+async fn main() -> mcp_aql::Result<()> {
+    mcp_aql_bench::records::aql::adapter()?.run().await
+}

@@ -1,0 +1,143 @@
+//! Where both programs keep their records.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What all kinds of record have in common.
+pub trait Record: Clone {
+    /// What a record is called in messages.
+    const KIND: &'static str;
+
+    /// The version, which grows with every change.
+    fn version(&mut self) -> &mut u64;
+    /// Whether the record was put away.
+    fn archived(&mut self) -> &mut bool;
+}
+
+/// Records of one kind, in memory.
+#[derive(Debug)]
+pub struct Store<T>(Mutex<BTreeMap<u64, T>>);
+
+impl<T> Default for Store<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+/// Why a record cannot be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// There is none of this number.
+    Missing {
+        /// The kind of record.
+        kind: &'static str,
+        /// The number.
+        id: u64,
+    },
+    /// It has another version than the caller said.
+    Changed {
+        /// The caller's version.
+        expected: u64,
+        /// The stored one.
+        actual: u64,
+    },
+    /// It is not newer than the caller said.
+    Unchanged(u64),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { kind, id } => write!(formatter, "there is no {kind} {id}"),
+            Self::Changed { expected, actual } => {
+                write!(formatter, "version {expected} was expected, but it has {actual} by now")
+            }
+            Self::Unchanged(version) => write!(formatter, "it still has version {version}"),
+        }
+    }
+}
+
+impl<T: Record> Store<T> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the record that is made of the next number.
+    pub fn add(&self, make: impl FnOnce(u64) -> T) -> T {
+        let mut records = self.open();
+        let id = records.last_key_value().map_or(1, |(last, _)| last + 1);
+        let record = make(id);
+        records.insert(id, record.clone());
+        record
+    }
+
+    /// One record, unless it was put away or is not newer than that.
+    pub fn get(&self, id: u64, archived: bool, newer_than: Option<u64>) -> Result<T, Fault> {
+        let mut records = self.open();
+        let record = find(&mut records, id)?;
+        if *record.archived() && !archived {
+            return Err(Fault::Missing { kind: T::KIND, id });
+        }
+        match newer_than {
+            Some(known) if *record.version() <= known => Err(Fault::Unchanged(known)),
+            _ => Ok(record.clone()),
+        }
+    }
+
+    /// The records that pass, at most `limit` of them, in the order of their numbers.
+    pub fn list(&self, archived: bool, limit: usize, passes: impl Fn(&T) -> bool) -> Vec<T> {
+        self.open()
+            .values_mut()
+            .filter_map(|record| {
+                let shown = archived || !*record.archived();
+                (shown && passes(record)).then(|| record.clone())
+            })
+            .take(limit)
+            .collect()
+    }
+
+    /// Changes a record.
+    pub fn update(
+        &self,
+        id: u64,
+        if_match: Option<u64>,
+        change: impl FnOnce(&mut T),
+    ) -> Result<T, Fault> {
+        let mut records = self.open();
+        let record = matching(&mut records, id, if_match)?;
+        change(record);
+        *record.version() += 1;
+        Ok(record.clone())
+    }
+
+    /// Removes a record, or puts it away.
+    pub fn delete(&self, id: u64, if_match: Option<u64>, archive: bool) -> Result<T, Fault> {
+        let mut records = self.open();
+        let record = matching(&mut records, id, if_match)?;
+        if archive {
+            *record.archived() = true;
+            *record.version() += 1;
+            return Ok(record.clone());
+        }
+        let record = record.clone();
+        records.remove(&id);
+        Ok(record)
+    }
+}
+
+fn find<T: Record>(records: &mut BTreeMap<u64, T>, id: u64) -> Result<&mut T, Fault> {
+    records.get_mut(&id).ok_or(Fault::Missing { kind: T::KIND, id })
+}
+
+fn matching<T: Record>(
+    records: &mut BTreeMap<u64, T>,
+    id: u64,
+    if_match: Option<u64>,
+) -> Result<&mut T, Fault> {
+    let record = find(records, id)?;
+    match (if_match, *record.version()) {
+        (Some(expected), actual) if expected != actual => Err(Fault::Changed { expected, actual }),
+        _ => Ok(record),
+    }
+}
