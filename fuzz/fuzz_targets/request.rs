@@ -9,6 +9,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::{CallScope, Endpoint};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::runtime::{Builder, Runtime};
 
 /// A thing that can be changed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
@@ -79,6 +80,10 @@ static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
         .expect("the adapter is sound")
 });
 
+thread_local! {
+    static RUNTIME: Runtime = Builder::new_current_thread().build().expect("a runtime starts");
+}
+
 fn check(reply: &Value, in_batch: bool) {
     let members = reply.as_object().expect("a result is an object");
     let allowed: &[&str] = if reply["success"] == true {
@@ -105,9 +110,8 @@ fn check(reply: &Value, in_batch: bool) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
-    let reply =
-        runtime.block_on(ADAPTER.handle(Endpoint::Unified, arguments, CallScope::default()));
+    let reply = RUNTIME.with(|runtime| {
+        runtime.block_on(ADAPTER.handle_bytes(Endpoint::Unified, bytes, CallScope::default()))
+    });
     check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
 });

@@ -93,7 +93,7 @@ fn read(path: &Path) -> Result<ConfigFile, ConfigError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|cause| ConfigError::Unreadable { file: file.clone(), cause })?;
-    toml::from_str(&text)
+    toml_edit::de::from_str(&text)
         .map_err(|error| ConfigError::Malformed { file, message: error.to_string() })
 }
 
@@ -153,7 +153,7 @@ mod tests {
         // REQ-MCP-17, REQ-EPT-10, REQ-EPT-11
         let mut settings = Settings { tool_prefix: "builder_".to_owned(), ..Settings::default() };
         let mut problems = Vec::new();
-        let file = toml::from_str(
+        let file = toml_edit::de::from_str(
             "tool_prefix = 'file_'\nendpoint_mode = 'single'\n[limits]\nmax_nesting_depth = 16",
         )
         .unwrap();
@@ -177,6 +177,6 @@ mod tests {
         let variable = |name: &str| (name == "MCP_AQL_ENDPOINT_MODE").then(|| "both".to_owned());
         apply_environment(&mut settings, variable, &mut problems);
         assert!(problems[0].contains("`both` is not known"), "{problems:?}");
-        assert!(toml::from_str::<ConfigFile>("endpoint_mod = 'single'").is_err());
+        assert!(toml_edit::de::from_str::<ConfigFile>("endpoint_mod = 'single'").is_err());
     }
 }

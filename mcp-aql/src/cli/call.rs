@@ -127,7 +127,7 @@ impl ProgressSink for ToTerminal {
     ) -> BoxFuture<'a, ()> {
         let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
         let message = super::render::plain(&message.unwrap_or_default());
-        let _ = writeln!(anstream::stderr(), "{done}{total} {message}");
+        let _ = writeln!(std::io::stderr(), "{done}{total} {message}");
         Box::pin(std::future::ready(()))
     }
 }

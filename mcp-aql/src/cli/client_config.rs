@@ -52,9 +52,9 @@ pub(super) fn run(adapter: &Adapter, client: Client) -> Result {
     let command = command.to_string_lossy();
     let config = config(client, adapter.name(), &command, &args, set.collect());
     let text = serde_json::to_string_pretty(&config).unwrap_or_default();
-    writeln!(anstream::stdout(), "{text}")?;
+    writeln!(std::io::stdout(), "{text}")?;
     if std::io::stdout().is_terminal() {
-        writeln!(anstream::stderr(), "\nMerge this into {}.", client.file())?;
+        writeln!(std::io::stderr(), "\nMerge this into {}.", client.file())?;
     }
     Ok(())
 }

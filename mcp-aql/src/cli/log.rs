@@ -1,22 +1,32 @@
-use std::io::IsTerminal as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
 
-use tracing_subscriber::EnvFilter;
+use super::render::problem;
+
+/// Warnings by default, of rmcp errors only: it warns of each request that it refuses.
+const DEFAULT: &str = "warn,rmcp=error";
 
 /// Logs go to standard error: standard output belongs to MCP, or to the result.
 ///
-/// `MCP_AQL_LOG`, or else `RUST_LOG`, says how much; warnings by default, of rmcp
-/// errors only: it warns of each request that it refuses. A subscriber that the
-/// author has set stays.
+/// `MCP_AQL_LOG`, or else `RUST_LOG`, says how much. A subscriber that the author has set stays.
 pub(super) fn to_stderr() {
-    let filter = ["MCP_AQL_LOG", "RUST_LOG"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .unwrap_or_else(|| "warn,rmcp=error".to_owned());
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .with_env_filter(EnvFilter::new(filter))
-        .finish();
+    let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
+        Some((name, value))
+    });
+    let filter = wanted.and_then(|(name, value)| match value.parse::<Targets>() {
+        Ok(filter) => Some(filter),
+        Err(_) => {
+            problem(&format!(
+                "{name} is not understood: write a level, as in `info`, or levels by \
+                              module, as in `warn,mcp_aql=debug`"
+            ));
+            None
+        }
+    });
+    let filter = filter.or_else(|| DEFAULT.parse().ok()).unwrap_or_default();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let subscriber = tracing_subscriber::registry().with(lines).with(filter);
     // Fails when there is a subscriber already, which is then the author's.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

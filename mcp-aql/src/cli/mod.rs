@@ -320,7 +320,7 @@ async fn serve_http(
     let listener = tokio::net::TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     // Only now is it known where the adapter listens, if the port was left to the system.
-    let _ = writeln!(anstream::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
+    let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
     adapter.serve_listener(listener, options, crate::stop::told_to_stop()).await?;
     Ok(Ended::Well)
 }
@@ -329,7 +329,7 @@ fn completions(shell: Shell, mut parser: clap::Command) -> Result<Ended> {
     let name = program().unwrap_or_else(|| parser.get_name().to_owned());
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut parser, name, &mut text);
-    anstream::stdout().write_all(&text)?;
+    std::io::stdout().write_all(&text)?;
     Ok(Ended::Well)
 }
 
@@ -343,7 +343,7 @@ fn program() -> Option<String> {
 fn hint(adapter: &Adapter) {
     let program = program().unwrap_or_else(|| adapter.name().to_owned());
     let _ = writeln!(
-        anstream::stderr(),
+        std::io::stderr(),
         "This is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
          \n  {program} introspect      shows its operations\
          \n  {program} call OPERATION  runs one\

@@ -1,6 +1,6 @@
 //! Results for people on a terminal, and JSON for everything else.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value};
@@ -9,22 +9,49 @@ use super::Ended;
 use super::call::Answer;
 use crate::main_error::Result;
 
-const HEADING: Style = Style::new().bold();
-const FAULT: Style = AnsiColor::Red.on_default().bold();
-const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
-const QUIET: Style = Style::new().dimmed();
+/// How parts of a text look, where a terminal reads it.
+struct Look {
+    heading: Style,
+    fault: Style,
+    caution: Style,
+    quiet: Style,
+}
+
+impl Look {
+    const PLAIN: Self = Self {
+        heading: Style::new(),
+        fault: Style::new(),
+        caution: Style::new(),
+        quiet: Style::new(),
+    };
+    const COLOURED: Self = Self {
+        heading: Style::new().bold(),
+        fault: AnsiColor::Red.on_default().bold(),
+        caution: AnsiColor::Yellow.on_default().bold(),
+        quiet: Style::new().dimmed(),
+    };
+
+    fn on(stream: &impl IsTerminal) -> &'static Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        if stream.is_terminal() && !unwanted && !dumb { &Self::COLOURED } else { &Self::PLAIN }
+    }
+}
+
 /// The widest a column may grow, but for the last.
 const WIDEST: usize = 40;
 
 /// Where results go.
 pub(super) struct Output {
     json: bool,
+    look: &'static Look,
 }
 
 impl Output {
     /// JSON where it was asked for and where no terminal reads.
     pub(super) fn new(json: bool) -> Self {
-        Self { json: json || !std::io::stdout().is_terminal() }
+        let stdout = std::io::stdout();
+        Self { json: json || !stdout.is_terminal(), look: Look::on(&stdout) }
     }
 
     pub(super) fn json(&self) -> bool {
@@ -40,13 +67,17 @@ impl Output {
         }
         if let Some(error) = answer.result.error() {
             problem(&plain(&error.message));
-            let _ = writeln!(anstream::stderr(), "{QUIET}{}{QUIET:#}", plain(&error.code));
+            let mut stderr = std::io::stderr();
+            let quiet = Look::on(&stderr).quiet;
+            let _ = writeln!(stderr, "{quiet}{}{quiet:#}", plain(&error.code));
             return Ok(ended);
         }
         self.data(answer.result.data())?;
         for warning in answer.result.warnings() {
             let text = plain(member(warning, "message").as_str().unwrap_or_default());
-            let _ = writeln!(anstream::stderr(), "{CAUTION}warning{CAUTION:#}: {text}");
+            let mut stderr = std::io::stderr();
+            let caution = Look::on(&stderr).caution;
+            let _ = writeln!(stderr, "{caution}warning{caution:#}: {text}");
         }
         Ok(ended)
     }
@@ -87,7 +118,8 @@ impl Output {
         if text.is_empty() {
             return Ok(());
         }
-        self.line(&format!("{QUIET}{}{QUIET:#}", text.join("; ")))
+        let quiet = self.look.quiet;
+        self.line(&format!("{quiet}{}{quiet:#}", text.join("; ")))
     }
 
     fn fields(&self, fields: &Map<String, Value>) -> Result {
@@ -95,7 +127,8 @@ impl Output {
         for name in ordered(fields.keys().map(String::as_str).collect()) {
             let value = fields.get(name).map(cell).unwrap_or_default();
             let name = plain(name);
-            self.line(&format!("{QUIET}{name:<width$}{QUIET:#}  {value}"))?;
+            let quiet = self.look.quiet;
+            self.line(&format!("{quiet}{name:<width$}{quiet:#}  {value}"))?;
         }
         Ok(())
     }
@@ -106,11 +139,12 @@ impl Output {
     }
 
     pub(super) fn heading(&self, text: &str) -> Result {
-        self.line(&format!("{HEADING}{text}{HEADING:#}"))
+        let heading = self.look.heading;
+        self.line(&format!("{heading}{text}{heading:#}"))
     }
 
     pub(super) fn line(&self, text: &str) -> Result {
-        Ok(writeln!(anstream::stdout(), "{text}")?)
+        Ok(writeln!(std::io::stdout(), "{text}")?)
     }
 
     pub(super) fn table(&self, table: &Table) -> Result {
@@ -125,7 +159,8 @@ impl Output {
             .map(|width| width.unwrap_or(0).min(WIDEST))
             .collect();
         let upper: Vec<_> = table.columns.iter().map(|name| name.to_uppercase()).collect();
-        self.line(&format!("{HEADING}{}{HEADING:#}", padded(&upper, &widths)))?;
+        let heading = self.look.heading;
+        self.line(&format!("{heading}{}{heading:#}", padded(&upper, &widths)))?;
         table.rows.iter().try_for_each(|row| self.line(&padded(row, &widths)))
     }
 }
@@ -228,7 +263,9 @@ pub(super) fn plain(text: &str) -> String {
 
 /// Tells what is wrong.
 pub(super) fn problem(message: &str) {
-    let _ = writeln!(anstream::stderr(), "{FAULT}error{FAULT:#}: {message}");
+    let mut stderr = std::io::stderr();
+    let fault = Look::on(&stderr).fault;
+    let _ = writeln!(stderr, "{fault}error{fault:#}: {message}");
 }
 
 #[cfg(test)]
