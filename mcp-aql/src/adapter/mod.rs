@@ -20,8 +20,8 @@ use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
 use crate::introspection::{self, Introspection, introspect_failure};
 use crate::operation::{
-    Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation, Severity,
-    Warning, Warnings,
+    BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
+    Severity, Warning, Warnings,
 };
 use crate::request::{
     OperationInput, Request, check_request, check_response, decode, parse, too_large,
@@ -97,7 +97,16 @@ impl Adapter {
     /// door they came through, and what is known of the caller.
     ///
     /// Never fails: whatever is wrong is in the reply (REQ-RQ-08).
-    pub async fn handle(
+    pub fn handle(
+        &self,
+        endpoint: Endpoint,
+        arguments: Map<String, Value>,
+        scope: CallScope,
+    ) -> impl Future<Output = Reply> + Send + '_ {
+        erased(self.handle_map(endpoint, arguments, scope))
+    }
+
+    async fn handle_map(
         &self,
         endpoint: Endpoint,
         arguments: Map<String, Value>,
@@ -388,6 +397,13 @@ impl std::fmt::Debug for Adapter {
             .field("operations", &self.inner.registry.entries.len())
             .finish_non_exhaustive()
     }
+}
+
+/// Hides what a future is made of. The compiler builds the body of an `async fn` anew in every crate
+/// that awaits it, with all that it awaits in turn: a program would compile and hold the whole of this
+/// crate, and of rmcp, a second time.
+pub(crate) fn erased<'a, T>(future: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
+    Box::pin(future)
 }
 
 /// An error and its sources in a row, for the log.

@@ -42,8 +42,9 @@ pub use clap;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
+use crate::operation::BoxFuture;
 pub use client_config::Client;
 use render::Output;
 
@@ -229,7 +230,15 @@ impl Adapter {
         Ok(())
     }
 
-    async fn run_arguments(&self, args: Vec<OsString>) -> Result<Ended> {
+    fn run_arguments(&self, args: Vec<OsString>) -> BoxFuture<'_, Result<Ended>> {
+        erased(self.parse_and_run(args))
+    }
+
+    fn run_options(&self, options: Options, parser: clap::Command) -> BoxFuture<'_, Result<Ended>> {
+        erased(self.run_parsed(options, parser))
+    }
+
+    async fn parse_and_run(&self, args: Vec<OsString>) -> Result<Ended> {
         let matches = parser(self).try_get_matches_from(args);
         match matches.and_then(|matches| Options::from_arg_matches(&matches)) {
             Ok(options) => self.run_options(options, parser(self)).await,
@@ -241,7 +250,7 @@ impl Adapter {
         }
     }
 
-    async fn run_options(&self, options: Options, parser: clap::Command) -> Result<Ended> {
+    async fn run_parsed(&self, options: Options, parser: clap::Command) -> Result<Ended> {
         log::to_stderr();
         let configured;
         let adapter = match &options.config {

@@ -13,8 +13,9 @@ use super::body::Guard;
 use super::connection::Connection;
 use super::pipe::longest_message;
 use super::server::{Server, Shared};
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
+use crate::operation::BoxFuture;
 use crate::stop::told_to_stop;
 
 /// Where the adapter sits on its server.
@@ -163,21 +164,48 @@ impl Adapter {
     /// # Errors
     /// [`Error::Usage`] when others could reach the address and `options` does not allow that;
     /// [`Error::Io`] when it cannot be listened on.
-    pub async fn serve_http(&self, address: SocketAddr, options: HttpOptions) -> Result {
-        options.check(address.ip())?;
-        let listener = TcpListener::bind(address).await?;
-        self.serve_listener(listener, options, told_to_stop()).await
+    pub fn serve_http(
+        &self,
+        address: SocketAddr,
+        options: HttpOptions,
+    ) -> impl Future<Output = Result> + Send + '_ {
+        erased(async move {
+            options.check(address.ip())?;
+            let listener = TcpListener::bind(address).await?;
+            self.listen(listener, options, Box::pin(told_to_stop())).await
+        })
     }
 
     /// As [`serve_http`](Self::serve_http), on a listener of your own and until `stop` is done.
     ///
     /// # Errors
     /// As [`serve_http`](Self::serve_http).
-    pub async fn serve_listener(
+    pub fn serve_listener<S>(
+        &self,
+        listener: TcpListener,
+        options: HttpOptions,
+        stop: S,
+    ) -> impl Future<Output = Result> + Send + use<'_, S>
+    where
+        S: Future<Output = ()> + Send + 'static,
+    {
+        self.listen(listener, options, Box::pin(stop))
+    }
+
+    fn listen(
+        &self,
+        listener: TcpListener,
+        options: HttpOptions,
+        stop: BoxFuture<'static, ()>,
+    ) -> BoxFuture<'_, Result> {
+        erased(self.listen_until(listener, options, stop))
+    }
+
+    async fn listen_until(
         &self,
         listener: TcpListener,
         mut options: HttpOptions,
-        stop: impl Future<Output = ()> + Send + 'static,
+        stop: BoxFuture<'static, ()>,
     ) -> Result {
         let address = listener.local_addr()?;
         options.check(address.ip())?;

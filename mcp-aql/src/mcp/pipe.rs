@@ -35,8 +35,9 @@ use super::wire::{
     Fault, Line, Lines, Message, Outbox, Refusal, Salvage, ToolCall, decode, fail_with,
     respond_with, too_long, tool_result,
 };
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
+use crate::operation::BoxFuture;
 use crate::request::{parse, too_large};
 
 /// How long calls may still run when the client has said all that it will say. Enough for the
@@ -53,12 +54,21 @@ pub(super) fn longest_message(max_request_size: usize) -> usize {
     max_request_size.saturating_mul(3).saturating_add(64 << 10)
 }
 
+/// One direction of a stream.
+pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+/// The other direction.
+pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
 /// Serves one client until it goes.
-pub(super) async fn serve_halves<R, W>(adapter: &Adapter, read: R, write: W) -> Result
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
+pub(super) fn serve_halves(
+    adapter: &Adapter,
+    read: Reader,
+    write: Writer,
+) -> BoxFuture<'_, Result> {
+    erased(serve(adapter, read, write))
+}
+
+async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
     let server = Arc::new(Server::new(Shared::new(adapter), Arc::clone(&connection)));
@@ -256,7 +266,7 @@ struct Pipe {
 }
 
 impl Pipe {
-    async fn read_from<R: AsyncRead + Unpin>(self, reader: R) {
+    async fn read_from(self, reader: Reader) {
         let mut lines = Lines::new(reader, self.longest);
         loop {
             self.outbox.room().await;

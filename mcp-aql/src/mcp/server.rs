@@ -22,7 +22,7 @@ use super::describe::instructions;
 use super::progress::{Notifier, progress};
 use super::tools::ToolTable;
 use super::wire::BAD_CALL;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, erased};
 use crate::error::OperationError;
 use crate::operation::CallScope;
 use crate::response::Reply;
@@ -221,7 +221,8 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         // A handler that panics would never answer, and the client would wait for ever. Panics of
         // operations are caught further inside; this is for our own.
-        let answer = AssertUnwindSafe(self.answer(request, &context)).catch_unwind().await;
+        let answer = erased(self.answer(request, &context));
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
         answer.map_or_else(
             |_panic| {
                 tracing::error!("a tool call panicked outside of its operation");

@@ -2,6 +2,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::pipe::serve_halves;
 use crate::adapter::Adapter;
+#[cfg(feature = "stdio")]
+use crate::adapter::erased;
 use crate::main_error::Result;
 
 impl Adapter {
@@ -10,27 +12,30 @@ impl Adapter {
     /// Standard output belongs to the protocol from here on: logs go to standard error.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the client does not speak MCP.
+    /// [`Error::Transport`](crate::Error::Transport) when the client does not speak MCP.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
     #[cfg(feature = "stdio")]
-    pub async fn serve_stdio(&self) -> Result {
-        let (read, write) = rmcp::transport::io::stdio_pipes();
-        serve_halves(self, read, write).await
+    pub fn serve_stdio(&self) -> impl Future<Output = Result> + Send + '_ {
+        erased(async {
+            let (read, write) = rmcp::transport::io::stdio_pipes();
+            serve_halves(self, Box::new(read), Box::new(write)).await
+        })
     }
 
     /// Serves one MCP client over any stream, until the client goes: a socket, or a
     /// [`tokio::io::duplex`] in a test. One connection is one session.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the client does not speak MCP.
+    /// [`Error::Transport`](crate::Error::Transport) when the client does not speak MCP.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
-    pub async fn serve<T>(&self, stream: T) -> Result
+    pub fn serve<T>(&self, stream: T) -> impl Future<Output = Result> + Send + use<'_, T>
     where
         T: AsyncRead + AsyncWrite + Send + 'static,
     {
         let (read, write) = tokio::io::split(stream);
-        serve_halves(self, read, write).await
+        let (read, write) = (Box::new(read), Box::new(write));
+        serve_halves(self, read, write)
     }
 }
