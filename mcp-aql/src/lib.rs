@@ -75,7 +75,7 @@ pub use error::{ErrorCode, OperationError, leaks_internals};
 pub use main_error::{Error, Result};
 #[cfg(feature = "http")]
 pub use mcp::HttpOptions;
-#[doc = include_str!("docs/update_input.md")]
+#[doc = include_str!("macro_docs/update_input.md")]
 pub use mcp_aql_derive::UpdateInput;
 pub use operation::{
     BoxFuture, Call, CallScope, Context, DataKey, DefaultSpec, Deprecation, ExampleSpec, Method,
@@ -94,16 +94,16 @@ pub use vocab::{
     SemanticCategory, is_public_name,
 };
 
-#[doc = include_str!("docs/operation.md")]
+#[doc = include_str!("macro_docs/operation.md")]
 pub use mcp_aql_derive::operation;
 
-#[doc = include_str!("docs/operations.md")]
+#[doc = include_str!("macro_docs/operations.md")]
 pub use mcp_aql_derive::operations;
 
-#[doc = include_str!("docs/param_group.md")]
+#[doc = include_str!("macro_docs/param_group.md")]
 pub use mcp_aql_derive::ParamGroup;
 
-#[doc = include_str!("docs/operation_error.md")]
+#[doc = include_str!("macro_docs/operation_error.md")]
 pub use mcp_aql_derive::OperationError;
 
 #[doc(hidden)]
