@@ -32,13 +32,14 @@
 //! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
 //! | run it | `Adapter::run` and `cli`, `Adapter::router`, [`Adapter::serve`], [`Adapter::call`] |
 //! | test it | [`testing`] |
+//! | document it | `docs`, on the command line and as a module |
 //!
 //! # Features
 //!
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `stdio` | yes | MCP over standard input and output |
-//! | `cli` | yes | `Adapter::run`: the adapter's command line; brings `stdio` |
+//! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; brings `stdio` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
@@ -64,6 +65,8 @@ mod vocab;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod constraint;
+#[cfg(feature = "cli")]
+pub mod docs;
 pub mod encoding;
 pub mod prelude;
 pub mod testing;
