@@ -32,13 +32,14 @@
 //! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
 //! | run it | `Adapter::run` and `cli`, `Adapter::router`, [`Adapter::serve`], [`Adapter::call`] |
 //! | test it | [`testing`] |
+//! | document it | `docs`, on the command line and as a module |
 //!
 //! # Features
 //!
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `stdio` | yes | MCP over standard input and output |
-//! | `cli` | yes | `Adapter::run`: the adapter's command line; brings `stdio` |
+//! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; brings `stdio` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
@@ -64,6 +65,8 @@ mod vocab;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod constraint;
+#[cfg(feature = "cli")]
+pub mod docs;
 pub mod encoding;
 pub mod prelude;
 pub mod testing;
@@ -75,7 +78,7 @@ pub use error::{ErrorCode, OperationError, leaks_internals};
 pub use main_error::{Error, Result};
 #[cfg(feature = "http")]
 pub use mcp::HttpOptions;
-#[doc = include_str!("docs/update_input.md")]
+#[doc = include_str!("macro_docs/update_input.md")]
 pub use mcp_aql_derive::UpdateInput;
 pub use operation::{
     BoxFuture, Call, CallScope, Context, DataKey, DefaultSpec, Deprecation, ExampleSpec, Method,
@@ -94,16 +97,16 @@ pub use vocab::{
     SemanticCategory, is_public_name,
 };
 
-#[doc = include_str!("docs/operation.md")]
+#[doc = include_str!("macro_docs/operation.md")]
 pub use mcp_aql_derive::operation;
 
-#[doc = include_str!("docs/operations.md")]
+#[doc = include_str!("macro_docs/operations.md")]
 pub use mcp_aql_derive::operations;
 
-#[doc = include_str!("docs/param_group.md")]
+#[doc = include_str!("macro_docs/param_group.md")]
 pub use mcp_aql_derive::ParamGroup;
 
-#[doc = include_str!("docs/operation_error.md")]
+#[doc = include_str!("macro_docs/operation_error.md")]
 pub use mcp_aql_derive::OperationError;
 
 #[doc(hidden)]

@@ -69,6 +69,9 @@ fn faults_of_usage_exit_with_two_and_say_what_to_write() {
         (&["call", "create_note", r#"{"title":"a"}"#, "-p", "title=b"], "given twice"),
         (&["introspect", "everything"], "operations, types"),
         (&["config", "emacs"], "claude, cursor, vscode"),
+        (&["docs", "--format", "pdf"], "markdown, html"),
+        (&["docs", "--json"], "use `introspect`"),
+        (&["docs", "--out", "Cargo.toml"], "name a directory"),
     ] {
         let output = run(args, "");
         assert_eq!(code(&output), 2, "{args:?}");
@@ -124,16 +127,48 @@ fn a_configuration_file_is_read_and_its_faults_are_told() {
 }
 
 #[test]
+fn docs_are_printed_or_written_into_a_directory() {
+    let printed = run(&["docs"], "");
+    assert_eq!(code(&printed), 0);
+    assert!(stdout(&printed).contains("# notes\n"), "{}", stdout(&printed));
+    let page = stdout(&run(&["docs", "--format", "html"], ""));
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+
+    let folder = std::env::temp_dir().join(format!("mcp-aql-docs-{}", std::process::id()));
+    let site = folder.join("a/b");
+    let path = site.to_str().unwrap();
+    for (format, file, expected) in
+        [("markdown", "reference.md", stdout(&printed)), ("html", "index.html", page)]
+    {
+        let file = site.join(file);
+        // The second time it writes over what it wrote.
+        for _ in 0..2 {
+            let output = run(&["docs", "--format", format, "--out", path], "");
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+            assert_eq!(stdout(&output), format!("{}\n", file.display()));
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
+        }
+    }
+    let inside = site.join("index.html").join("c");
+    let output = run(&["docs", "--out", inside.to_str().unwrap()], "");
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("cannot write '"), "{}", stderr(&output));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn help_version_and_completions_are_for_the_shell() {
     let help = run(&["--help"], "");
     assert_eq!(code(&help), 0);
-    for fragment in ["The notes adapter", "serve", "call", "introspect", "config", "completions"] {
+    for fragment in
+        ["The notes adapter", "serve", "call", "introspect", "docs", "config", "completions"]
+    {
         assert!(stdout(&help).contains(fragment), "{fragment}: {}", stdout(&help));
     }
     assert_eq!(stdout(&run(&["--version"], "")), "notes 1.2.3\n");
     for shell in ["bash", "zsh", "fish"] {
         let text = stdout(&run(&["completions", shell], ""));
-        assert!(text.contains("introspect"), "{shell}");
+        assert!(text.contains("introspect") && text.contains("docs"), "{shell}");
     }
 }
 

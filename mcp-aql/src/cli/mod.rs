@@ -29,6 +29,7 @@
 
 mod call;
 mod client_config;
+mod docs;
 mod introspect;
 mod log;
 mod render;
@@ -46,6 +47,7 @@ use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 pub use client_config::Client;
+pub use docs::DocsFormat;
 use render::Output;
 
 /// What every adapter's command line takes.
@@ -140,6 +142,15 @@ pub enum Command {
         query: String,
         /// One of them, in full
         name: Option<String>,
+    },
+    /// Write reference pages of the adapter
+    Docs {
+        /// In which form
+        #[arg(long, value_enum, default_value_t = DocsFormat::Markdown)]
+        format: DocsFormat,
+        /// Into this directory, made if it is missing; without it the page is printed
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Print what a client needs to know to start this adapter
     Config {
@@ -292,6 +303,9 @@ impl Adapter {
             }
             Some(Command::Introspect { query, name }) => {
                 introspect::run(adapter, &output, &query, name.as_deref()).await
+            }
+            Some(Command::Docs { format, out }) => {
+                docs::run(adapter, format, out.as_deref(), options.json)
             }
             Some(Command::Config { client }) => {
                 client_config::run(adapter, client).map(|()| Ended::Well)

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::Serialize;
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $text:literal;)*) => {
+    ($(#[doc = $doc:literal] $variant:ident = $text:literal;)*) => {
         /// The protocol's error codes.
         ///
         /// ```
@@ -17,7 +17,7 @@ macro_rules! codes {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
-            $($(#[$doc])* $variant,)*
+            $(#[doc = $doc] $variant,)*
         }
 
         impl ErrorCode {
@@ -28,6 +28,14 @@ macro_rules! codes {
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
+                }
+            }
+
+            /// What the code means, in a sentence.
+            #[cfg(feature = "cli")]
+            pub(crate) const fn meaning(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $doc.trim_ascii(),)*
                 }
             }
         }

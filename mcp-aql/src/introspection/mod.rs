@@ -14,3 +14,5 @@ pub(crate) use operations::{details, list_entry};
 pub(crate) use protocol::{ProtocolFacts, protocol_head};
 pub(crate) use table::SPEC;
 pub(crate) use types::TypeRegistry;
+#[cfg(feature = "cli")]
+pub(crate) use types::protocol_type_names;

@@ -299,6 +299,12 @@ fn field_info(name: &str, shape: &Shape, required: bool, shapes: &Shapes) -> Mem
     info
 }
 
+/// The names of the protocol's own types.
+#[cfg(feature = "cli")]
+pub(crate) fn protocol_type_names() -> std::collections::BTreeSet<String> {
+    protocol_types().into_iter().map(|(name, _)| name).collect()
+}
+
 /// The protocol's own types (REQ-INT-23).
 fn protocol_types() -> Vec<(String, Members)> {
     let object = |name: &str, description: &str, fields: &[(&str, &str, bool)]| {

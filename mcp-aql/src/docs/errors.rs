@@ -1,0 +1,107 @@
+//! Which codes a call can meet, as far as the tables tell.
+
+use super::reference::{Family, input_type};
+use super::told::{Info, Types};
+use crate::adapter::Adapter;
+use crate::error::ErrorCode;
+use crate::operation::{Handler, Parameter, RegisteredOperation};
+use crate::router::EndpointMode;
+use crate::shape::Kind;
+
+/// Types inside of types are looked into so deep.
+const DEEPEST: usize = 8;
+
+/// The codes of the checks before an operation runs, in the registry's order.
+pub(super) fn of(
+    adapter: &Adapter,
+    operation: &RegisteredOperation,
+    parameters: &[Info],
+    types: &Types,
+) -> Vec<ErrorCode> {
+    let mut codes = Vec::new();
+    let registered = &operation.parameters;
+    let introspects = matches!(operation.handler, Handler::Introspect);
+    let mut add = |code, applies: bool| codes.extend(applies.then_some(code));
+    let typed = parameters.iter().any(|info| info.kind != "any");
+    let narrow = parameters.iter().zip(registered).any(|(info, parameter)| {
+        let input = input_type(parameter);
+        let kind = input.as_deref().unwrap_or(&info.kind);
+        !parameter.spec.constraints.is_empty() || is_narrow(info, kind, types, DEEPEST)
+    });
+    add(ErrorCode::ValidationMissingParam, parameters.iter().any(|info| info.required));
+    add(ErrorCode::ValidationInvalidType, typed);
+    add(ErrorCode::ValidationInvalidValue, narrow);
+    add(ErrorCode::ValidationUnknownParam, adapter.inner.settings.strict || introspects);
+    add(ErrorCode::ValidationUnknownField, registered.iter().any(|it| it.input.is_some()));
+    add(ErrorCode::ValidationReadOnlyField, registered.iter().any(has_fixed_fields));
+    add(ErrorCode::ConflictVersionMismatch, registered.iter().any(|it| &*it.name == "if_match"));
+    add(ErrorCode::InvalidQueryType, introspects);
+    add(ErrorCode::IntrospectionError, introspects);
+    codes
+}
+
+/// All codes: those of every call, those of the checks of some operations, and the others.
+pub(super) fn registry(
+    adapter: &Adapter,
+    families: &[Family],
+) -> (Vec<ErrorCode>, Vec<ErrorCode>, Vec<ErrorCode>) {
+    let batch = adapter.inner.settings.batch;
+    let general = |code: ErrorCode| match code {
+        ErrorCode::ValidationEndpointMismatch => adapter.mode() != EndpointMode::Single,
+        ErrorCode::BatchValidationError => batch,
+        ErrorCode::ValidationInvalidEncoding
+        | ErrorCode::ValidationPayloadTooLarge
+        | ErrorCode::NotFoundOperation
+        | ErrorCode::InternalError => true,
+        _ => false,
+    };
+    let checked = |code: ErrorCode| {
+        families
+            .iter()
+            .flat_map(|family| &family.operations)
+            .any(|operation| operation.errors.contains(&code))
+    };
+    let all = || ErrorCode::ALL.iter().copied();
+    (
+        all().filter(|code| general(*code)).collect(),
+        all().filter(|code| checked(*code)).collect(),
+        all()
+            .filter(|code| !general(*code) && !checked(*code) && is_an_operations(*code))
+            .collect(),
+    )
+}
+
+/// Codes that make sense as an operation's own answer.
+fn is_an_operations(code: ErrorCode) -> bool {
+    !matches!(
+        code,
+        ErrorCode::ValidationEndpointMismatch
+            | ErrorCode::BatchValidationError
+            | ErrorCode::InvalidQueryType
+            | ErrorCode::IntrospectionError
+    )
+}
+
+/// Whether a value of the right type can still be refused.
+fn is_narrow(info: &Info, kind: &str, types: &Types, depth: usize) -> bool {
+    let constrained = !info.allowed.is_empty()
+        || info.minimum.is_some()
+        || info.maximum.is_some()
+        || info.max_length.is_some()
+        || info.min_length.is_some()
+        || info.pattern.is_some()
+        || info.format.is_some()
+        // Every integer has a width.
+        || kind == "integer";
+    let deeper = |info: &Info| depth > 0 && is_narrow(info, &info.kind, types, depth - 1);
+    let of_type = |name: &str| types.get(name).is_some_and(|it| it.fields.iter().any(deeper));
+    constrained || info.items.as_deref().is_some_and(deeper) || kind.split(" or ").any(of_type)
+}
+
+/// Whether an UPDATE's `input` knows fields that it refuses.
+fn has_fixed_fields(parameter: &Parameter) -> bool {
+    matches!(&parameter.shape.kind, Kind::Object(object) if object
+        .merge
+        .as_ref()
+        .is_some_and(|rules| !rules.read_only.is_empty()))
+}

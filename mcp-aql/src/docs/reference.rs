@@ -1,0 +1,348 @@
+//! Everything that the pages show, gathered from what the adapter tells clients and from its tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::errors;
+use super::json::Json;
+use super::told::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
+use crate::adapter::Adapter;
+use crate::error::ErrorCode;
+use crate::introspection::{TypeRegistry, protocol_type_names};
+use crate::operation::{Handler, Parameter};
+use crate::router::{EndpointMode, Entry};
+use crate::vocab::{EndpointPermissions, Limits, SemanticCategory};
+
+/// An adapter's reference.
+pub(super) struct Reference {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) instructions: Option<String>,
+    pub(super) mode: EndpointMode,
+    pub(super) limits: Limits,
+    pub(super) protocol: Protocol,
+    /// The tool that takes everything, if there is one.
+    pub(super) unified_tool: Option<String>,
+    /// The tool that takes `introspect`.
+    pub(super) introspect_tool: String,
+    pub(super) families: Vec<Family>,
+    /// The author's types, then the protocol's.
+    pub(super) types: [Vec<Type>; 2],
+    /// What the adapter answers whichever operation is called.
+    pub(super) general_errors: Vec<ErrorCode>,
+    /// What it answers before some operations run.
+    pub(super) checked_errors: Vec<ErrorCode>,
+    /// What is left to the operations themselves.
+    pub(super) other_errors: Vec<ErrorCode>,
+}
+
+/// An endpoint family and its operations.
+pub(super) struct Family {
+    pub(super) name: String,
+    pub(super) purpose: String,
+    pub(super) tool: String,
+    pub(super) operations: Vec<Operation>,
+}
+
+pub(super) struct Operation {
+    pub(super) name: &'static str,
+    /// Whether it is `introspect`.
+    pub(super) built_in: bool,
+    pub(super) category: SemanticCategory,
+    pub(super) permissions: EndpointPermissions,
+    pub(super) tool: String,
+    pub(super) summary: String,
+    pub(super) description: String,
+    pub(super) rationale: Option<&'static str>,
+    /// The notice, where the operation will go away.
+    pub(super) deprecated: Option<String>,
+    pub(super) parameters: Vec<Field>,
+    pub(super) returns: Returns,
+    pub(super) examples: Vec<Example>,
+    pub(super) errors: Vec<ErrorCode>,
+}
+
+/// A parameter, or a field of a type.
+pub(super) struct Field {
+    pub(super) info: Info,
+    pub(super) kind: Vec<Part>,
+    pub(super) deprecated: bool,
+}
+
+/// A piece of a type's name.
+pub(super) enum Part {
+    Text(String),
+    /// A type that the page describes.
+    Type(String),
+}
+
+/// What an operation returns, and where it sits.
+pub(super) struct Returns {
+    pub(super) kind: Vec<Part>,
+    pub(super) description: String,
+}
+
+/// A call that works, as an MCP client sends it.
+pub(super) struct Example {
+    pub(super) description: String,
+    pub(super) call: Json,
+}
+
+pub(super) struct Type {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) description: String,
+    pub(super) fields: Vec<Field>,
+    pub(super) values: Vec<Value>,
+    pub(super) members: Vec<Vec<Part>>,
+    /// Operations that take or return it, by name.
+    pub(super) used_by: Vec<String>,
+}
+
+impl Reference {
+    pub(super) fn of(adapter: &Adapter) -> Self {
+        let inner = &adapter.inner;
+        let types = types(adapter);
+        let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut families: Vec<Family> = inner
+            .registry
+            .profile
+            .families()
+            .iter()
+            .zip(&inner.registry.tool_names)
+            .map(|(family, tool)| Family {
+                name: family.name().to_owned(),
+                purpose: family.purpose().to_owned(),
+                tool: tool.clone(),
+                operations: Vec::new(),
+            })
+            .collect();
+        let mut introspect_tool = String::new();
+        // `introspect` is the protocol's: the adapter's own operations come first.
+        let (built_in, own): (Vec<_>, Vec<_>) =
+            inner.registry.entries.iter().partition(|entry| is_built_in(entry));
+        for entry in own.into_iter().chain(built_in) {
+            let operation = operation(adapter, entry, &types);
+            for name in types_of(&operation, &types) {
+                uses.entry(name).or_default().push(operation.name.to_owned());
+            }
+            if is_built_in(entry) {
+                introspect_tool.clone_from(&operation.tool);
+            }
+            if let Some(family) = families.get_mut(entry.family) {
+                family.tool.clone_from(&operation.tool);
+                family.operations.push(operation);
+            }
+        }
+        families.retain(|family| !family.operations.is_empty());
+        let (general_errors, checked_errors, other_errors) = errors::registry(adapter, &families);
+        let mut protocol = inner.introspection.protocol.clone();
+        protocol.push('}');
+        let unified = inner.registry.tool_names.last();
+        Self {
+            name: adapter.name().to_owned(),
+            version: adapter.version().to_owned(),
+            instructions: inner.parts.instructions.clone(),
+            mode: adapter.mode(),
+            limits: *adapter.limits(),
+            protocol: serde_json::from_str(&protocol).unwrap_or_default(),
+            unified_tool: unified.filter(|_| adapter.mode() != EndpointMode::Semantic).cloned(),
+            introspect_tool,
+            families,
+            types: split_types(types, &uses),
+            general_errors,
+            checked_errors,
+            other_errors,
+        }
+    }
+
+    pub(super) fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.families.iter().flat_map(|family| &family.operations)
+    }
+
+    /// A call of `introspect`, to start with.
+    pub(super) fn first_call(&self) -> Json {
+        call(&self.introspect_tool, "introspect", r#"{"query":"operations"}"#)
+    }
+}
+
+fn is_built_in(entry: &Entry) -> bool {
+    matches!(entry.operation.handler, Handler::Introspect)
+}
+
+fn types(adapter: &Adapter) -> Types {
+    let details = &adapter.inner.introspection.type_details;
+    details
+        .iter()
+        .map(|(name, text)| {
+            let info = serde_json::from_str::<OneType>(text).map(|one| one.r#type);
+            (name.clone(), info.unwrap_or_default())
+        })
+        .collect()
+}
+
+fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
+    let registered = &entry.operation;
+    let spec = &registered.spec;
+    let details = adapter.inner.introspection.operation_details.get(spec.name);
+    let info = details.and_then(|text| serde_json::from_str::<OneOperation>(text).ok());
+    let OperationInfo { tool, parameters, returns, examples } =
+        info.map(|one| one.operation).unwrap_or_default();
+    let errors = errors::of(adapter, registered, &parameters, types);
+    let parameters = parameters.into_iter().zip(&registered.parameters);
+    Operation {
+        name: spec.name,
+        built_in: is_built_in(entry),
+        category: spec.category,
+        permissions: spec.category.permissions(),
+        summary: spec.summary(),
+        description: spec.description.trim().to_owned(),
+        rationale: spec.rationale,
+        deprecated: spec.deprecated.map(|deprecation| deprecation.notice()),
+        parameters: parameters.map(|(info, of)| parameter(info, of, types)).collect(),
+        returns: Returns { kind: parts(&returns.name, types), description: returns.description },
+        examples: examples
+            .into_iter()
+            .map(|example| Example {
+                call: call(&tool, spec.name, example.request.params.get()),
+                description: example.description,
+            })
+            .collect(),
+        errors,
+        tool,
+    }
+}
+
+fn parameter(info: Info, parameter: &Parameter, types: &Types) -> Field {
+    let deprecated = parameter.spec.deprecated.is_some();
+    let kind = match input_type(parameter) {
+        Some(name) if types.contains_key(&name) => vec![Part::Type(name)],
+        _ => kind(&info, types),
+    };
+    Field { info, kind, deprecated }
+}
+
+/// The type of an UPDATE's `input`: introspection names it in the description alone.
+pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
+    let input = parameter.input?;
+    Some(crate::shape::input_name(&TypeRegistry::new().input(input.schema)))
+}
+
+fn field(info: Info, types: &Types) -> Field {
+    Field { kind: kind(&info, types), info, deprecated: false }
+}
+
+/// The type of a value, down to the elements of lists.
+fn kind(info: &Info, types: &Types) -> Vec<Part> {
+    let Some(items) = &info.items else { return parts(&info.kind, types) };
+    let mut all = vec![Part::Text(format!("{} of ", info.kind))];
+    all.extend(kind(items, types));
+    all
+}
+
+/// `Task or null`: the names that the page describes are taken out.
+fn parts(name: &str, types: &Types) -> Vec<Part> {
+    let mut all = Vec::new();
+    for (index, one) in name.split(" or ").enumerate() {
+        if index > 0 {
+            all.push(Part::Text(" or ".to_owned()));
+        }
+        all.push(match types.contains_key(one) {
+            true => Part::Type(one.to_owned()),
+            false => Part::Text(one.to_owned()),
+        });
+    }
+    all
+}
+
+fn call(tool: &str, operation: &str, params: &str) -> Json {
+    let [tool, operation] = [tool, operation].map(Value::from);
+    Json::pretty(&format!(
+        r#"{{"name":{tool},"arguments":{{"operation":{operation},"params":{params}}}}}"#
+    ))
+}
+
+/// The types that an operation takes or returns, with those inside of them.
+fn types_of(operation: &Operation, types: &Types) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let kinds = operation.parameters.iter().map(|parameter| &parameter.kind);
+    let mut open: Vec<String> = named(kinds.chain([&operation.returns.kind]).flatten());
+    while let Some(name) = open.pop() {
+        let Some(info) = types.get(&name) else { continue };
+        if found.insert(name) {
+            let fields = info.fields.iter().flat_map(|field| kind(field, types));
+            let members = info.members.iter().flat_map(|member| parts(member, types));
+            let inside: Vec<Part> = fields.chain(members).collect();
+            open.extend(named(inside.iter()));
+        }
+    }
+    found
+}
+
+fn named<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<String> {
+    parts
+        .filter_map(|part| match part {
+            Part::Type(name) => Some(name.clone()),
+            Part::Text(_) => None,
+        })
+        .collect()
+}
+
+fn split_types(types: Types, uses: &BTreeMap<String, Vec<String>>) -> [Vec<Type>; 2] {
+    // Links need all names, while the types are taken apart.
+    let names: Types = types.keys().map(|name| (name.clone(), TypeInfo::default())).collect();
+    let protocols = protocol_type_names();
+    let mut split = [Vec::new(), Vec::new()];
+    let [own, protocol] = &mut split;
+    for (name, info) in types {
+        let is_protocol = protocols.contains(&name);
+        let list = if is_protocol { &mut *protocol } else { &mut *own };
+        list.push(Type {
+            used_by: uses.get(&name).filter(|_| !is_protocol).cloned().unwrap_or_default(),
+            name,
+            kind: info.kind,
+            description: info.description,
+            fields: info.fields.into_iter().map(|info| field(info, &names)).collect(),
+            values: info.values,
+            members: info.members.iter().map(|member| parts(member, &names)).collect(),
+        });
+    }
+    split
+}
+
+/// A name as part of an anchor.
+pub(super) fn anchor(prefix: &str, name: &str) -> String {
+    let mut text = format!("{prefix}-");
+    for each in name.chars() {
+        match each {
+            _ if each.is_ascii_alphanumeric() || "_-".contains(each) => text.push(each),
+            // Two names stay two anchors.
+            _ => text.push_str(&format!(".{:x}", u32::from(each))),
+        }
+    }
+    text
+}
+
+/// The anchor of a parameter of an operation, or of a type's field.
+pub(super) fn member_anchor(prefix: &str, owner: &str, name: &str) -> String {
+    anchor(&anchor(prefix, owner), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_names_have_different_anchors() {
+        assert_eq!(
+            member_anchor("parameter", "create_task", "title"),
+            "parameter-create_task-title"
+        );
+        let names = ["Page<Task>", "Page(Task)", "PageTask", "Page Task", "Pagé"];
+        let anchors: BTreeSet<_> = names.iter().map(|name| anchor("type", name)).collect();
+        assert_eq!(anchors.len(), names.len());
+        let fits = |each: char| each.is_ascii_alphanumeric() || "_-.".contains(each);
+        assert!(anchors.iter().all(|anchor| anchor.chars().all(fits)), "{anchors:?}");
+    }
+}
