@@ -9,7 +9,7 @@ A shown output stands between two comments:
     <!-- output: shelf -->        commands after `$ `, run in the crate of "Getting started", which is
                                   made from that chapter's own `Cargo.toml` and `main.rs`
     <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database;
-                                  library likewise
+                                  library and rest likewise
     <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
     <!-- /output -->
 
@@ -35,7 +35,7 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 
-EXAMPLES = ["tasks", "library"]
+EXAMPLES = ["tasks", "library", "rest"]
 PRELUDE = "use mcp_aql::prelude::*;\n\n"
 END = "\nfn main() {\n    let _ = Adapter::builder(\"it\").operation(NAME {});\n}\n"
 BROKEN = {
@@ -194,6 +194,7 @@ class Outputs:
 def steady(text):
     """Without what differs from run to run."""
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>", text)
+    text = re.sub(r"\bduration_ms=[\d.]+", "duration_ms=<n>", text)
     return re.sub(r"\b([se])-[0-9a-f]{16}\b", r"\1-<id>", text)
 
 
