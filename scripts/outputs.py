@@ -8,7 +8,8 @@ A shown output stands between two comments:
 
     <!-- output: shelf -->        commands after `$ `, run in the crate of "Getting started", which is
                                   made from that chapter's own `Cargo.toml` and `main.rs`
-    <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database
+    <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database;
+                                  library and rest likewise
     <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
     <!-- /output -->
 
@@ -34,6 +35,7 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 
+EXAMPLES = ["tasks", "library", "rest"]
 PRELUDE = "use mcp_aql::prelude::*;\n\n"
 END = "\nfn main() {\n    let _ = Adapter::builder(\"it\").operation(NAME {});\n}\n"
 BROKEN = {
@@ -162,9 +164,12 @@ def commands(body):
 class Outputs:
     def __init__(self):
         self.crate, self.program = shelf()
-        build = ["cargo", "build", "--quiet", "--example", "tasks"]
+        build = ["cargo", "build", "--quiet"]
+        for example in EXAMPLES:
+            build += ["--example", example]
         subprocess.run(build, cwd=ROOT, check=True)
-        self.paths = {"shelf": TARGET / "debug", "tasks": TARGET / "debug" / "examples"}
+        self.paths = dict.fromkeys(EXAMPLES, TARGET / "debug" / "examples")
+        self.paths["shelf"] = TARGET / "debug"
 
     def of(self, kind, name, body):
         if kind == "broken" and name == "shelf":
@@ -178,8 +183,7 @@ class Outputs:
             path = self.paths[kind]
             text = ""
             for command in commands(body):
-                plain = command.replace("cargo run -q --example tasks --", "tasks")
-                plain = plain.replace("cargo run --example tasks --", "tasks")
+                plain = re.sub(r"cargo run (?:-q )?--example (\w+) --", r"\1", command)
                 plain = plain.replace("cargo run -q --", "shelf")
                 text += f"$ {command}\n" + run(plain, folder, path)
         text = text.replace(str(path), f"/path/to/{'shelf' if kind == 'shelf' else 'mcp-aql'}/"
@@ -190,6 +194,7 @@ class Outputs:
 def steady(text):
     """Without what differs from run to run."""
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>", text)
+    text = re.sub(r"\bduration_ms=[\d.]+", "duration_ms=<n>", text)
     return re.sub(r"\b([se])-[0-9a-f]{16}\b", r"\1-<id>", text)
 
 

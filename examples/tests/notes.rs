@@ -10,6 +10,8 @@
 #[allow(dead_code, reason = "each test uses some of it")]
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/program.rs"]
+mod program;
 
 use std::path::Path;
 

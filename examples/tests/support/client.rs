@@ -1,12 +1,14 @@
 //! A small MCP client: one adapter process, driven over its standard input and output.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::program::program;
 
 /// Longer than any answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -136,18 +138,4 @@ pub(crate) fn reply(answer: &Value) -> Value {
     let content = answer["result"]["content"].as_array().expect("a tool's result");
     assert_eq!(content.len(), 1, "{answer}");
     serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
-}
-
-/// The example's program, which cargo puts beside the directory of this test's own.
-pub(crate) fn program(example: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let program =
-        profile.join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX));
-    assert!(
-        program.exists(),
-        "'{}' is missing: run the tests of the whole package, or `cargo build --examples` first",
-        program.display()
-    );
-    program
 }

@@ -11,3 +11,5 @@
 mod client;
 mod durability;
 mod operations;
+#[path = "../support/program.rs"]
+mod program;

@@ -1,0 +1,226 @@
+//! What a caller can do, and in which family.
+
+use std::time::Duration;
+
+use mcp_aql::prelude::*;
+
+use crate::error::LendingError;
+use crate::model::{Book, Loan, Member, NewBook, StockCheck, Subject, SubjectCount};
+use crate::stock::Stock;
+
+/// The operations of the library.
+pub(crate) struct Library {
+    stock: Stock,
+}
+
+impl Library {
+    /// Operations on this stock.
+    pub(crate) fn new(stock: Stock) -> Self {
+        Self { stock }
+    }
+}
+
+/// Which page of a collection: two parameters that several operations share.
+#[derive(Debug, ParamGroup)]
+pub(crate) struct Paging {
+    /// How many entries to return.
+    #[param(default = 20, minimum = 1, maximum = 100)]
+    pub(crate) first: usize,
+    /// Where to go on: `pageInfo.endCursor` of the page before.
+    pub(crate) after: Option<String>,
+}
+
+#[operations]
+impl Library {
+    // `endpoint` puts an operation into the family that it names. READ alone would mean `query`.
+
+    /// Find books by a word in title or author, or by subject.
+    #[operation(
+        category = "READ",
+        endpoint = "discover",
+        example("one word, in any case", { "word": "whale" }),
+        example("a whole subject", { "subject": "science", "first": 50 }),
+    )]
+    fn find_books(
+        &self,
+        /// What title or author hold, in upper or lower case.
+        #[param(min_length = 1, max_length = 100)]
+        word: Option<String>,
+        /// Books on this subject alone.
+        subject: Option<Subject>,
+        #[param(group)] paging: Paging,
+    ) -> Result<Page<Book>, LendingError> {
+        self.stock.find(word.as_deref(), subject, &paging)
+    }
+
+    /// List the subjects, with the number of their books.
+    #[operation(category = "READ", endpoint = "discover")]
+    fn list_subjects(&self) -> Vec<SubjectCount> {
+        self.stock.subjects()
+    }
+
+    // Without `endpoint`, the category decides: READ goes to `query`.
+
+    /// Get one book by its number.
+    #[operation(category = "READ", example = { "book_id": 1 })]
+    fn get_book(
+        &self,
+        /// Number in the catalogue.
+        book_id: u64,
+    ) -> Result<Book, LendingError> {
+        self.stock.book(book_id)
+    }
+
+    /// Get one member by the number on the card.
+    #[operation(category = "READ", example = { "member_id": 1 })]
+    fn get_member(
+        &self,
+        /// Number on the card.
+        member_id: u64,
+    ) -> Result<Member, LendingError> {
+        self.stock.member(member_id)
+    }
+
+    /// List the loans, the oldest first.
+    #[operation(category = "READ", example = { "member_id": 1 })]
+    fn list_loans(
+        &self,
+        /// Loans of this member alone.
+        member_id: Option<u64>,
+        /// Loans of this member alone.
+        // The old name goes on working until its date. Whoever uses it is warned with every reply.
+        #[param(deprecated(replacement = "member_id", removal_date = "2031-05-06"))]
+        borrower: Option<u64>,
+        /// Also those that are back.
+        #[param(default = false)]
+        returned: bool,
+        #[param(group)] paging: Paging,
+    ) -> Result<Page<Loan>, LendingError> {
+        self.stock.loans(member_id.or(borrower), returned, &paging)
+    }
+
+    /// Add a book to the catalogue.
+    #[operation(category = "CREATE", example = {
+        "title": "Cosmos", "author": "Carl Sagan", "subject": "science",
+        "place": { "floor": 1, "shelf": "S7" },
+    })]
+    fn create_book(&self, #[param(group)] book: NewBook) -> Book {
+        self.stock.add_book(book)
+    }
+
+    /// Change fields of a book. What `input` leaves out stays as it is, `null` removes.
+    #[operation(
+        category = "UPDATE",
+        example("one field of the place; floor and hint stay",
+            { "book_id": 1, "input": { "place": { "shelf": "F4" } } }),
+        example("only as I have read it", { "book_id": 1, "input": { "copies": 3 }, "if_match": 1 }),
+    )]
+    fn update_book(
+        &self,
+        /// Number in the catalogue.
+        book_id: u64,
+        input: Update<Book>,
+        if_match: IfMatch<u64>,
+    ) -> Result<Book, LendingError> {
+        self.stock.change_book(book_id, |book, lent| {
+            if_match.check(&book.version)?;
+            input.merge_into(book);
+            // A rule that no constraint on a field can state is checked after the merge. The stock
+            // keeps the old book when this fails.
+            if book.copies < lent { Err(LendingError::TooFew { lent }) } else { Ok(()) }
+        })
+    }
+
+    /// Delete a book of which no copy is lent, and return it once more.
+    #[operation(category = "DELETE", example = { "book_id": 1 })]
+    fn delete_book(
+        &self,
+        /// Number in the catalogue.
+        book_id: u64,
+    ) -> Result<Book, LendingError> {
+        self.stock.delete_book(book_id)
+    }
+
+    // A member is made out to a person who stands there, so this CREATE is for the counter.
+
+    /// Register a member.
+    #[operation(category = "CREATE", endpoint = "operate", example = { "name": "Ada" })]
+    fn create_member(
+        &self,
+        /// Name on the card.
+        #[param(min_length = 1, max_length = 100)]
+        name: String,
+    ) -> Member {
+        self.stock.add_member(name)
+    }
+
+    /// Lend a copy of a book to a member.
+    #[operation(
+        category = "EXECUTE",
+        rationale = "a copy changes hands, outside of the catalogue; libraries say `lend` for \
+                     what would else be `execute_loan`",
+        example = { "book_id": 1, "member_id": 1 },
+    )]
+    fn lend_book(
+        &self,
+        /// Number in the catalogue.
+        book_id: u64,
+        /// Number on the card.
+        member_id: u64,
+        /// For how many weeks.
+        #[param(default = 4, minimum = 1, maximum = 8)]
+        weeks: u32,
+    ) -> Result<Loan, LendingError> {
+        self.stock.lend(book_id, member_id, weeks)
+    }
+
+    /// Take a lent copy back.
+    #[operation(
+        category = "EXECUTE",
+        rationale = "the counterpart of `lend_book`; the loan stays on record",
+        example = { "loan_id": 1 },
+    )]
+    fn return_book(
+        &self,
+        /// The loan that ends.
+        loan_id: u64,
+    ) -> Result<Loan, LendingError> {
+        self.stock.take_back(loan_id)
+    }
+
+    /// Walk along all shelves, count the copies and date every book.
+    ///
+    /// Reports progress after each book. Cancelled, it stops between two books; those behind it
+    /// keep their date.
+    #[operation(
+        category = "EXECUTE",
+        // `check` announces READ; without a reason this does not compile.
+        rationale = "a stocktaking runs for a while, can be stopped, and dates the books",
+        example = { "pace_ms": 20 },
+    )]
+    async fn check_stock(
+        &self,
+        context: Context,
+        /// Milliseconds for each book.
+        #[param(default = 100, maximum = 10_000)]
+        pace_ms: u64,
+    ) -> StockCheck {
+        let books = self.stock.numbers();
+        let mut seen = StockCheck { books: 0, on_shelf: 0, lent: 0 };
+        for &book_id in &books {
+            tokio::select! {
+                () = context.cancelled() => break,
+                () = tokio::time::sleep(Duration::from_millis(pace_ms)) => {}
+            }
+            // Someone may have deleted it meanwhile.
+            let Some((on_shelf, lent)) = self.stock.check(book_id) else { continue };
+            seen.books += 1;
+            seen.on_shelf += on_shelf;
+            seen.lent += lent;
+            #[expect(clippy::cast_precision_loss, reason = "no library is that large")]
+            let (done, total) = (seen.books as f64, books.len() as f64);
+            context.progress(done, Some(total), format!("Checked book '{book_id}'")).await;
+        }
+        seen
+    }
+}

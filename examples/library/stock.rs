@@ -1,0 +1,253 @@
+//! Where everything is kept: in memory, behind one lock.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{Days, Utc};
+use mcp_aql::prelude::*;
+
+use crate::error::LendingError;
+use crate::model::{Book, Loan, Member, NewBook, Place, Subject, SubjectCount};
+use crate::operations::Paging;
+
+/// The most books that one member may have.
+const MOST_LOANS: usize = 3;
+
+/// Books, members and loans. It is gone when the process ends.
+pub(crate) struct Stock(Mutex<Records>);
+
+#[derive(Default)]
+struct Records {
+    books: BTreeMap<u64, Book>,
+    members: BTreeMap<u64, Member>,
+    loans: BTreeMap<u64, Loan>,
+    last_book: u64,
+    last_member: u64,
+    last_loan: u64,
+}
+
+impl Stock {
+    /// Something to look at from the first call on.
+    pub(crate) fn with_some_books() -> Self {
+        let stock = Self(Mutex::default());
+        for (title, author, subject, shelf, copies) in [
+            ("Moby-Dick; or, The Whale", "Herman Melville", Subject::Fiction, "F3", 2),
+            ("Frankenstein", "Mary Shelley", Subject::Fiction, "F9", 1),
+            ("The Histories", "Herodotus", Subject::History, "H1", 1),
+            ("On the Origin of Species", "Charles Darwin", Subject::Science, "S2", 1),
+        ] {
+            let place =
+                Place { floor: 0, shelf: shelf.to_owned(), hint: Some("by the stairs".to_owned()) };
+            let (title, author) = (title.to_owned(), author.to_owned());
+            stock.add_book(NewBook { title, author, subject, place, copies });
+        }
+        for name in ["Ada", "Charles"] {
+            stock.add_member(name.to_owned());
+        }
+        stock
+    }
+
+    // No operation leaves half a change behind, so the records are sound even after a panic.
+    fn open(&self) -> MutexGuard<'_, Records> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Books that hold the word and are on the subject.
+    pub(crate) fn find(
+        &self,
+        word: Option<&str>,
+        subject: Option<Subject>,
+        paging: &Paging,
+    ) -> Result<Page<Book>, LendingError> {
+        let word = word.unwrap_or_default().to_lowercase();
+        page(&self.open().books, paging, |book| {
+            subject.is_none_or(|subject| book.subject == subject)
+                && [&book.title, &book.author].iter().any(|it| it.to_lowercase().contains(&word))
+        })
+    }
+
+    /// The subjects that there are books on.
+    pub(crate) fn subjects(&self) -> Vec<SubjectCount> {
+        let mut counts = BTreeMap::new();
+        for book in self.open().books.values() {
+            *counts.entry(book.subject).or_default() += 1;
+        }
+        counts.into_iter().map(|(subject, books)| SubjectCount { subject, books }).collect()
+    }
+
+    /// One book.
+    pub(crate) fn book(&self, book_id: u64) -> Result<Book, LendingError> {
+        self.open().book(book_id).cloned()
+    }
+
+    /// One member.
+    pub(crate) fn member(&self, member_id: u64) -> Result<Member, LendingError> {
+        let found = self.open().members.get(&member_id).cloned();
+        found.ok_or(LendingError::NoMember { member_id })
+    }
+
+    /// Loans, of one member if one is given.
+    pub(crate) fn loans(
+        &self,
+        member_id: Option<u64>,
+        returned: bool,
+        paging: &Paging,
+    ) -> Result<Page<Loan>, LendingError> {
+        page(&self.open().loans, paging, |loan| {
+            (returned || loan.returned_at.is_none())
+                && member_id.is_none_or(|member_id| loan.member_id == member_id)
+        })
+    }
+
+    /// Puts a book into the catalogue.
+    pub(crate) fn add_book(&self, new: NewBook) -> Book {
+        let mut records = self.open();
+        records.last_book += 1;
+        let book = Book {
+            book_id: records.last_book,
+            title: new.title,
+            author: new.author,
+            subject: new.subject,
+            place: new.place,
+            copies: new.copies,
+            checked_at: None,
+            version: 1,
+        };
+        records.books.insert(book.book_id, book.clone());
+        book
+    }
+
+    /// Changes a book, unless `change` says no. It learns how many copies are lent.
+    pub(crate) fn change_book(
+        &self,
+        book_id: u64,
+        change: impl FnOnce(&mut Book, u32) -> Result<(), LendingError>,
+    ) -> Result<Book, LendingError> {
+        let mut records = self.open();
+        let mut book = records.book(book_id)?.clone();
+        change(&mut book, records.lent(book_id))?;
+        book.version += 1;
+        records.books.insert(book_id, book.clone());
+        Ok(book)
+    }
+
+    /// Takes a book out of the catalogue.
+    pub(crate) fn delete_book(&self, book_id: u64) -> Result<Book, LendingError> {
+        let mut records = self.open();
+        match records.lent(book_id) {
+            0 => records.books.remove(&book_id).ok_or(LendingError::NoBook { book_id }),
+            lent => Err(LendingError::StillLent { lent }),
+        }
+    }
+
+    /// Makes out a card.
+    pub(crate) fn add_member(&self, name: String) -> Member {
+        let mut records = self.open();
+        records.last_member += 1;
+        let member = Member { member_id: records.last_member, name };
+        records.members.insert(member.member_id, member.clone());
+        member
+    }
+
+    /// Hands a copy out, if the rules allow it.
+    pub(crate) fn lend(
+        &self,
+        book_id: u64,
+        member_id: u64,
+        weeks: u32,
+    ) -> Result<Loan, LendingError> {
+        let mut records = self.open();
+        records.may_borrow(book_id, member_id)?;
+        records.last_loan += 1;
+        let due_date = Utc::now().date_naive() + Days::new(u64::from(weeks) * 7);
+        let loan_id = records.last_loan;
+        let loan = Loan { loan_id, book_id, member_id, due_date, returned_at: None };
+        records.loans.insert(loan_id, loan.clone());
+        Ok(loan)
+    }
+
+    /// Takes a copy back.
+    pub(crate) fn take_back(&self, loan_id: u64) -> Result<Loan, LendingError> {
+        let mut records = self.open();
+        let open = records.loans.get_mut(&loan_id).filter(|loan| loan.returned_at.is_none());
+        let loan = open.ok_or(LendingError::NoLoan { loan_id })?;
+        loan.returned_at = Some(Utc::now());
+        Ok(loan.clone())
+    }
+
+    /// The numbers of all books.
+    pub(crate) fn numbers(&self) -> Vec<u64> {
+        self.open().books.keys().copied().collect()
+    }
+
+    /// Dates a book; gives its copies on the shelf and those that are lent.
+    pub(crate) fn check(&self, book_id: u64) -> Option<(u32, u32)> {
+        let mut records = self.open();
+        let lent = records.lent(book_id);
+        let book = records.books.get_mut(&book_id)?;
+        book.checked_at = Some(Utc::now());
+        book.version += 1;
+        Some((book.copies.saturating_sub(lent), lent))
+    }
+}
+
+impl Records {
+    fn book(&self, book_id: u64) -> Result<&Book, LendingError> {
+        self.books.get(&book_id).ok_or(LendingError::NoBook { book_id })
+    }
+
+    /// The rules of the house.
+    fn may_borrow(&self, book_id: u64, member_id: u64) -> Result<(), LendingError> {
+        let copies = self.book(book_id)?.copies;
+        if !self.members.contains_key(&member_id) {
+            return Err(LendingError::NoMember { member_id });
+        }
+        let has: Vec<_> = self.open_loans().filter(|loan| loan.member_id == member_id).collect();
+        if let Some(loan) = has.iter().find(|loan| loan.book_id == book_id) {
+            return Err(LendingError::HasIt { member_id, loan_id: loan.loan_id });
+        }
+        if has.len() >= MOST_LOANS {
+            return Err(LendingError::TooMany { limit: MOST_LOANS });
+        }
+        if self.lent(book_id) >= copies {
+            return Err(LendingError::AllLent { copies });
+        }
+        Ok(())
+    }
+
+    fn open_loans(&self) -> impl Iterator<Item = &Loan> {
+        self.loans.values().filter(|loan| loan.returned_at.is_none())
+    }
+
+    fn lent(&self, book_id: u64) -> u32 {
+        self.open_loans().filter(|loan| loan.book_id == book_id).map(|_| 1).sum()
+    }
+}
+
+/// One page of what passes. A cursor is the number of an entry, so a page goes on where the one
+/// before ended, whatever was added or deleted meanwhile.
+fn page<T: Clone>(
+    all: &BTreeMap<u64, T>,
+    paging: &Paging,
+    passes: impl Fn(&T) -> bool,
+) -> Result<Page<T>, LendingError> {
+    let after = match &paging.after {
+        Some(cursor) => cursor.parse().map_err(|_| LendingError::InvalidCursor)?,
+        None => 0,
+    };
+    let mut entries: Vec<_> = all
+        .range((Bound::Excluded(after), Bound::Unbounded))
+        .filter(|(_, entry)| passes(entry))
+        .take(paging.first + 1)
+        .map(|(number, entry)| (*number, entry.clone()))
+        .collect();
+    let more = entries.len() > paging.first;
+    entries.truncate(paging.first);
+    let before = all.range(..=after).any(|(_, entry)| passes(entry));
+    let mut info = PageInfo::new(more, before);
+    if let (Some((start, _)), Some((end, _))) = (entries.first(), entries.last()) {
+        info = info.cursors(start.to_string(), end.to_string());
+    }
+    Ok(Page::new(entries.into_iter().map(|(_, entry)| entry).collect(), info))
+}

@@ -1,0 +1,219 @@
+//! How a request is sent, and what may come back.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Method, RequestBuilder, Response, Url};
+use serde::de::DeserializeOwned;
+
+/// The most of an answer that is read.
+const MOST_BYTES: usize = 1 << 20;
+/// The most of a refusal that is read, for the log.
+const MOST_BYTES_OF_REFUSAL: usize = 4096;
+
+/// The service's HTTP API.
+pub(crate) struct ParcelApi {
+    http: reqwest::Client,
+    base: Url,
+    patience: Duration,
+}
+
+/// A successful answer.
+pub(crate) struct Answer {
+    request: String,
+    /// The version of the resource, as the service calls it.
+    pub(crate) etag: Option<String>,
+    body: Vec<u8>,
+}
+
+/// Why there is no successful answer. Its text is for the log: it quotes the service.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    /// The service answered, and not with success.
+    #[error(transparent)]
+    Refused(Refusal),
+    /// The answer did not come in time.
+    #[error("{request}: no answer within {} s", patience.as_secs())]
+    TimedOut {
+        /// Method and path.
+        request: String,
+        /// How long it had.
+        patience: Duration,
+    },
+    /// There was no connection, or it broke.
+    #[error("{request}: the service cannot be reached")]
+    Unreachable {
+        /// Method and path.
+        request: String,
+        /// What the HTTP client says.
+        source: reqwest::Error,
+    },
+    /// The answer is longer than any answer of this API.
+    #[error("{request}: the answer has more than {MOST_BYTES} bytes")]
+    TooLong {
+        /// Method and path.
+        request: String,
+    },
+    /// The answer is not what this API answers.
+    #[error("{request}: the answer is not what was expected")]
+    Unreadable {
+        /// Method and path.
+        request: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// What the service said when it did not do it. The body is quoted, since it may hold anything, line
+/// breaks included.
+#[derive(Debug, thiserror::Error)]
+#[error("{request}: status {status}, {body:?}")]
+pub(crate) struct Refusal {
+    request: String,
+    /// The HTTP status.
+    pub(crate) status: u16,
+    /// The version that the resource has.
+    pub(crate) etag: Option<String>,
+    /// Seconds to wait.
+    pub(crate) retry_after: Option<u64>,
+    /// The beginning of the body.
+    pub(crate) body: String,
+}
+
+/// A URL that this adapter can send requests to.
+pub(crate) fn base_url(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error| format!("no URL: {error}"))?;
+    match url.scheme() {
+        "http" if url.query().is_none() && url.fragment().is_none() => Ok(url),
+        "http" => Err("a query or a fragment cannot be kept: leave it out".to_owned()),
+        "https" => Err("this example is built without TLS: write an `http` URL".to_owned()),
+        other => Err(format!("cannot speak `{other}`: write an `http` URL")),
+    }
+}
+
+impl ParcelApi {
+    /// The API under this URL. An answer that takes longer than `patience` is not waited for.
+    pub(crate) fn new(base: Url, patience: Duration) -> reqwest::Result<Self> {
+        let http = reqwest::Client::builder()
+            .timeout(patience)
+            // The service is where it was said to be. Whoever answers there does not get to send us
+            // elsewhere, and nor does the environment.
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()?;
+        Ok(Self { http, base, patience })
+    }
+
+    /// `GET`.
+    pub(crate) async fn get(&self, path: &[&str]) -> Result<Answer, ApiError> {
+        self.send(Method::GET, path, |request| request).await
+    }
+
+    /// `POST` of some JSON.
+    pub(crate) async fn post(&self, path: &[&str], body: String) -> Result<Answer, ApiError> {
+        self.send(Method::POST, path, |request| {
+            request.header(CONTENT_TYPE, "application/json").body(body)
+        })
+        .await
+    }
+
+    /// `PATCH` with a JSON merge patch (RFC 7396), of this version alone if one is given.
+    pub(crate) async fn patch(
+        &self,
+        path: &[&str],
+        patch: String,
+        if_match: Option<&str>,
+    ) -> Result<Answer, ApiError> {
+        self.send(Method::PATCH, path, |mut request| {
+            if let Some(version) = if_match {
+                request = request.header(IF_MATCH, format!("\"{version}\""));
+            }
+            request.header(CONTENT_TYPE, "application/merge-patch+json").body(patch)
+        })
+        .await
+    }
+
+    /// `DELETE`.
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<Answer, ApiError> {
+        self.send(Method::DELETE, path, |request| request).await
+    }
+
+    /// Sends a request and reads the answer. Dropped meanwhile, it hangs up.
+    async fn send(
+        &self,
+        method: Method,
+        path: &[&str],
+        complete: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Answer, ApiError> {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            // Each part is one segment, whatever is in it.
+            segments.pop_if_empty().extend(path);
+        }
+        let request = format!("{method} {}", url.path());
+        let failed = |source: reqwest::Error| match source.is_timeout() {
+            true => ApiError::TimedOut { request: request.clone(), patience: self.patience },
+            false => {
+                ApiError::Unreachable { request: request.clone(), source: source.without_url() }
+            }
+        };
+        let mut response = complete(self.http.request(method, url)).send().await.map_err(failed)?;
+        let status = response.status();
+        let most = if status.is_success() { MOST_BYTES } else { MOST_BYTES_OF_REFUSAL };
+        let (body, whole) = read(&mut response, most).await.map_err(failed)?;
+        let etag = text_of(response.headers(), &ETAG).and_then(strong).map(str::to_owned);
+        if status.is_success() {
+            return if whole {
+                Ok(Answer { request, etag, body })
+            } else {
+                Err(ApiError::TooLong { request })
+            };
+        }
+        let refusal = Refusal {
+            request,
+            status: status.as_u16(),
+            etag,
+            retry_after: text_of(response.headers(), &RETRY_AFTER)
+                .and_then(|seconds| seconds.parse().ok()),
+            body: String::from_utf8_lossy(&body).into_owned(),
+        };
+        tracing::info!(%refusal, "the service refused");
+        Err(ApiError::Refused(refusal))
+    }
+}
+
+impl Answer {
+    /// The body, as what it should be.
+    pub(crate) fn json<T: DeserializeOwned>(self) -> Result<T, ApiError> {
+        serde_json::from_slice(&self.body)
+            .map_err(|source| ApiError::Unreadable { request: self.request, source })
+    }
+}
+
+/// The body, up to so many bytes, and whether that was all.
+async fn read(response: &mut Response, most: usize) -> reqwest::Result<(Vec<u8>, bool)> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        body.extend_from_slice(&chunk);
+        if body.len() > most {
+            body.truncate(most);
+            return Ok((body, false));
+        }
+    }
+    Ok((body, true))
+}
+
+fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The text of an entity tag. A weak one tells nothing that `If-Match` could use.
+fn strong(tag: &str) -> Option<&str> {
+    tag.strip_prefix('"')?.strip_suffix('"').filter(|etag| is_etag(etag))
+}
+
+/// Whether this may stand between the quotes of an entity tag (RFC 9110).
+pub(crate) fn is_etag(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
+}

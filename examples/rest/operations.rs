@@ -1,0 +1,135 @@
+//! What a caller can do, and the request that does it.
+
+use mcp_aql::prelude::*;
+use serde::de::DeserializeOwned;
+
+use crate::api::{self, Answer, ApiError, ParcelApi};
+use crate::error::About;
+use crate::model::{Deleted, NewParcel, Parcel, ParcelSummary, Position};
+
+/// The operations on parcels.
+pub(crate) struct Parcels {
+    api: ParcelApi,
+}
+
+impl Parcels {
+    /// Operations that go to this service.
+    pub(crate) fn new(api: ParcelApi) -> Self {
+        Self { api }
+    }
+}
+
+// When a caller gives up, the framework drops a READ, and with it the request: the service sees the
+// connection close. Whatever else has begun runs to its end, which `--patience` keeps near: a POST that
+// was hung up on may have been done or not.
+
+#[operations]
+impl Parcels {
+    /// Hand a parcel in.
+    #[operation(category = "CREATE", example = {
+        "reference": "order-17", "weight_g": 1200,
+        "recipient": { "name": "Ada", "street": "Main Street 1", "city": "London" },
+    })]
+    async fn create_parcel(
+        &self,
+        #[param(group)] parcel: NewParcel,
+    ) -> Result<Parcel, OperationError> {
+        let body = serde_json::to_string(&parcel).map_err(OperationError::internal)?;
+        let answer = self.api.post(&["parcels"], body).await;
+        parcel_of(answer).map_err(|error| error.explain(About::parcel(&parcel.reference)))
+    }
+
+    /// List all parcels.
+    #[operation(category = "READ")]
+    async fn list_parcels(&self) -> Result<Vec<ParcelSummary>, OperationError> {
+        let answer = self.api.get(&["parcels"]).await;
+        json_of(answer).map_err(|error| error.explain(About::all()))
+    }
+
+    /// Get one parcel by its identifier.
+    #[operation(category = "READ", example = { "parcel_id": "p-1" })]
+    async fn get_parcel(
+        &self,
+        /// The parcel.
+        // What goes into a path has a narrow form.
+        #[param(pattern = "^p-[0-9]{1,9}$")]
+        parcel_id: String,
+    ) -> Result<Parcel, OperationError> {
+        let answer = self.api.get(&["parcels", &parcel_id]).await;
+        parcel_of(answer).map_err(|error| error.explain(About::parcel(&parcel_id)))
+    }
+
+    /// Ask the carrier where a parcel is. Takes as long as the carrier does.
+    #[operation(category = "READ", example = { "parcel_id": "p-1" })]
+    async fn get_position(
+        &self,
+        /// The parcel.
+        #[param(pattern = "^p-[0-9]{1,9}$")]
+        parcel_id: String,
+    ) -> Result<Position, OperationError> {
+        let answer = self.api.get(&["parcels", &parcel_id, "position"]).await;
+        json_of(answer).map_err(|error| error.explain(About::parcel(&parcel_id)))
+    }
+
+    /// Change fields of a parcel that waits. What `input` leaves out stays as it is, `null` removes.
+    #[operation(
+        category = "UPDATE",
+        example("the street alone; name and city stay",
+            { "parcel_id": "p-4", "input": { "recipient": { "street": "Main Street 2" } } }),
+        example("only as I have read it",
+            { "parcel_id": "p-4", "input": { "note": null }, "if_match": "1" }),
+    )]
+    async fn update_parcel(
+        &self,
+        /// The parcel.
+        #[param(pattern = "^p-[0-9]{1,9}$")]
+        parcel_id: String,
+        input: Update<Parcel>,
+        if_match: IfMatch<String>,
+    ) -> Result<Parcel, OperationError> {
+        let if_match = if_match.expected().map(String::as_str);
+        if if_match.is_some_and(|version| !api::is_etag(version)) {
+            let expectation = "must be the '_etag' of a parcel, as a reply holds it";
+            return Err(OperationError::invalid_value("if_match", expectation));
+        }
+        // An `Update` is a merge patch already; the service merges it.
+        let patch = input.to_merge_patch().to_string();
+        let answer = self.api.patch(&["parcels", &parcel_id], patch, if_match).await;
+        parcel_of(answer).map_err(|error| match error.status() {
+            Some(409) => under_way(error),
+            _ => error.explain(About { parcel: Some(&parcel_id), prefix: "input.", if_match }),
+        })
+    }
+
+    /// Withdraw a parcel that waits.
+    #[operation(category = "DELETE", example = { "parcel_id": "p-4" })]
+    async fn delete_parcel(
+        &self,
+        /// The parcel.
+        #[param(pattern = "^p-[0-9]{1,9}$")]
+        parcel_id: String,
+    ) -> Result<Deleted, OperationError> {
+        match self.api.delete(&["parcels", &parcel_id]).await {
+            Ok(_) => Ok(Deleted { parcel_id }),
+            Err(error) if error.status() == Some(409) => Err(under_way(error)),
+            Err(error) => Err(error.explain(About::parcel(&parcel_id))),
+        }
+    }
+}
+
+/// 409 on a parcel that exists. The operation knows what that means better than any table does.
+fn under_way(error: ApiError) -> OperationError {
+    OperationError::permission_denied("the parcel is no longer waiting; nothing has changed")
+        .with_cause(error)
+}
+
+fn json_of<T: DeserializeOwned>(answer: Result<Answer, ApiError>) -> Result<T, ApiError> {
+    answer?.json()
+}
+
+/// A parcel, with its version out of the header.
+fn parcel_of(answer: Result<Answer, ApiError>) -> Result<Parcel, ApiError> {
+    let mut answer = answer?;
+    let etag = answer.etag.take();
+    Ok(Parcel { etag, ..answer.json()? })
+}

@@ -1,0 +1,127 @@
+//! An adapter process on the other end of a client that was not written here.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest,
+    ProgressNotificationParam, Tool,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RequestHandle, RunningService};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientHandler, RoleClient, ServiceExt as _};
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+
+use crate::program::program;
+
+/// Longer than any answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A connected client, and the process that it talks to.
+pub(crate) struct Mcp {
+    service: RunningService<RoleClient, Listener>,
+    log: tokio::task::JoinHandle<String>,
+}
+
+/// Keeps what the adapter reports meanwhile.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<ProgressNotificationParam>>>);
+
+impl ClientHandler for Listener {
+    async fn on_progress(
+        &self,
+        report: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.0.lock().unwrap().push(report);
+    }
+}
+
+impl Mcp {
+    /// Starts an example with these arguments and variables, and shakes hands with it.
+    pub(crate) async fn start(
+        example: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut command = Command::new(program(example));
+        command.args(arguments).envs(variables.iter().copied());
+        let (process, stderr) =
+            TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = stderr.unwrap();
+        let log = tokio::spawn(async move {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).await.unwrap();
+            text
+        });
+        let service = Listener::default().serve(process).await.unwrap();
+        Self { service, log }
+    }
+
+    /// The tools that a client sees.
+    pub(crate) async fn tools(&self) -> Vec<Tool> {
+        self.service.list_all_tools().await.unwrap()
+    }
+
+    /// Runs an operation through a tool; gives the reply, and whether MCP calls it an error.
+    pub(crate) async fn call(&self, tool: &str, operation: &str, params: Value) -> (Value, bool) {
+        let answer = self.service.call_tool(request(tool, operation, params));
+        reply(&tokio::time::timeout(PATIENCE, answer).await.expect("an answer").unwrap())
+    }
+
+    /// As [`call`](Self::call), of what must succeed: gives `data`.
+    pub(crate) async fn data(&self, tool: &str, operation: &str, params: Value) -> Value {
+        let (mut reply, is_error) = self.call(tool, operation, params).await;
+        assert_eq!((&reply["success"], is_error), (&json!(true), false), "{operation}: {reply}");
+        reply["data"].take()
+    }
+
+    /// As [`call`](Self::call), of what must fail: gives `error`. MCP calls it an error where no
+    /// other call would help.
+    pub(crate) async fn error(&self, tool: &str, operation: &str, params: Value) -> Value {
+        let (mut reply, is_error) = self.call(tool, operation, params).await;
+        assert_eq!(reply["success"], false, "{operation}: {reply}");
+        assert_eq!(is_error, reply["error"]["code"] == "INTERNAL_ERROR", "{operation}: {reply}");
+        reply["error"].take()
+    }
+
+    /// Sends a call without waiting, to be cancelled or awaited.
+    pub(crate) async fn begin(
+        &self,
+        tool: &str,
+        operation: &str,
+        params: Value,
+    ) -> RequestHandle<RoleClient> {
+        let request = CallToolRequest::new(request(tool, operation, params));
+        let request = ClientRequest::CallToolRequest(request);
+        self.service
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await
+            .unwrap()
+    }
+
+    /// What the adapter reported so far.
+    pub(crate) fn progress(&self) -> Vec<ProgressNotificationParam> {
+        self.service.service().0.lock().unwrap().clone()
+    }
+
+    /// Hangs up; gives what the process wrote to standard error.
+    pub(crate) async fn close(self) -> String {
+        self.service.cancel().await.unwrap();
+        self.log.await.unwrap()
+    }
+}
+
+fn request(tool: &str, operation: &str, params: Value) -> CallToolRequestParams {
+    let arguments = json!({"operation": operation, "params": params});
+    CallToolRequestParams::new(tool.to_owned())
+        .with_arguments(arguments.as_object().unwrap().clone())
+}
+
+fn reply(result: &CallToolResult) -> (Value, bool) {
+    let text = &result.content[0].as_text().unwrap().text;
+    (serde_json::from_str(text).unwrap(), result.is_error == Some(true))
+}
