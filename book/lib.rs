@@ -33,6 +33,7 @@ chapters! {
     testing: "src/testing.md",
     macros: "src/macros.md",
     limits: "src/limits.md",
+    performance: "src/performance.md",
     naming: "src/naming.md",
 }
 

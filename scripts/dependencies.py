@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the dependencies: licences, doubled versions, and what is asked for and never used.
+"""Checks the dependencies: licences, doubled versions, what is asked for and never used, and how many
+crates mcp-aql adds to plain rmcp.
 
     scripts/dependencies.py
 
@@ -10,8 +11,11 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
+
+import peers
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,6 +27,11 @@ LICENCES = {
 DOUBLED = {"syn": "tracing-attributes"}
 # Used by what a macro writes, or for their features alone.
 USED_UNSEEN = {"schemars"}
+
+# How many crates the default features may add to those that an rmcp server on standard input and
+# output is built from, mcp-aql and its macros included. 25 is what we want; no more than now is what
+# is checked.
+MOST_ADDED = 28
 
 
 def passes(expression):
@@ -67,6 +76,23 @@ def sources(package):
             yield file
 
 
+def crates(folder):
+    """What a package is built from on this machine, macros and build scripts included."""
+    tree = subprocess.run(
+        ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"],
+        cwd=folder, check=True, stdout=subprocess.PIPE, text=True,
+    ).stdout
+    # The first line is the package itself.
+    return {" ".join(line.split()[:2]) for line in tree.splitlines()[1:] if line}
+
+
+def added():
+    """The crates that the same server needs with mcp-aql, and does not need with plain rmcp."""
+    with tempfile.TemporaryDirectory() as scratch:
+        ours, peer = (crates(peers.make(Path(scratch) / side, side)) for side in ("ours", "peer"))
+    return sorted(ours - peer)
+
+
 def main():
     faults = []
     metadata = json.loads(subprocess.run(
@@ -107,6 +133,11 @@ def main():
             if not re.search(rf"\b{name}\b", text) and name not in USED_UNSEEN:
                 beside = " (its features are used)" if f'"{dependency["name"]}/' in features else ""
                 faults.append(f"unused: {package['name']} asks for {dependency['name']}{beside}")
+
+    extra = added()
+    print(f"{len(extra)} crates beside those of plain rmcp: {', '.join(extra)}")
+    if len(extra) > MOST_ADDED:
+        faults.append(f"added: mcp-aql adds {len(extra)} crates to plain rmcp, {MOST_ADDED} at most")
 
     print("\n".join(faults))
     print(f"{len(packages)} packages, {len(faults)} faults")

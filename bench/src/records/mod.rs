@@ -6,3 +6,7 @@ mod kinds;
 pub mod aql;
 pub mod rmcp;
 pub mod store;
+
+/// What `create_task` takes.
+pub const TASK: &str = r#"{"title":"Write the report","status":"doing","priority":2,
+    "assignee":"Ada","due_date":"2031-05-06"}"#;

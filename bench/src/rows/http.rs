@@ -1,0 +1,289 @@
+//! Calls over HTTP, to real child processes, by a client that does as little as it can: requests are
+//! ready-made bytes, and a body is looked at once.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use super::Outcome;
+use crate::measure::{in_turns, runtime};
+use crate::records::TASK;
+use crate::server::{HttpServer, INITIALIZE, INITIALIZED, Side, line};
+use crate::table::{Row, Target, Unit};
+use crate::{Result, Setup};
+
+/// Kept-alive connections that call at a time.
+const CONNECTIONS: usize = 64;
+/// What a reply may take at the most: less than the 40 ms that a delayed acknowledgement costs.
+const STALL: f64 = 35e6;
+
+/// How clients and servers talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A session for each connection, replies as server-sent events: versions up to 2025-11-25.
+    Session,
+    /// Each request by itself: version 2026-07-28.
+    Stateless,
+}
+
+impl Form {
+    /// A call in this form.
+    fn call(
+        self,
+        side: Side,
+        operation: &str,
+        params: Value,
+        headers: &str,
+        host: &str,
+    ) -> Vec<u8> {
+        let mut call = side.tool(operation, params);
+        let mut headers = headers.to_owned();
+        if let (Self::Stateless, Some(call)) = (self, call.as_object_mut()) {
+            let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+            headers = format!(
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {name}\r\n"
+            );
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "bench", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            call.insert("_meta".to_owned(), meta);
+        }
+        post(host, &headers, &line(1, "tools/call", &call))
+    }
+}
+
+fn post(host: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// A connection that is kept alive.
+struct Connection {
+    stream: TcpStream,
+    /// What has come and was not looked at yet.
+    come: Vec<u8>,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Connection {
+    async fn open(address: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, come: Vec::new(), head: String::new(), body: Vec::new() })
+    }
+
+    /// Sends a request and reads the whole response into `head` and `body`.
+    async fn ask(&mut self, request: &[u8]) -> Result {
+        self.stream.write_all(request).await?;
+        let end = self.find(b"\r\n\r\n", 0).await?;
+        self.head = String::from_utf8(self.come.drain(..end + 4).collect())?.to_ascii_lowercase();
+        self.body.clear();
+        if !self.head.starts_with("http/1.1 2") {
+            return Err(format!("refused: {}", self.head).into());
+        }
+        if self.header("transfer-encoding").is_some() {
+            self.read_chunks().await
+        } else {
+            let length = self.header("content-length").unwrap_or("0").parse()?;
+            self.take(length).await
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    async fn read_chunks(&mut self) -> Result {
+        loop {
+            let end = self.find(b"\r\n", 0).await?;
+            let size: Vec<u8> = self.come.drain(..end + 2).collect();
+            let size = usize::from_str_radix(std::str::from_utf8(&size)?.trim(), 16)?;
+            self.take(size).await?;
+            self.find(b"\r\n", 0).await?;
+            self.come.drain(..2);
+            if size == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Moves so many bytes into the body.
+    async fn take(&mut self, count: usize) -> Result {
+        while self.come.len() < count {
+            self.more().await?;
+        }
+        self.body.extend(self.come.drain(..count));
+        Ok(())
+    }
+
+    /// Where a mark begins.
+    async fn find(&mut self, mark: &[u8], from: usize) -> Result<usize> {
+        let mut from = from;
+        loop {
+            let rest = self.come.get(from..).unwrap_or_default();
+            if let Some(place) = rest.windows(mark.len()).position(|part| part == mark) {
+                return Ok(from + place);
+            }
+            from = self.come.len().saturating_sub(mark.len());
+            self.more().await?;
+        }
+    }
+
+    async fn more(&mut self) -> Result {
+        match self.stream.read_buf(&mut self.come).await? {
+            0 => Err("the connection was closed".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The reply in the body: all of it, or the last event of a stream.
+    fn reply(&self) -> Result<&[u8]> {
+        let line = self.body.rsplit(|byte| *byte == b'\n').find_map(|line| match line {
+            [b'{', ..] => Some(line),
+            _ => line.strip_prefix(b"data: ").filter(|data| data.starts_with(b"{")),
+        });
+        line.ok_or_else(|| format!("no reply: {}", String::from_utf8_lossy(&self.body)).into())
+    }
+}
+
+/// A connection with its request, and the reply that it always gets.
+struct Caller {
+    connection: Connection,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl Caller {
+    async fn new(form: Form, side: Side, address: &str) -> Result<Self> {
+        let mut connection = Connection::open(address).await?;
+        let mut headers = String::new();
+        if form == Form::Session {
+            connection.ask(&post(address, "", INITIALIZE)).await?;
+            let session = connection.header("mcp-session-id").ok_or("no session")?;
+            headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+            connection.ask(&post(address, &headers, INITIALIZED)).await?;
+        }
+        let call = |operation, params| form.call(side, operation, params, &headers, address);
+        connection.ask(&call("create_task", serde_json::from_str(TASK)?)).await?;
+        side.result(&serde_json::from_slice(connection.reply()?)?)?;
+        let params = json!({ "task_id": 1, "archived": false, "newer_than": 0 });
+        let request = call("get_task", params);
+        connection.ask(&request).await?;
+        let reply = connection.reply()?.to_vec();
+        let record = side.result(&serde_json::from_slice(&reply)?)?;
+        if record.get("task_id") != Some(&json!(1)) {
+            return Err(format!("a wrong record: {record}").into());
+        }
+        Ok(Self { connection, request, reply })
+    }
+
+    async fn call(&mut self) -> Result {
+        self.connection.ask(&self.request).await?;
+        let reply = self.connection.reply()?;
+        if reply != self.reply {
+            return Err(format!("another reply: {}", String::from_utf8_lossy(reply)).into());
+        }
+        Ok(())
+    }
+}
+
+/// A server with the callers that are connected to it.
+struct Side64 {
+    callers: Vec<Caller>,
+    _server: HttpServer,
+}
+
+impl Side64 {
+    async fn new(form: Form, side: Side, setup: &Setup) -> Result<Self> {
+        let server = HttpServer::start(side, &setup.programs)?;
+        let mut callers = Vec::new();
+        for _ in 0..CONNECTIONS {
+            callers.push(Caller::new(form, side, &server.address).await?);
+        }
+        Ok(Self { callers, _server: server })
+    }
+
+    /// All connections call as often as they can; calls in a second.
+    async fn all_at_once(&mut self, calls: usize) -> Result<f64> {
+        let each = calls.div_ceil(CONNECTIONS);
+        let clock = Instant::now();
+        let mut tasks = JoinSet::new();
+        for mut caller in self.callers.drain(..) {
+            tasks.spawn(async move {
+                for _ in 0..each {
+                    caller.call().await?;
+                }
+                Ok::<_, crate::Error>(caller)
+            });
+        }
+        while let Some(caller) = tasks.join_next().await {
+            self.callers.push(caller??);
+        }
+        Ok((each * CONNECTIONS) as f64 / clock.elapsed().as_secs_f64())
+    }
+
+    /// One connection calls, one call after the other; the longest in nanoseconds.
+    async fn longest(&mut self, calls: usize) -> Result<f64> {
+        let caller = self.callers.first_mut().ok_or("nobody is connected")?;
+        let mut longest = 0.0_f64;
+        for _ in 0..calls {
+            let clock = Instant::now();
+            caller.call().await?;
+            longest = longest.max(clock.elapsed().as_nanos() as f64);
+        }
+        Ok(longest)
+    }
+}
+
+pub(super) fn session(setup: &Setup) -> Result<Outcome> {
+    rows(setup, Form::Session, "http-session", "HTTP, sessions and events")
+}
+
+pub(super) fn stateless(setup: &Setup) -> Result<Outcome> {
+    rows(setup, Form::Stateless, "http-stateless", "HTTP, 2026-07-28")
+}
+
+fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
+    let runtime: &Runtime = &runtime()?;
+    let mut ours = runtime.block_on(Side64::new(form, Side::Ours, setup))?;
+    let mut peer = runtime.block_on(Side64::new(form, Side::Peer, setup))?;
+    let calls = setup.scale.requests;
+    let throughput = in_turns(
+        setup.scale.rounds,
+        || runtime.block_on(ours.all_at_once(calls)),
+        || runtime.block_on(peer.all_at_once(calls)),
+    )?;
+    let calls = calls / 8;
+    let longest = in_turns(
+        setup.scale.rounds,
+        || runtime.block_on(ours.longest(calls)),
+        || runtime.block_on(peer.longest(calls)),
+    )?;
+    Ok(Outcome::Rows(vec![
+        Row {
+            name: name.to_owned(),
+            what: format!("{what}, {CONNECTIONS} connections; rmcp"),
+            unit: Unit::PerSecond,
+            turns: throughput,
+            target: Target::AtLeast(1.0),
+        },
+        Row {
+            name: format!("{name}-longest"),
+            what: format!("{what}, longest of {calls} calls; rmcp"),
+            unit: Unit::Nanoseconds,
+            turns: longest,
+            target: Target::Below(STALL),
+        },
+    ]))
+}

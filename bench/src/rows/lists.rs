@@ -1,0 +1,165 @@
+//! Lists that are ready before anyone asks.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use mcp_aql::{Adapter, CallScope, SemanticCategory};
+use rmcp::ServiceExt as _;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
+
+use super::Outcome;
+use super::dispatch::{READ, object};
+use crate::measure::{in_turns, nanos_each, nanos_each_async, runtime};
+use crate::records::aql;
+use crate::records::rmcp::Records;
+use crate::server::{INITIALIZE, INITIALIZED};
+use crate::table::{Row, Target, Unit};
+use crate::{Result, Setup};
+
+/// How many calls of the usual number are made here, where one takes longer.
+const SHARE: usize = 8;
+
+/// The list of operations, as `introspect` has it.
+#[derive(Serialize)]
+struct Reply<'a> {
+    success: bool,
+    data: Data<'a>,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    operations: Vec<Info<'a>>,
+}
+
+#[derive(Serialize)]
+struct Info<'a> {
+    name: &'a str,
+    semantic_category: &'a str,
+    endpoint: &'a str,
+    description: String,
+}
+
+/// Makes and writes the list from the tables, as a server does that keeps no text.
+fn list_anew(adapter: &Adapter) -> String {
+    let operations = adapter
+        .operations()
+        .map(|spec| Info {
+            name: spec.name,
+            semantic_category: spec.category.as_str(),
+            endpoint: match spec.category {
+                SemanticCategory::Create => "create",
+                SemanticCategory::Read => "read",
+                SemanticCategory::Update => "update",
+                SemanticCategory::Delete => "delete",
+                SemanticCategory::Execute => "execute",
+            },
+            description: spec.summary(),
+        })
+        .collect();
+    serde_json::to_string(&Reply { success: true, data: Data { operations } }).unwrap_or_default()
+}
+
+pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
+    let calls = setup.scale.calls.div_ceil(SHARE);
+    let runtime = runtime()?;
+    let adapter = aql::adapter()?;
+    let arguments =
+        object(json!({ "operation": "introspect", "params": { "query": "operations" } }));
+    let reply = runtime.block_on(adapter.handle(READ, arguments.clone(), CallScope::default()));
+    let anew = list_anew(&adapter);
+    let [told, made] = [&reply.text, &anew].map(|text| serde_json::from_str::<Value>(text));
+    let (told, made) = (told?, made?);
+    let [told_list, made_list] = [&told, &made].map(|reply| reply.pointer("/data/operations"));
+    // `introspect` itself is listed too.
+    if told_list != made_list || told_list.and_then(Value::as_array).map(Vec::len) != Some(51) {
+        return Err(format!("{told} is not {made}").into());
+    }
+    let ours = || {
+        nanos_each_async(
+            &runtime,
+            calls,
+            |_| arguments.clone(),
+            |arguments| adapter.handle(READ, arguments, CallScope::default()),
+            |told| told.text.len() == reply.text.len(),
+        )
+    };
+    let peer = || nanos_each(calls, |_| (), |()| list_anew(&adapter), |made| *made == anew);
+    Ok(Outcome::Rows(vec![Row {
+        name: "introspect".to_owned(),
+        what: "introspect, list of 50; the list made anew".to_owned(),
+        unit: Unit::Nanoseconds,
+        turns: in_turns(setup.scale.rounds, ours, peer)?,
+        target: Target::AtMost(0.05),
+    }]))
+}
+
+/// A client in memory that sends lines and reads lines.
+struct Client {
+    stream: BufReader<DuplexStream>,
+    line: String,
+}
+
+impl Client {
+    /// Shakes hands with a server that is spawned here.
+    async fn of<F: Future<Output = ()> + Send + 'static>(
+        serve: impl FnOnce(DuplexStream) -> F,
+    ) -> Result<Self> {
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        tokio::spawn(serve(theirs));
+        let mut client = Self { stream: BufReader::new(ours), line: String::new() };
+        client.ask(INITIALIZE).await?;
+        client.stream.write_all(INITIALIZED.as_bytes()).await?;
+        Ok(client)
+    }
+
+    async fn ask(&mut self, request: &str) -> Result<&str> {
+        self.stream.write_all(request.as_bytes()).await?;
+        self.line.clear();
+        self.stream.read_line(&mut self.line).await?;
+        Ok(&self.line)
+    }
+
+    async fn list(&mut self, calls: usize, tools: usize) -> Result<f64> {
+        const LIST: &str = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n";
+        let expected = self.ask(LIST).await?.to_owned();
+        if expected.matches("\"inputSchema\":").count() != tools {
+            return Err(format!("not {tools} tools: {expected}").into());
+        }
+        let clock = std::time::Instant::now();
+        for _ in 0..calls {
+            if self.ask(LIST).await? != expected {
+                return Err(format!("another list: {}", self.line).into());
+            }
+        }
+        Ok(clock.elapsed().as_nanos() as f64 / calls as f64)
+    }
+}
+
+pub(super) fn tools_list(setup: &Setup) -> Result<Outcome> {
+    let calls = setup.scale.calls.div_ceil(SHARE);
+    let runtime = runtime()?;
+    let adapter = aql::adapter()?;
+    let server = Records::server();
+    let mut ours = runtime.block_on(Client::of(|stream| async move {
+        // Ends with the stream.
+        let _ = adapter.serve(stream).await;
+    }))?;
+    let mut peer = runtime.block_on(Client::of(|stream| async move {
+        if let Ok(running) = Arc::clone(&server).serve(stream).await {
+            let _ = running.waiting().await;
+        }
+    }))?;
+    Ok(Outcome::Rows(vec![Row {
+        name: "tools-list".to_owned(),
+        what: "tools/list, whole round trip in memory".to_owned(),
+        unit: Unit::Nanoseconds,
+        turns: in_turns(
+            setup.scale.rounds,
+            || runtime.block_on(ours.list(calls, 5)),
+            || runtime.block_on(peer.list(calls, 50)),
+        )?,
+        target: Target::AtMost(0.05),
+    }]))
+}

@@ -1,0 +1,42 @@
+//! What is measured.
+
+mod dispatch;
+mod http;
+mod lists;
+mod merge;
+mod process;
+mod routing;
+mod stdio;
+mod typed;
+
+use crate::table::Row;
+use crate::{Result, Setup};
+
+/// What a measurement comes to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Rows of the table.
+    Rows(Vec<Row>),
+    /// This machine cannot tell, and why.
+    Skipped(&'static str),
+}
+
+/// A measurement.
+pub type Measurement = fn(&Setup) -> Result<Outcome>;
+
+/// All measurements with their names, which begin the names of their rows.
+pub const ALL: &[(&str, Measurement)] = &[
+    ("dispatch", dispatch::run),
+    ("routing", routing::run),
+    ("introspect", lists::introspect),
+    ("tools-list", lists::tools_list),
+    ("merge", merge::run),
+    ("typed-update", typed::run),
+    ("stdio-latency", stdio::latency),
+    ("stdio-throughput", stdio::throughput),
+    ("http-session", http::session),
+    ("http-stateless", http::stateless),
+    ("start", process::start),
+    ("memory", process::memory),
+    ("size", process::size),
+];

@@ -1,0 +1,84 @@
+//! The programs as processes: how soon they answer, how much memory they take, how large they are.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::Outcome;
+use super::stdio::Flight;
+use crate::measure::{Turns, in_turns, median};
+use crate::server::{Server, Side};
+use crate::table::{Row, Target, Unit};
+use crate::{Programs, Result, Setup};
+
+/// Starts in a turn.
+const STARTS: usize = 3;
+
+fn start_once(side: Side, programs: &Programs) -> Result<f64> {
+    let mut nanos = Vec::new();
+    for _ in 0..STARTS {
+        let clock = Instant::now();
+        let server = Server::start(side, programs)?;
+        nanos.push(clock.elapsed().as_nanos() as f64);
+        drop(server);
+    }
+    Ok(median(&nanos))
+}
+
+pub(super) fn start(setup: &Setup) -> Result<Outcome> {
+    Ok(Outcome::Rows(vec![Row {
+        name: "start".to_owned(),
+        what: "start until `initialize` is answered; rmcp".to_owned(),
+        unit: Unit::Nanoseconds,
+        turns: in_turns(
+            setup.scale.rounds,
+            || start_once(Side::Ours, &setup.programs),
+            || start_once(Side::Peer, &setup.programs),
+        )?,
+        target: Target::AtMost(1.2),
+    }]))
+}
+
+/// The most memory that a process has had, where the system tells.
+fn peak(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1_024.0)
+}
+
+pub(super) fn memory(setup: &Setup) -> Result<Outcome> {
+    if peak(std::process::id()).is_none() {
+        return Ok(Outcome::Skipped("/proc does not tell peak memory here"));
+    }
+    let after_calls = |side| {
+        let mut server = Server::with_task(side, &setup.programs)?;
+        let flight = Flight::new(&mut server, side)?;
+        flight.fly(&mut server, setup.scale.memory_calls)?;
+        peak(server.id()).ok_or_else(|| "the server is gone".into())
+    };
+    Ok(Outcome::Rows(vec![Row {
+        name: "memory".to_owned(),
+        what: format!("peak memory after {} calls; rmcp", setup.scale.memory_calls),
+        unit: Unit::Bytes,
+        turns: in_turns(
+            setup.scale.rounds,
+            || after_calls(Side::Ours),
+            || after_calls(Side::Peer),
+        )?,
+        target: Target::AtMost(1.2),
+    }]))
+}
+
+pub(super) fn size(setup: &Setup) -> Result<Outcome> {
+    let of = |program: &Path| Ok::<_, std::io::Error>(std::fs::metadata(program)?.len() as f64);
+    Ok(Outcome::Rows(vec![Row {
+        name: "size".to_owned(),
+        what: "size of the program; rmcp".to_owned(),
+        unit: Unit::Bytes,
+        turns: Turns {
+            ours: vec![of(&setup.programs.ours)?],
+            peer: vec![of(&setup.programs.peer)?],
+        },
+        target: Target::AtMost(1.3),
+    }]))
+}

@@ -1,0 +1,129 @@
+//! Few operations and many: what a look-up by name costs, and what building costs.
+
+use std::time::Instant;
+
+use mcp_aql::{
+    Adapter, BoxFuture, Call, CallScope, Method, OperationSpec, Operations, Outcome as CallOutcome,
+    ParameterEntry, ParameterSpec, ReturnsSpec, SemanticCategory,
+};
+use serde_json::json;
+
+use super::Outcome;
+use super::dispatch::{READ, object};
+use crate::measure::{Turns, in_turns, nanos_each_async, runtime};
+use crate::table::{Row, Target, Unit};
+use crate::{Result, Setup};
+
+/// As many operations, with tables written by hand, as `#[operations]` would write them.
+struct Many<const N: usize>;
+
+const FEW: usize = 5;
+const MOST: usize = 10_000;
+const PARAMETERS: &[ParameterEntry] =
+    &[ParameterEntry::One(ParameterSpec::required::<u64>("number", "Number to be returned."))];
+
+#[expect(clippy::indexing_slicing, reason = "in a constant it is checked while compiling")]
+impl<const N: usize> Many<N> {
+    const METHODS: [Method<Self>; N] = {
+        let mut methods = [const { Method::new(spec(0), number) }; N];
+        let mut index = 0;
+        while index < N {
+            methods[index] = Method::new(spec(index), number);
+            index += 1;
+        }
+        methods
+    };
+}
+
+impl<const N: usize> Operations for Many<N> {
+    const OPERATIONS: &'static [Method<Self>] = &Self::METHODS;
+}
+
+fn number<const N: usize>(_: &Many<N>, mut call: Call) -> BoxFuture<'_, CallOutcome> {
+    Box::pin(async move {
+        let number: u64 = call.param()?;
+        call.reply(number)
+    })
+}
+
+const fn spec(index: usize) -> OperationSpec {
+    OperationSpec::new(name(index), SemanticCategory::Read, "Return a number.")
+        .parameters(PARAMETERS)
+        .returns(ReturnsSpec::of::<u64, _>())
+}
+
+/// `get_n0000` and so on.
+#[expect(clippy::indexing_slicing, reason = "in a constant it is checked while compiling")]
+const NAMES: &[[u8; 9]; MOST] = &{
+    let mut names = [*b"get_n0000"; MOST];
+    let mut index = 0;
+    while index < MOST {
+        let (mut rest, mut digit) = (index, 9);
+        while rest > 0 {
+            digit -= 1;
+            names[index][digit] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        index += 1;
+    }
+    names
+};
+
+#[expect(clippy::indexing_slicing, reason = "in a constant it is checked while compiling")]
+const fn name(index: usize) -> &'static str {
+    match std::str::from_utf8(&NAMES[index]) {
+        Ok(name) => name,
+        Err(_) => "",
+    }
+}
+
+fn adapter<const N: usize>() -> Result<Adapter> {
+    Ok(Adapter::builder("many").operations(Many::<N>).without_config().build()?)
+}
+
+pub(super) fn run(setup: &Setup) -> Result<Outcome> {
+    if setup.scale.many_operations { rows::<MOST>(setup) } else { rows::<100>(setup) }
+}
+
+fn rows<const N: usize>(setup: &Setup) -> Result<Outcome> {
+    let runtime = runtime()?;
+    let calls = setup.scale.calls;
+    let few = adapter::<FEW>()?;
+    let many = adapter::<N>()?;
+    // Five names from all over the table, so that the look-up differs and nothing else.
+    let turn = |adapter: &Adapter, count: usize| {
+        nanos_each_async(
+            &runtime,
+            calls,
+            |index| {
+                let name = name(index % FEW * (count / FEW));
+                object(json!({ "operation": name, "params": { "number": 7 } }))
+            },
+            |arguments| adapter.handle(READ, arguments, CallScope::default()),
+            |reply| reply.text == r#"{"success":true,"data":7}"#,
+        )
+    };
+    let mut build = Vec::new();
+    for _ in 0..setup.scale.rounds {
+        let clock = Instant::now();
+        let adapter = adapter::<N>()?;
+        build.push(clock.elapsed().as_nanos() as f64);
+        drop(adapter);
+    }
+    Ok(Outcome::Rows(vec![
+        Row {
+            name: "routing".to_owned(),
+            what: format!("call, {FEW} names among {N} operations; among {FEW}"),
+            unit: Unit::Nanoseconds,
+            turns: in_turns(setup.scale.rounds, || turn(&many, N), || turn(&few, FEW))?,
+            target: Target::AtMost(1.25),
+        },
+        Row {
+            name: "routing-build".to_owned(),
+            what: format!("build of an adapter with {N} operations"),
+            unit: Unit::Nanoseconds,
+            turns: Turns { ours: build, peer: Vec::new() },
+            target: Target::Below(200e6),
+        },
+    ]))
+}

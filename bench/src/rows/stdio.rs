@@ -1,0 +1,150 @@
+//! Calls over pipes, to real child processes.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::measure::{in_turns, median};
+use crate::server::{Server, Side, line};
+use crate::table::{Row, Target, Unit};
+use crate::{Result, Setup};
+
+/// Calls in flight at a time.
+const WINDOW: usize = 64;
+
+fn get_task(side: Side, id: usize) -> String {
+    let params = json!({ "task_id": 1, "archived": false, "newer_than": 0 });
+    line(id, "tools/call", &side.tool("get_task", params))
+}
+
+/// One call after the other.
+fn one_by_one(server: &mut Server, side: Side, calls: usize) -> Result<f64> {
+    let request = get_task(side, 1);
+    let expected = server.ask(&request)?.to_owned();
+    check(side, &expected)?;
+    let mut nanos = Vec::with_capacity(calls);
+    for _ in 0..calls {
+        let clock = Instant::now();
+        let reply = server.ask(&request)?;
+        nanos.push(clock.elapsed().as_nanos() as f64);
+        if reply != expected {
+            return Err(format!("another reply: {reply}").into());
+        }
+    }
+    Ok(median(&nanos))
+}
+
+fn check(side: Side, reply: &str) -> Result {
+    let record = side.result(&serde_json::from_str(reply)?)?;
+    if record.get("title").and_then(Value::as_str) != Some("Write the report") {
+        return Err(format!("a wrong reply: {reply}").into());
+    }
+    Ok(())
+}
+
+/// A slot of the window: its request, the reply that it always gets.
+struct Slot {
+    request: String,
+    reply: Vec<u8>,
+}
+
+/// Many calls in flight, told apart by their ids; a slot asks again when it was answered.
+pub(super) struct Flight {
+    slots: Vec<Slot>,
+}
+
+impl Flight {
+    pub(super) fn new(server: &mut Server, side: Side) -> Result<Self> {
+        let mut slots = Vec::new();
+        for id in 0..WINDOW {
+            let request = get_task(side, id);
+            let reply = server.ask(&request)?;
+            check(side, reply)?;
+            slots.push(Slot { reply: reply.trim_end().as_bytes().to_vec(), request });
+        }
+        Ok(Self { slots })
+    }
+
+    /// Makes so many calls, and tells how many that are in a second.
+    pub(super) fn fly(&self, server: &mut Server, calls: usize) -> Result<f64> {
+        let mut left = calls.saturating_sub(WINDOW);
+        let mut asked: String = self.slots.iter().map(|slot| slot.request.as_str()).collect();
+        let mut text = Vec::new();
+        let (mut answered, total) = (0, calls.max(WINDOW));
+        let clock = Instant::now();
+        while answered < total {
+            if !asked.is_empty() {
+                server.send(&asked)?;
+                asked.clear();
+            }
+            server.receive(&mut text)?;
+            for reply in text.split(|byte| *byte == b'\n').filter(|reply| !reply.is_empty()) {
+                let slot = id_of(reply).and_then(|id| self.slots.get(id));
+                let slot = slot
+                    .filter(|slot| slot.reply == reply)
+                    .ok_or_else(|| format!("a wrong reply: {}", String::from_utf8_lossy(reply)))?;
+                answered += 1;
+                if left > 0 {
+                    left -= 1;
+                    asked.push_str(&slot.request);
+                }
+            }
+        }
+        Ok(answered as f64 / clock.elapsed().as_secs_f64())
+    }
+}
+
+/// The id of a reply, which stands near its beginning.
+fn id_of(reply: &[u8]) -> Option<usize> {
+    let start = reply.windows(5).position(|part| part == b"\"id\":")? + 5;
+    let digits = reply.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.map(|digit| usize::from(digit - b'0')).reduce(|id, digit| id * 10 + digit)
+}
+
+pub(super) fn latency(setup: &Setup) -> Result<Outcome> {
+    let calls = setup.scale.requests;
+    let mut ours = Server::with_task(Side::Ours, &setup.programs)?;
+    let mut peer = Server::with_task(Side::Peer, &setup.programs)?;
+    Ok(Outcome::Rows(vec![Row {
+        name: "stdio-latency".to_owned(),
+        what: "stdio, one call at a time, p50; rmcp".to_owned(),
+        unit: Unit::Nanoseconds,
+        turns: in_turns(
+            setup.scale.rounds,
+            || one_by_one(&mut ours, Side::Ours, calls),
+            || one_by_one(&mut peer, Side::Peer, calls),
+        )?,
+        target: Target::AtMost(1.0),
+    }]))
+}
+
+pub(super) fn throughput(setup: &Setup) -> Result<Outcome> {
+    let calls = setup.scale.requests * 4;
+    let mut ours = Server::with_task(Side::Ours, &setup.programs)?;
+    let mut peer = Server::with_task(Side::Peer, &setup.programs)?;
+    let our_flight = Flight::new(&mut ours, Side::Ours)?;
+    let peer_flight = Flight::new(&mut peer, Side::Peer)?;
+    Ok(Outcome::Rows(vec![Row {
+        name: "stdio-throughput".to_owned(),
+        what: format!("stdio, {WINDOW} calls in flight; rmcp"),
+        unit: Unit::PerSecond,
+        turns: in_turns(
+            setup.scale.rounds,
+            || our_flight.fly(&mut ours, calls),
+            || peer_flight.fly(&mut peer, calls),
+        )?,
+        target: Target::AtLeast(2.0),
+    }]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_known_by_its_id() {
+        assert_eq!(id_of(br#"{"jsonrpc":"2.0","id":63,"result":{}}"#), Some(63));
+        assert_eq!(id_of(br#"{"jsonrpc":"2.0","result":{}}"#), None);
+    }
+}

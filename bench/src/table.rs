@@ -1,0 +1,252 @@
+//! The table that a run prints.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::measure::Turns;
+use crate::{Result, Scale, Setup, chart, rows};
+
+/// What is wanted of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target {
+    /// ours / peer is no more than this.
+    AtMost(f64),
+    /// ours / peer is no less than this.
+    AtLeast(f64),
+    /// Ours is less than this, in the row's unit.
+    Below(f64),
+}
+
+/// What a row counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Time, in nanoseconds.
+    Nanoseconds,
+    /// Calls in a second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+}
+
+/// One comparison.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The name, by which it can be chosen.
+    pub name: String,
+    /// What is measured, and beside what.
+    pub what: String,
+    /// What the figures count.
+    pub unit: Unit,
+    /// The figures.
+    pub turns: Turns,
+    /// What is wanted.
+    pub target: Target,
+}
+
+impl Row {
+    /// ours / peer.
+    pub fn ratio(&self) -> Option<f64> {
+        self.turns.peer_median().map(|peer| self.turns.our_median() / peer)
+    }
+
+    /// Whether the target is met.
+    pub fn is_met(&self) -> bool {
+        match self.target {
+            Target::AtMost(most) => self.ratio().is_some_and(|ratio| ratio <= most),
+            Target::AtLeast(least) => self.ratio().is_some_and(|ratio| ratio >= least),
+            Target::Below(bound) => self.turns.our_median() < bound,
+        }
+    }
+
+    /// The target in words.
+    pub fn target_text(&self) -> String {
+        match self.target {
+            Target::AtMost(ratio) => format!("≤ {ratio:.2}"),
+            Target::AtLeast(ratio) => format!("≥ {ratio:.2}"),
+            Target::Below(bound) => format!("< {}", self.unit.show(bound)),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let target = match self.target {
+            Target::AtMost(ratio) => json!({ "ratio_at_most": ratio }),
+            Target::AtLeast(ratio) => json!({ "ratio_at_least": ratio }),
+            Target::Below(bound) => json!({ "ours_below": bound }),
+        };
+        json!({
+            "name": self.name,
+            "what": self.what,
+            "unit": self.unit.name(),
+            "ours": self.turns.our_median(),
+            "peer": self.turns.peer_median(),
+            "ratio": self.ratio(),
+            "target": target,
+            "met": self.is_met(),
+            "rounds": { "ours": self.turns.ours, "peer": self.turns.peer },
+        })
+    }
+}
+
+impl Unit {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "nanoseconds",
+            Self::PerSecond => "calls per second",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// A figure for people, with three digits.
+    fn show(self, value: f64) -> String {
+        let (scales, base): (&[&str], f64) = match self {
+            Self::Nanoseconds => (&[" ns", " µs", " ms", " s"], 1_000.0),
+            Self::PerSecond => (&["/s", " k/s", " M/s"], 1_000.0),
+            Self::Bytes => (&[" B", " KiB", " MiB"], 1_024.0),
+        };
+        let mut value = value;
+        let mut scales = scales.iter().peekable();
+        while let Some(scale) = scales.next() {
+            if value < base || scales.peek().is_none() {
+                let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+                return format!("{value:.digits$}{scale}");
+            }
+            value /= base;
+        }
+        String::new()
+    }
+}
+
+/// All rows of a run.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// The comparisons.
+    pub rows: Vec<Row>,
+    scale: Scale,
+    /// Why some rows are not there.
+    notes: Vec<String>,
+}
+
+impl Table {
+    /// Measures everything whose name contains `filter`.
+    ///
+    /// # Errors
+    /// When a reply is wrong or a program does not run.
+    pub fn measure(setup: &Setup, filter: &str, report: impl Fn(&str)) -> Result<Self> {
+        let mut table = Self { rows: Vec::new(), scale: setup.scale, notes: Vec::new() };
+        for (name, run) in rows::ALL {
+            if !name.contains(filter) {
+                continue;
+            }
+            report(name);
+            match run(setup).map_err(|error| format!("{name}: {error}"))? {
+                rows::Outcome::Rows(rows) => table.rows.extend(rows),
+                rows::Outcome::Skipped(why) => table.notes.push(format!("{name}: skipped, {why}")),
+            }
+        }
+        Ok(table)
+    }
+
+    /// The table as text.
+    pub fn text(&self) -> String {
+        let mut lines = vec![["what", "ours", "peer", "ratio", "target", "met?"].map(String::from)];
+        lines.extend(self.rows.iter().map(|row| {
+            let dash = || "–".to_owned();
+            [
+                row.what.clone(),
+                row.unit.show(row.turns.our_median()),
+                row.turns.peer_median().map_or_else(dash, |peer| row.unit.show(peer)),
+                row.ratio().map_or_else(dash, |ratio| format!("{ratio:.2}")),
+                row.target_text(),
+                if row.is_met() { "yes" } else { "no" }.to_owned(),
+            ]
+        }));
+        let mut widths = [0; 6];
+        for line in &lines {
+            for (width, cell) in widths.iter_mut().zip(line) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let mut text = String::new();
+        for line in &lines {
+            let [what, figures @ ..] = line;
+            let [first, others @ ..] = widths;
+            let _ = write!(text, "{what:first$}");
+            for (cell, width) in figures.iter().zip(others) {
+                let _ = write!(text, "  {cell:>width$}");
+            }
+            text.push('\n');
+        }
+        let met = self.rows.iter().filter(|row| row.is_met()).count();
+        let _ = write!(
+            text,
+            "\n{met} of {} targets met. Medians of {} rounds; in each, ours and the peer take a turn.\n\
+             {} processors, which clients and servers share.\n",
+            self.rows.len(),
+            self.scale.rounds,
+            processors(),
+        );
+        for note in &self.notes {
+            let _ = writeln!(text, "{note}");
+        }
+        text
+    }
+
+    /// Writes `performance.json` and `performance.svg` into a folder.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write(&self, folder: &Path) -> Result {
+        std::fs::create_dir_all(folder)?;
+        let json = json!({
+            "rounds": self.scale.rounds,
+            "processors": processors(),
+            "notes": self.notes,
+            "rows": self.rows.iter().map(Row::to_json).collect::<Vec<_>>(),
+        });
+        std::fs::write(folder.join("performance.json"), format!("{json:#}\n"))?;
+        std::fs::write(folder.join("performance.svg"), chart::svg(&self.rows))?;
+        Ok(())
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: &[f64], peer: &[f64], target: Target) -> Row {
+        let turns = Turns { ours: ours.to_vec(), peer: peer.to_vec() };
+        let (name, what) = ("row".to_owned(), "a row".to_owned());
+        Row { name, what, unit: Unit::Nanoseconds, turns, target }
+    }
+
+    #[test]
+    fn a_target_is_held_against_the_medians() {
+        let turns = (&[1.0, 9.0, 2.0][..], &[4.0, 4.0, 5.0][..]);
+        for (target, met) in [
+            (Target::AtMost(0.5), true),
+            (Target::AtMost(0.4), false),
+            (Target::AtLeast(0.5), true),
+            (Target::AtLeast(0.6), false),
+            (Target::Below(2.1), true),
+            (Target::Below(2.0), false),
+        ] {
+            assert_eq!(row(turns.0, turns.1, target).is_met(), met, "{target:?}");
+        }
+        assert!(!row(&[1.0], &[], Target::AtMost(9.0)).is_met(), "nothing to compare with");
+    }
+
+    #[test]
+    fn figures_have_three_digits_and_a_unit() {
+        assert_eq!(Unit::Nanoseconds.show(999.4), "999 ns");
+        assert_eq!(Unit::Nanoseconds.show(1_500.0), "1.50 µs");
+        assert_eq!(Unit::PerSecond.show(51_230.0), "51.2 k/s");
+        assert_eq!(Unit::Bytes.show(3_000_000.0), "2.86 MiB");
+        assert_eq!(Unit::PerSecond.show(5e9), "5000 M/s");
+    }
+}

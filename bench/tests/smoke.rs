@@ -1,0 +1,246 @@
+//! Both programs answer alike, and each measurement works. Nothing here looks at a clock.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use mcp_aql_bench::table::Table;
+use mcp_aql_bench::{Programs, Scale, Setup};
+use serde_json::{Value, json};
+
+const OURS: &str = env!("CARGO_BIN_EXE_records_aql");
+const PEER: &str = env!("CARGO_BIN_EXE_records_rmcp");
+
+/// The kinds with the parameters that `create_…` must have, and one field that an update changes.
+fn kinds() -> Vec<(&'static str, &'static str, Value, Value)> {
+    vec![
+        (
+            "task",
+            "tasks",
+            json!({ "title": "a", "status": "todo", "priority": 1 }),
+            json!({ "due_date": "2031-05-06" }),
+        ),
+        (
+            "note",
+            "notes",
+            json!({ "title": "a", "text": "b", "notebook": "c", "tags": ["d"] }),
+            json!({ "tags": ["e"] }),
+        ),
+        (
+            "project",
+            "projects",
+            json!({ "name": "a", "owner": "b", "budget": 1.5 }),
+            json!({ "budget": 2.5 }),
+        ),
+        (
+            "contact",
+            "contacts",
+            json!({ "name": "a", "email": "b", "company": "c" }),
+            json!({ "phone": "d" }),
+        ),
+        (
+            "event",
+            "events",
+            json!({ "title": "a", "calendar": "b", "starts_at": "c", "guests": [] }),
+            json!({ "guests": ["d"], "place": "e" }),
+        ),
+        (
+            "invoice",
+            "invoices",
+            json!({ "number": "a", "customer": "b", "amount": 3, "currency": "c" }),
+            json!({ "remark": "d" }),
+        ),
+        (
+            "product",
+            "products",
+            json!({ "name": "a", "category": "b", "price": 1, "stock": 5 }),
+            json!({ "stock": 4 }),
+        ),
+        (
+            "order",
+            "orders",
+            json!({ "customer": "a", "articles": [1, 2], "ship_to": "b" }),
+            json!({ "express": true }),
+        ),
+        (
+            "ticket",
+            "tickets",
+            json!({ "subject": "a", "reporter": "b", "queue": "c" }),
+            json!({ "severity": 1 }),
+        ),
+        (
+            "comment",
+            "comments",
+            json!({ "author": "a", "text": "b", "subject": "c" }),
+            json!({ "reply_to": 7 }),
+        ),
+    ]
+}
+
+/// Sends everything to one of the programs, and gives its replies by their ids.
+fn replies(program: &str, requests: &[Value]) -> BTreeMap<u64, Value> {
+    let mut child =
+        Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut replies = BTreeMap::new();
+    for request in requests {
+        writeln!(input, "{request}").unwrap();
+        if let Some(id) = request["id"].as_u64() {
+            let reply: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+            assert_eq!(reply["id"], id);
+            replies.insert(id, reply);
+        }
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    replies
+}
+
+/// What came of a call, without the framework's wrapping; `None` when it failed.
+fn result(reply: &Value) -> Option<Value> {
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    if reply["result"]["isError"] == true {
+        return None;
+    }
+    let text: Value = serde_json::from_str(text).unwrap();
+    match text["success"].as_bool() {
+        None => Some(text),
+        Some(true) => text["data"].as_object().unwrap().values().next().cloned(),
+        Some(false) => None,
+    }
+}
+
+/// Calls as an adapter's client and as a tool server's client make them, and whether they succeed.
+fn calls() -> Vec<(Value, Value, bool)> {
+    let mut calls = Vec::new();
+    let mut add = |family: &str, operation: String, params: Value, arguments: Value, good| {
+        let ours = json!({
+            "name": format!("mcp_aql_{family}"),
+            "arguments": { "operation": operation, "params": params },
+        });
+        calls.push((ours, json!({ "name": operation, "arguments": arguments }), good));
+    };
+    for (kind, kinds, record, change) in kinds() {
+        let id = format!("{kind}_id");
+        let with = |extra: Value| {
+            let mut all = json!({ id.as_str(): 1 });
+            all.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            all
+        };
+        let mut same = |family: &str, operation: String, params: Value, good| {
+            add(family, operation, params.clone(), params, good);
+        };
+        same("create", format!("create_{kind}"), record.clone(), true);
+        same("create", format!("create_{kind}"), record.clone(), true);
+        same("create", format!("create_{kind}"), with(record), false); // the number is unknown here
+        same("read", format!("get_{kind}"), with(json!({ "newer_than": 0 })), true);
+        same("read", format!("get_{kind}"), with(json!({ "newer_than": 1 })), false);
+        same("read", format!("list_{kinds}"), json!({ "limit": 1 }), true);
+        add(
+            "update",
+            format!("update_{kind}"),
+            with(json!({ "input": change, "if_match": 1 })),
+            {
+                let mut all = with(change);
+                all["if_match"] = json!(1);
+                all
+            },
+            true,
+        );
+        let mut same = |family: &str, operation: String, params: Value, good| {
+            add(family, operation, params.clone(), params, good);
+        };
+        same("delete", format!("delete_{kind}"), with(json!({ "if_match": 1 })), false);
+        same("delete", format!("delete_{kind}"), with(json!({ "archive": true })), true);
+        same("read", format!("get_{kind}"), with(json!({})), false);
+        same("read", format!("list_{kinds}"), json!({ "archived": true }), true);
+        same("delete", format!("delete_{kind}"), json!({ id.as_str(): 2, "if_match": 1 }), true);
+        same("read", format!("list_{kinds}"), json!({}), true);
+    }
+    calls
+}
+
+#[test]
+fn both_programs_answer_alike() {
+    let calls = calls();
+    let open = [
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "smoke", "version": "1" },
+        } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+    ];
+    let session = |program, pick: fn(&(Value, Value, bool)) -> &Value| {
+        let mut requests = open.to_vec();
+        requests.extend(calls.iter().zip(1..).map(|(call, id)| {
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": pick(call) })
+        }));
+        replies(program, &requests)
+    };
+    let ours = session(OURS, |(ours, _, _)| ours);
+    let peer = session(PEER, |(_, peer, _)| peer);
+    assert_eq!((ours.len(), peer.len()), (calls.len() + 1, calls.len() + 1));
+    for ((call, id), good) in calls.iter().zip(1..).map(|(call, id)| ((call, id), call.2)) {
+        let (our, their) = (result(&ours[&id]), result(&peer[&id]));
+        assert_eq!(our, their, "{call:?}");
+        assert_eq!(our.is_some(), good, "{call:?}: {}", ours[&id]);
+    }
+}
+
+#[test]
+fn every_row_can_be_measured() {
+    let programs = Programs { ours: OURS.into(), peer: PEER.into() };
+    let setup = Setup { programs, scale: Scale::SMOKE };
+    let table = Table::measure(&setup, "", |_| ()).unwrap();
+    let names: Vec<_> = table.rows.iter().map(|row| row.name.as_str()).collect();
+    let mut expected = vec![
+        "dispatch",
+        "dispatch-unknown",
+        "routing",
+        "routing-build",
+        "introspect",
+        "tools-list",
+        "merge-1024-few",
+        "merge-1024-many",
+        "merge-4096-few",
+        "merge-4096-many",
+        "merge-16384-few",
+        "merge-16384-many",
+        "typed-update",
+        "typed-update-decode",
+        "stdio-latency",
+        "stdio-throughput",
+        "http-session",
+        "http-session-longest",
+        "http-stateless",
+        "http-stateless-longest",
+        "start",
+        "memory",
+        "size",
+    ];
+    if !cfg!(target_os = "linux") {
+        expected.retain(|name| *name != "memory");
+    }
+    assert_eq!(names, expected);
+    for row in &table.rows {
+        assert_eq!(row.turns.peer.is_empty(), row.name == "routing-build", "{}", row.name);
+        for value in row.turns.ours.iter().chain(&row.turns.peer) {
+            assert!(value.is_finite() && *value > 0.0, "{}: {value}", row.name);
+        }
+    }
+
+    let text = table.text();
+    for row in &table.rows {
+        assert!(text.lines().any(|line| line.starts_with(&row.what)), "{}", row.what);
+    }
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
+    table.write(&folder).unwrap();
+    let json = std::fs::read_to_string(folder.join("performance.json")).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(table.rows.len()));
+    let svg = std::fs::read_to_string(folder.join("performance.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+}
