@@ -121,10 +121,11 @@ impl Adapter {
         match request {
             Ok(Request::One(input)) => {
                 let mut warnings = Warnings::default();
-                match self.run_one(input, endpoint, &scope, &mut warnings).await {
+                match self.run_one(input, endpoint, &scope, limits, &mut warnings).await {
                     Ok(payload) => {
+                        let measured = payload.is_measured() && warnings.is_empty();
                         let reply = Reply::success(payload, &warnings.into_vec());
-                        self.bounded(reply, limits, &scope, introspects)
+                        self.bounded(reply, measured, limits, &scope, introspects)
                     }
                     Err(error) => self.failure(error),
                 }
@@ -200,12 +201,13 @@ impl Adapter {
                 continue;
             }
             let outcome = match item {
-                Ok(input) => self.run_one(input, endpoint, scope, &mut warnings).await,
+                Ok(input) => self.run_one(input, endpoint, scope, &inner, &mut warnings).await,
                 Err(fault) => Err(self.labelled(fault.error, scope, introspects)),
             };
             let reply = match outcome {
                 Ok(payload) => {
-                    self.bounded(Reply::success(payload, &[]), &inner, scope, introspects)
+                    let measured = payload.is_measured();
+                    self.bounded(Reply::success(payload, &[]), measured, &inner, scope, introspects)
                 }
                 Err(error) => self.failure(error),
             };
@@ -220,6 +222,7 @@ impl Adapter {
         input: OperationInput,
         endpoint: Endpoint,
         scope: &CallScope,
+        limits: &Limits,
         warnings: &mut Warnings,
     ) -> Result<Payload, OperationError> {
         let operation = match self.inner.registry.route(&input.operation, endpoint) {
@@ -237,11 +240,14 @@ impl Adapter {
             session = scope.session.as_ref().map(|session| session.id().to_owned()),
             label = scope.label.as_deref(),
         );
-        let started = Instant::now();
-        let outcome =
-            self.run_routed(operation, input, scope, warnings).instrument(span.clone()).await;
+        // Where nobody logs, nobody asks for the time.
+        let started = tracing::enabled!(tracing::Level::INFO).then(Instant::now);
+        let outcome = self
+            .run_routed(operation, input, scope, limits, warnings)
+            .instrument(span.clone())
+            .await;
         let _entered = span.enter();
-        let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
+        let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {
             Ok(_) => tracing::info!(duration_ms, "operation done"),
             Err(_) if scope.cancellation.is_cancelled() => {
@@ -270,6 +276,7 @@ impl Adapter {
         operation: &RegisteredOperation,
         input: OperationInput,
         scope: &CallScope,
+        limits: &Limits,
         warnings: &mut Warnings,
     ) -> Result<Payload, OperationError> {
         let rules = Rules {
@@ -301,7 +308,7 @@ impl Adapter {
             context: context.clone(),
             states: Arc::clone(&self.inner.parts.states),
             envelope: operation.envelope.clone(),
-            max_response_size: self.inner.settings.limits.max_response_size,
+            limits: *limits,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
             tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
@@ -314,15 +321,19 @@ impl Adapter {
         outcome
     }
 
-    /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12). The operation has run by then, and
-    /// the error says so.
+    /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12); one that was measured as it was written
+    /// is only weighed. The operation has run by then, and the error says so.
     fn bounded(
         &self,
         reply: Reply,
+        measured: bool,
         limits: &Limits,
         scope: &CallScope,
         introspects: bool,
     ) -> Reply {
+        if measured && reply.text.len() <= limits.max_response_size {
+            return reply;
+        }
         match check_response(&reply.text, limits) {
             Ok(()) => reply,
             Err(error) => {

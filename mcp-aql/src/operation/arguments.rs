@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{Context, Envelope, OperationReturn, Outcome, ParamGroup, Payload, State, StateMap};
 use crate::error::OperationError;
 use crate::update::{Update, UpdateInput};
+use crate::vocab::Limits;
 
 /// One validated call on its way into a function. Generated code takes the arguments out of it one
 /// by one, in the order of the operation's table, and hands the function's result back to it.
@@ -15,7 +16,7 @@ pub struct Call {
     pub(crate) context: Context,
     pub(crate) states: Arc<StateMap>,
     pub(crate) envelope: Envelope,
-    pub(crate) max_response_size: usize,
+    pub(crate) limits: Limits,
 }
 
 /// A parameter of the call: its name and, unless it was left out, its value.
@@ -98,7 +99,7 @@ impl Call {
     /// # Errors
     /// The operation's own error.
     pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
-        returned.write(Payload::new(self.envelope, self.max_response_size))
+        returned.write(Payload::new(self.envelope, self.limits))
     }
 
     fn next(&mut self) -> Result<Argument, OperationError> {

@@ -1,11 +1,12 @@
-use std::io;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
 use super::SchemaFn;
-use crate::error::OperationError;
+use crate::error::{ErrorCode, OperationError};
+use crate::request::write_json;
+use crate::vocab::Limits;
 
 /// What running an operation comes to: the success half of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
@@ -94,38 +95,43 @@ pub(crate) enum Envelope {
 pub struct Payload {
     text: Vec<u8>,
     envelope: Envelope,
-    max_size: usize,
+    limits: Limits,
+    measured: bool,
 }
 
 /// What every success starts with.
 const SUCCESS: &[u8] = br#"{"success":true,"data":"#;
 
 impl Payload {
-    pub(crate) fn new(envelope: Envelope, max_size: usize) -> Self {
-        Self { text: Vec::new(), envelope, max_size }
+    pub(crate) fn new(envelope: Envelope, limits: Limits) -> Self {
+        Self { text: Vec::new(), envelope, limits, measured: false }
+    }
+
+    /// Whether its data is known to keep to the limits.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.measured
     }
 
     /// Serializes the result into the reply.
     fn with<T: Serialize + ?Sized>(mut self, data: &T) -> Outcome {
-        self.text.reserve(256);
+        // Most results fit: growing costs more than what is left over.
+        self.text.reserve(1024);
         self.text.extend_from_slice(SUCCESS);
+        let mut depth = 1;
         if let Envelope::Key(key) = &self.envelope {
             // Keys are public names: nothing in them needs escaping.
             self.text.extend_from_slice(b"{\"");
             self.text.extend_from_slice(key.as_bytes());
             self.text.extend_from_slice(b"\":");
+            depth += 1;
         }
-        let mut writer = Bounded { text: &mut self.text, max_size: self.max_size, over: false };
-        let written = serde_json::to_writer(&mut writer, data);
-        if writer.over {
-            return Err(crate::request::too_large(
-                "response_size",
-                self.max_size,
-                self.max_size.saturating_add(1),
-                "bytes",
-            ));
-        }
-        written.map_err(OperationError::internal)?;
+        write_json(&mut self.text, data, depth, &self.limits).map_err(|error| {
+            match error.code() {
+                ErrorCode::ValidationPayloadTooLarge => error.with_detail("operation_ran", true),
+                _ => error,
+            }
+        })?;
+        self.measured = true;
         if self.envelope != Envelope::Bare {
             self.text.push(b'}');
         }
@@ -137,7 +143,7 @@ impl Payload {
         let mut text = Vec::with_capacity(SUCCESS.len() + data.len() + 1);
         text.extend_from_slice(SUCCESS);
         text.extend_from_slice(data.as_bytes());
-        Self { text, envelope: Envelope::Bare, max_size: usize::MAX }
+        Self { text, envelope: Envelope::Bare, limits: Limits::default(), measured: false }
     }
 
     /// The reply's text up to and including `data`, without the closing brace.
@@ -145,27 +151,5 @@ impl Payload {
         // serde_json writes UTF-8, and so does everything else in here: nothing is replaced.
         String::from_utf8(self.text)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-    }
-}
-
-/// Stops writing once the reply has grown past its limit.
-struct Bounded<'a> {
-    text: &'a mut Vec<u8>,
-    max_size: usize,
-    over: bool,
-}
-
-impl io::Write for Bounded<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.text.len().saturating_add(bytes.len()) > self.max_size {
-            self.over = true;
-            return Err(io::Error::other("the response exceeds its limit"));
-        }
-        self.text.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

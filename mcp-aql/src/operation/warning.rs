@@ -181,6 +181,10 @@ const MOST: usize = 10;
 const KEPT: usize = 200;
 
 impl Warnings {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn push(&mut self, warning: Warning) {
         self.add(warning, 1);
     }

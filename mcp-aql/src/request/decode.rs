@@ -34,20 +34,20 @@ pub(crate) fn decode(
     batch: bool,
     limits: &Limits,
 ) -> Result<Request, OperationError> {
-    // Clients that write absent members as null mean the same as those that leave them out.
-    for member in ["operation", "params", "operations"] {
-        if arguments.get(member).is_some_and(Value::is_null) {
-            arguments.remove(member);
-        }
-    }
-    match arguments.remove("operations") {
+    match take(&mut arguments, "operations") {
         Some(operations) => decode_batch(operations, &arguments, batch, limits),
         None => operation_input(arguments).map(Request::One),
     }
 }
 
+/// Takes a member out. Clients that write absent members as null mean the same as those that leave
+/// them out.
+fn take(arguments: &mut Map<String, Value>, member: &str) -> Option<Value> {
+    arguments.remove(member).filter(|value| !value.is_null())
+}
+
 fn operation_input(mut arguments: Map<String, Value>) -> Result<OperationInput, OperationError> {
-    let operation = match arguments.remove("operation") {
+    let operation = match take(&mut arguments, "operation") {
         Some(Value::String(name)) if !name.is_empty() => name,
         Some(Value::String(_)) => {
             return Err(OperationError::invalid_value("operation", "must not be empty"));
@@ -57,9 +57,9 @@ fn operation_input(mut arguments: Map<String, Value>) -> Result<OperationInput, 
         }
         None => return Err(missing_operation()),
     };
-    let params = match arguments.remove("params") {
+    let params = match take(&mut arguments, "params") {
         Some(Value::Object(params)) => params,
-        None | Some(Value::Null) => Map::new(),
+        None => Map::new(),
         Some(other) => {
             return Err(OperationError::invalid_type("params", "object", json_type(&other))
                 .with_detail("operation", operation));
@@ -79,7 +79,9 @@ fn missing_operation() -> OperationError {
 
 /// `params.<name>` comes before the top-level `<name>` (REQ-RQ-03).
 fn resolve(mut params: Map<String, Value>, top_level: Map<String, Value>) -> Map<String, Value> {
-    params.retain(|name, _| !name.starts_with('_'));
+    if params.keys().any(|name| name.starts_with('_')) {
+        params.retain(|name, _| !name.starts_with('_'));
+    }
     for (name, value) in top_level {
         if !name.starts_with('_') {
             params.entry(name).or_insert(value);

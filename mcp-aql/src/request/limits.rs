@@ -28,95 +28,110 @@ pub(crate) fn check_request(
     arguments: &Map<String, Value>,
     limits: &Limits,
 ) -> Result<(), OperationError> {
-    let mut bytes = 0;
-    measure_object(arguments, 1, limits, &mut bytes)?;
-    if bytes > limits.max_request_size {
-        return Err(too_large("request_size", limits.max_request_size, bytes, "bytes"));
+    let mut seen = Seen::default();
+    look_at_object(arguments, 1, limits, &mut seen)?;
+    // Nearly every request is far from the limit, whatever its text needs as escapes.
+    if seen.at_most > limits.max_request_size {
+        let bytes = object_length(arguments);
+        if bytes > limits.max_request_size {
+            return Err(too_large("request_size", limits.max_request_size, bytes, "bytes"));
+        }
     }
-    match find_nul(arguments).map(|location| clean(&location)) {
-        Some(location) => Err(OperationError::new(
-            ErrorCode::ValidationInvalidEncoding,
-            format!("Invalid character encoding in request: '{location}' holds U+0000"),
-        )
-        .with_detail("location", location)),
-        None => Ok(()),
+    if !seen.nul {
+        return Ok(());
     }
+    let location = find_nul(arguments).map(|location| clean(&location)).unwrap_or_default();
+    Err(OperationError::new(
+        ErrorCode::ValidationInvalidEncoding,
+        format!("Invalid character encoding in request: '{location}' holds U+0000"),
+    )
+    .with_detail("location", location))
 }
 
-fn measure_object(
+/// What one pass over a request tells.
+#[derive(Default)]
+struct Seen {
+    /// It is no longer than this when it is serialised.
+    at_most: usize,
+    /// Some text holds U+0000.
+    nul: bool,
+}
+
+fn look_at_object(
     fields: &Map<String, Value>,
     depth: usize,
     limits: &Limits,
-    bytes: &mut usize,
+    seen: &mut Seen,
 ) -> Result<(), OperationError> {
     check_depth(depth, limits)?;
-    // Braces, and for each field a colon and, but for the first, a comma.
-    *bytes += 2 + (fields.len() * 2).saturating_sub(1);
+    seen.at_most += 2;
     for (name, value) in fields {
-        measure_text(name, limits, bytes)?;
-        measure(value, depth, limits, bytes)?;
+        look_at_text(name, limits, seen)?;
+        seen.at_most += 2;
+        look_at(value, depth, limits, seen)?;
     }
     Ok(())
 }
 
-fn check_depth(depth: usize, limits: &Limits) -> Result<(), OperationError> {
-    if depth > limits.max_nesting_depth {
-        // What lies deeper is not looked at: the count tells that the limit is passed, not by how much.
-        return Err(too_large("nesting_depth", limits.max_nesting_depth, depth, "levels"));
-    }
-    Ok(())
-}
-
-fn measure(
+fn look_at(
     value: &Value,
     depth: usize,
     limits: &Limits,
-    bytes: &mut usize,
+    seen: &mut Seen,
 ) -> Result<(), OperationError> {
     match value {
-        Value::Null | Value::Bool(true) => *bytes += 4,
-        Value::Bool(false) => *bytes += 5,
-        Value::Number(number) => *bytes += number_length(number),
-        Value::String(text) => measure_text(text, limits, bytes)?,
-        Value::Object(fields) => measure_object(fields, depth + 1, limits, bytes)?,
+        // The longest number has a sign, 17 digits, a point and an exponent.
+        Value::Null | Value::Bool(_) | Value::Number(_) => seen.at_most += 32,
+        Value::String(text) => look_at_text(text, limits, seen)?,
+        Value::Object(fields) => look_at_object(fields, depth + 1, limits, seen)?,
         Value::Array(values) => {
             check_depth(depth + 1, limits)?;
-            if values.len() > limits.max_array_elements {
-                return Err(too_large(
-                    "array_elements",
-                    limits.max_array_elements,
-                    values.len(),
-                    "elements",
-                ));
+            let most = limits.max_array_elements;
+            if values.len() > most {
+                return Err(too_large("array_elements", most, values.len(), "elements"));
             }
-            *bytes += 2 + values.len().saturating_sub(1);
+            seen.at_most += 2 + values.len();
             for value in values {
-                measure(value, depth + 1, limits, bytes)?;
+                look_at(value, depth + 1, limits, seen)?;
             }
         }
     }
     Ok(())
 }
 
-fn number_length(number: &serde_json::Number) -> usize {
-    match (number.as_i64(), number.as_u64()) {
-        (Some(whole), _) => {
-            let sign = usize::from(whole < 0);
-            sign + digits(whole.unsigned_abs())
-        }
-        (_, Some(whole)) => digits(whole),
-        _ => number.to_string().len(),
-    }
-}
-
-fn digits(number: u64) -> usize {
-    number.checked_ilog10().map_or(1, |log| log as usize + 1)
-}
-
-fn measure_text(text: &str, limits: &Limits, bytes: &mut usize) -> Result<(), OperationError> {
+fn look_at_text(text: &str, limits: &Limits, seen: &mut Seen) -> Result<(), OperationError> {
     if text.len() > limits.max_string_length {
         return Err(too_large("string_length", limits.max_string_length, text.len(), "bytes"));
     }
+    seen.at_most += text.len().saturating_mul(LONGEST_ESCAPE) + 2;
+    seen.nul |= memchr::memchr(0, text.as_bytes()).is_some();
+    Ok(())
+}
+
+/// `\u0001`
+const LONGEST_ESCAPE: usize = 6;
+
+/// How long an object is when it is serialised.
+fn object_length(fields: &Map<String, Value>) -> usize {
+    // Braces, and for each field a colon and, but for the first, a comma.
+    let signs = 2 + (fields.len() * 2).saturating_sub(1);
+    fields.iter().map(|(name, value)| text_length(name) + length(value)).sum::<usize>() + signs
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text_length(text),
+        Value::Object(fields) => object_length(fields),
+        Value::Array(values) => {
+            values.iter().map(length).sum::<usize>() + 2 + values.len().saturating_sub(1)
+        }
+    }
+}
+
+fn text_length(text: &str) -> usize {
     let escapes: usize = text
         .bytes()
         .map(|byte| match byte {
@@ -125,7 +140,14 @@ fn measure_text(text: &str, limits: &Limits, bytes: &mut usize) -> Result<(), Op
             _ => 0,
         })
         .sum();
-    *bytes += text.len() + escapes + 2;
+    text.len() + escapes + 2
+}
+
+fn check_depth(depth: usize, limits: &Limits) -> Result<(), OperationError> {
+    if depth > limits.max_nesting_depth {
+        // What lies deeper is not looked at: the count tells that the limit is passed, not by how much.
+        return Err(too_large("nesting_depth", limits.max_nesting_depth, depth, "levels"));
+    }
     Ok(())
 }
 
@@ -159,60 +181,122 @@ pub(crate) fn check_response(text: &str, limits: &Limits) -> Result<(), Operatio
     if text.len() > limits.max_response_size {
         return Err(too_large("response_size", limits.max_response_size, text.len(), "bytes"));
     }
-    // Elements of each open array so far; `None` for an open object.
-    let mut open: Vec<Option<usize>> = Vec::new();
-    let mut bytes = text.bytes();
-    let mut fresh = false;
-    while let Some(byte) = bytes.next() {
-        if fresh && byte != b']' {
-            count_element(&mut open, limits)?;
-        }
-        fresh = false;
-        match byte {
-            b'"' => skip_text(&mut bytes, limits)?,
-            b'{' | b'[' => {
-                open.push((byte == b'[').then_some(0));
-                check_depth(open.len(), limits)?;
-                fresh = byte == b'[';
-            }
-            b'}' | b']' => drop(open.pop()),
-            b',' => count_element(&mut open, limits)?,
-            _ => {}
-        }
-    }
-    Ok(())
+    Measure::new(0, limits).json(text)
 }
 
-fn count_element(open: &mut [Option<usize>], limits: &Limits) -> Result<(), OperationError> {
-    if let Some(Some(count)) = open.last_mut() {
+/// Counts what limits are about, of JSON that is written or read piece by piece.
+pub(super) struct Measure<'a> {
+    limits: &'a Limits,
+    /// Objects and arrays that are open.
+    depth: usize,
+    /// Elements of each open array so far.
+    elements: Vec<usize>,
+    /// Bytes of the string so far.
+    length: usize,
+}
+
+impl<'a> Measure<'a> {
+    /// So many objects and arrays are open already.
+    pub(super) fn new(depth: usize, limits: &'a Limits) -> Self {
+        Self { limits, depth, elements: Vec::new(), length: 0 }
+    }
+
+    #[inline]
+    pub(super) fn open(&mut self, array: bool) -> Result<(), OperationError> {
+        self.depth += 1;
+        check_depth(self.depth, self.limits)?;
+        if array {
+            self.elements.push(0);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn close(&mut self, array: bool) {
+        self.depth = self.depth.saturating_sub(1);
+        if array {
+            self.elements.pop();
+        }
+    }
+
+    /// Another element of the innermost array.
+    #[inline]
+    pub(super) fn element(&mut self) -> Result<(), OperationError> {
+        let Some(count) = self.elements.last_mut() else { return Ok(()) };
         *count += 1;
-        if *count > limits.max_array_elements {
-            return Err(too_large("array_elements", limits.max_array_elements, *count, "elements"));
+        let most = self.limits.max_array_elements;
+        if *count > most {
+            return Err(too_large("array_elements", most, *count, "elements"));
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Moves behind the closing quotation mark.
-fn skip_text(bytes: &mut std::str::Bytes<'_>, limits: &Limits) -> Result<(), OperationError> {
-    let mut length = 0_usize;
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => break,
-            // An escape stands for one byte or, as `\uXXXX`, for one control character.
-            b'\\' => {
-                if bytes.next() == Some(b'u') {
-                    bytes.by_ref().take(4).for_each(drop);
-                }
-                length += 1;
-            }
-            _ => length += 1,
+    #[inline]
+    pub(super) fn begin_text(&mut self) {
+        self.length = 0;
+    }
+
+    #[inline]
+    pub(super) fn text(&mut self, bytes: usize) {
+        self.length += bytes;
+    }
+
+    #[inline]
+    pub(super) fn end_text(&mut self) -> Result<(), OperationError> {
+        let most = self.limits.max_string_length;
+        if self.length > most {
+            return Err(too_large("string_length", most, self.length, "bytes"));
         }
+        Ok(())
     }
-    if length > limits.max_string_length {
-        return Err(too_large("string_length", limits.max_string_length, length, "bytes"));
+
+    /// Valid JSON, as a whole.
+    pub(super) fn json(&mut self, text: &str) -> Result<(), OperationError> {
+        // Whether each thing that is open is an array.
+        let mut open: Vec<bool> = Vec::new();
+        let mut bytes = text.bytes();
+        let mut fresh = false;
+        while let Some(byte) = bytes.next() {
+            if byte.is_ascii_whitespace() {
+                continue;
+            }
+            if fresh && byte != b']' {
+                self.element()?;
+            }
+            fresh = false;
+            match byte {
+                b'"' => self.quoted(&mut bytes)?,
+                b'{' | b'[' => {
+                    fresh = byte == b'[';
+                    open.push(fresh);
+                    self.open(fresh)?;
+                }
+                b'}' | b']' => self.close(open.pop() == Some(true)),
+                b',' if open.last() == Some(&true) => self.element()?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// A string, up to its closing quotation mark.
+    fn quoted(&mut self, bytes: &mut std::str::Bytes<'_>) -> Result<(), OperationError> {
+        self.begin_text();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'"' => break,
+                // An escape stands for one byte or, as `\uXXXX`, for one control character.
+                b'\\' => {
+                    if bytes.next() == Some(b'u') {
+                        bytes.by_ref().take(4).for_each(drop);
+                    }
+                }
+                _ => {}
+            }
+            self.text(1);
+        }
+        self.end_text()
+    }
 }
 
 #[cfg(test)]
@@ -281,9 +365,12 @@ mod tests {
             json!({"a": null, "b": [true, false, -1, 0, 18446744073709551615u64, 1.5, -0.25e-7]}),
             json!({"text": "a\"b\\c\n\r\t\u{8}\u{c}\u{1}\u{1f}é漢\u{7f}", "é\"": {"": []}}),
         ] {
-            let mut bytes = 0;
-            measure_object(value.as_object().unwrap(), 1, &Limits::default(), &mut bytes).unwrap();
-            assert_eq!(bytes, value.to_string().len(), "{value}");
+            let value = value.as_object().unwrap();
+            let length = Value::from(value.clone()).to_string().len();
+            assert_eq!(object_length(value), length, "{value:?}");
+            let mut seen = Seen::default();
+            look_at_object(value, 1, &Limits::default(), &mut seen).unwrap();
+            assert!(seen.at_most >= length, "{value:?}");
         }
     }
 

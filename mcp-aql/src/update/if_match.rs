@@ -114,7 +114,7 @@ mod tests {
                 ),
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
-                max_response_size: 1 << 20,
+                limits: crate::vocab::Limits::default(),
             };
             let if_match = IfMatch::<u64>::decode(&mut call).unwrap();
             assert_eq!(if_match.expected().copied(), expected);

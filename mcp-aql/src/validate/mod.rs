@@ -44,14 +44,14 @@ pub(crate) fn validate(
     if rules.camel_case_aliases {
         resolve_aliases(operation, &mut params);
     }
+    let (mut given, unknown) = sort(operation, params);
     let mut arguments = Vec::with_capacity(operation.parameters.len());
     let mut missing = Vec::new();
     let mut faults = Faults::new();
     let mut deprecated = Vec::new();
-    for parameter in &operation.parameters {
-        let value = params.remove(&*parameter.name);
+    for (parameter, value) in operation.parameters.iter().zip(&mut given) {
         // For a parameter that may be left out, null means that it is left out (REQ-ENC-15).
-        let value = value.filter(|value| parameter.spec.required || !value.is_null());
+        let value = value.take().filter(|value| parameter.spec.required || !value.is_null());
         match &value {
             Some(value) => {
                 let path = Path::Root(&parameter.name);
@@ -64,9 +64,11 @@ pub(crate) fn validate(
         let value = value.or_else(|| parameter.default.clone());
         arguments.push(Argument { name: parameter.name.clone(), value });
     }
-    let unknown: Vec<String> = params.into_iter().map(|(name, _)| name).collect();
     if !missing.is_empty() {
         return Err(missing_error(operation, &missing, &unknown, shapes));
+    }
+    if faults.is_empty() && unknown.is_empty() {
+        return Ok(ValidParams { arguments, ignored: unknown, deprecated });
     }
     let (types, rest): (Vec<_>, Vec<_>) = faults.into_vec().into_iter().partition(is_type_fault);
     let (nested, rest): (Vec<_>, Vec<_>) =
@@ -94,6 +96,23 @@ pub(crate) fn validate(
         return Err(value_error(operation, &values));
     }
     Ok(ValidParams { arguments, ignored, deprecated })
+}
+
+/// The values in the order of the table, and the names that are not in it.
+fn sort(
+    operation: &RegisteredOperation,
+    params: Map<String, Value>,
+) -> (Vec<Option<Value>>, Vec<String>) {
+    let mut given = vec![None; operation.parameters.len()];
+    let mut unknown = Vec::new();
+    for (name, value) in params {
+        let index = operation.parameters.iter().position(|parameter| *parameter.name == *name);
+        match index.and_then(|index| given.get_mut(index)) {
+            Some(place) => *place = Some(value),
+            None => unknown.push(name),
+        }
+    }
+    (given, unknown)
 }
 
 fn note_deprecated(
