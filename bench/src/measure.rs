@@ -17,6 +17,10 @@ pub struct Scale {
     pub calls: usize,
     /// Requests in a turn, over a wire.
     pub requests: usize,
+    /// HTTP connections that call at a time.
+    pub connections: usize,
+    /// Starts in a turn.
+    pub starts: usize,
     /// Calls before memory is looked at.
     pub memory_calls: usize,
     /// JSON documents to merge in a turn, in bytes.
@@ -33,6 +37,8 @@ impl Scale {
         rounds: 21,
         calls: 4_000,
         requests: 4_096,
+        connections: 64,
+        starts: 3,
         memory_calls: 10_000,
         merged_bytes: 4 << 20,
         documents: [1 << 10, 100 << 10, 5 << 20],
@@ -43,8 +49,10 @@ impl Scale {
     pub const SMOKE: Self = Self {
         rounds: 1,
         calls: 10,
-        requests: 128,
-        memory_calls: 128,
+        requests: 16,
+        connections: 2,
+        starts: 1,
+        memory_calls: 64,
         merged_bytes: 1,
         documents: [1 << 10, 4 << 10, 16 << 10],
         many_operations: false,

@@ -37,11 +37,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     runtime.block_on(adapter.call("create_task", task()?));
 
     let good = object(json!({ "operation": "get_task", "params": parameters() }));
-    let mut wrong = parameters();
-    if let Some(wrong) = wrong.as_object_mut() {
-        let value = wrong.remove("archived").unwrap_or_default();
-        wrong.insert("archivd".to_owned(), value);
-    }
+    let wrong = json!({ "task_id": 1, "archived": false, "newer_then": 0 });
     let wrong = object(json!({ "operation": "get_task", "params": wrong }));
     let ours = |arguments: &Map<String, Value>, proof: &str| {
         let reply = runtime.block_on(adapter.handle(READ, arguments.clone(), CallScope::default()));
@@ -88,7 +84,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     };
 
     let success = || ours(&good, "\"task_id\":1");
-    let failure = || ours(&wrong, "Did you mean 'archived'");
+    let failure = || ours(&wrong, "Did you mean 'newer_than'");
     Ok(Outcome::Rows(vec![
         Row {
             name: "dispatch".to_owned(),

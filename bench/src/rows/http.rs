@@ -16,8 +16,6 @@ use crate::server::{HttpServer, INITIALIZE, INITIALIZED, Side, line};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// Kept-alive connections that call at a time.
-const CONNECTIONS: usize = 64;
 /// What a reply may take at the most: less than the 40 ms that a delayed acknowledgement costs.
 const STALL: f64 = 35e6;
 
@@ -199,16 +197,16 @@ impl Caller {
 }
 
 /// A server with the callers that are connected to it.
-struct Side64 {
+struct Served {
     callers: Vec<Caller>,
     _server: HttpServer,
 }
 
-impl Side64 {
+impl Served {
     async fn new(form: Form, side: Side, setup: &Setup) -> Result<Self> {
         let server = HttpServer::start(side, &setup.programs)?;
         let mut callers = Vec::new();
-        for _ in 0..CONNECTIONS {
+        for _ in 0..setup.scale.connections {
             callers.push(Caller::new(form, side, &server.address).await?);
         }
         Ok(Self { callers, _server: server })
@@ -216,7 +214,8 @@ impl Side64 {
 
     /// All connections call as often as they can; calls in a second.
     async fn all_at_once(&mut self, calls: usize) -> Result<f64> {
-        let each = calls.div_ceil(CONNECTIONS);
+        let connections = self.callers.len();
+        let each = calls.div_ceil(connections);
         let clock = Instant::now();
         let mut tasks = JoinSet::new();
         for mut caller in self.callers.drain(..) {
@@ -230,7 +229,7 @@ impl Side64 {
         while let Some(caller) = tasks.join_next().await {
             self.callers.push(caller??);
         }
-        Ok((each * CONNECTIONS) as f64 / clock.elapsed().as_secs_f64())
+        Ok((each * connections) as f64 / clock.elapsed().as_secs_f64())
     }
 
     /// One connection calls, one call after the other; the longest in nanoseconds.
@@ -256,9 +255,9 @@ pub(super) fn stateless(setup: &Setup) -> Result<Outcome> {
 
 fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
     let runtime: &Runtime = &runtime()?;
-    let mut ours = runtime.block_on(Side64::new(form, Side::Ours, setup))?;
-    let mut peer = runtime.block_on(Side64::new(form, Side::Peer, setup))?;
-    let calls = setup.scale.requests;
+    let mut ours = runtime.block_on(Served::new(form, Side::Ours, setup))?;
+    let mut peer = runtime.block_on(Served::new(form, Side::Peer, setup))?;
+    let (calls, connections) = (setup.scale.requests, setup.scale.connections);
     let throughput = in_turns(
         setup.scale.rounds,
         || runtime.block_on(ours.all_at_once(calls)),
@@ -273,7 +272,7 @@ fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
     Ok(Outcome::Rows(vec![
         Row {
             name: name.to_owned(),
-            what: format!("{what}, {CONNECTIONS} connections; rmcp"),
+            what: format!("{what}, {connections} connections; rmcp"),
             unit: Unit::PerSecond,
             turns: throughput,
             target: Target::AtLeast(1.0),

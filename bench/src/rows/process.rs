@@ -8,16 +8,13 @@ use super::stdio::Flight;
 use crate::measure::{Turns, in_turns, median};
 use crate::server::{Server, Side};
 use crate::table::{Row, Target, Unit};
-use crate::{Programs, Result, Setup};
+use crate::{Result, Setup};
 
-/// Starts in a turn.
-const STARTS: usize = 3;
-
-fn start_once(side: Side, programs: &Programs) -> Result<f64> {
+fn started(side: Side, setup: &Setup) -> Result<f64> {
     let mut nanos = Vec::new();
-    for _ in 0..STARTS {
+    for _ in 0..setup.scale.starts {
         let clock = Instant::now();
-        let server = Server::start(side, programs)?;
+        let server = Server::start(side, &setup.programs)?;
         nanos.push(clock.elapsed().as_nanos() as f64);
         drop(server);
     }
@@ -31,8 +28,8 @@ pub(super) fn start(setup: &Setup) -> Result<Outcome> {
         unit: Unit::Nanoseconds,
         turns: in_turns(
             setup.scale.rounds,
-            || start_once(Side::Ours, &setup.programs),
-            || start_once(Side::Peer, &setup.programs),
+            || started(Side::Ours, setup),
+            || started(Side::Peer, setup),
         )?,
         target: Target::AtMost(1.2),
     }]))
