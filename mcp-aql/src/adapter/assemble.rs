@@ -314,8 +314,8 @@ fn check_replaced(
             Merge::Replace if !field.replaced_whole => {
                 let schema = types.input(schema);
                 let shape = compiler.schema(&schema);
-                let shapes = types.shapes(compiler);
-                if matches!(shape.resolve(&shapes).kind, Kind::Object(_)) {
+                let shapes = types.forms_in(&shape, compiler);
+                if matches!(shape.resolve(shapes).kind, Kind::Object(_)) {
                     problems.push(format!(
                         "operation `{operation}`: field `{}` is an object, and objects merge: derive \
                          `UpdateInput` on its type, make it a `BTreeMap` or `HashMap`, or say \

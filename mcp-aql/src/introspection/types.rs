@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -18,6 +18,10 @@ pub(crate) struct TypeRegistry {
     outputs: SchemaGenerator,
     /// Types that no Rust type stands for: lists of results, inputs of updates.
     made: BTreeMap<String, Members>,
+    /// The forms that were asked for already.
+    known: Shapes,
+    /// Those among them that were made from `inputs`.
+    known_inputs: HashSet<Arc<str>>,
 }
 
 impl TypeRegistry {
@@ -27,6 +31,8 @@ impl TypeRegistry {
             inputs: settings().for_deserialize().into_generator(),
             outputs: settings().for_serialize().into_generator(),
             made: BTreeMap::new(),
+            known: Shapes::new(),
+            known_inputs: HashSet::new(),
         }
     }
 
@@ -39,13 +45,43 @@ impl TypeRegistry {
         schema(&mut self.outputs).to_value()
     }
 
-    /// The forms of all types noted so far. A type that is both taken and given is described as it
-    /// is taken.
-    pub(crate) fn shapes(&self, compiler: &mut Compiler) -> Shapes {
+    /// The forms of the types that this one names, and of those that they name. Each is made once,
+    /// however many operations there are.
+    pub(crate) fn forms_in(&mut self, shape: &Shape, compiler: &mut Compiler) -> &Shapes {
+        let mut names = Vec::new();
+        shape.each_name(&mut |name| names.push(Arc::clone(name)));
+        while let Some(name) = names.pop() {
+            if self.known.contains_key(&name) {
+                continue;
+            }
+            let taken = self.inputs.definitions().get(&*name);
+            if taken.is_some() {
+                self.known_inputs.insert(Arc::clone(&name));
+            }
+            let form = match taken.or_else(|| self.outputs.definitions().get(&*name)) {
+                Some(schema) => compiler.schema(schema),
+                None => match compiler.inputs.get(&name) {
+                    Some(input) => input.clone(),
+                    None => continue,
+                },
+            };
+            form.each_name(&mut |name| names.push(Arc::clone(name)));
+            self.known.insert(name, form);
+        }
+        &self.known
+    }
+
+    /// The forms of all types. A type that is both taken and given is described as it is taken.
+    pub(crate) fn shapes(&mut self, compiler: &mut Compiler) -> Shapes {
+        let mut known = std::mem::take(&mut self.known);
         let mut shapes = Shapes::new();
-        for definitions in [self.outputs.definitions(), self.inputs.definitions()] {
+        let definitions = [(self.outputs.definitions(), false), (self.inputs.definitions(), true)];
+        for (definitions, taken) in definitions {
             for (name, schema) in definitions {
-                shapes.insert(Arc::from(name.as_str()), compiler.schema(schema));
+                let same = self.known_inputs.contains(name.as_str()) == taken;
+                let known = known.remove(name.as_str()).filter(|_| same);
+                let form = known.unwrap_or_else(|| compiler.schema(schema));
+                shapes.insert(Arc::from(name.as_str()), form);
             }
         }
         shapes
@@ -79,7 +115,8 @@ impl TypeRegistry {
     ) -> (Envelope, Members) {
         let schema = self.output(schema);
         let shape = compiler.schema(&schema);
-        let shapes = self.shapes(compiler);
+        self.forms_in(&shape, compiler);
+        let shapes = std::mem::take(&mut self.known);
         let resolved = shape.resolve(&shapes);
         let name = type_name(&shape, &shapes);
         let named = matches!(shape.kind, Kind::Named(_));
@@ -113,6 +150,7 @@ impl TypeRegistry {
         returns.put("name", name);
         returns.put("kind", kind);
         returns.put("description", place);
+        self.known = shapes;
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }
 

@@ -114,6 +114,30 @@ impl Shape {
         Self { kind, ..Self::default() }
     }
 
+    /// The names of other types in it.
+    pub(crate) fn each_name(&self, take: &mut impl FnMut(&Arc<str>)) {
+        match &self.kind {
+            Kind::Named(name) => take(name),
+            Kind::Array(items) => items.each_name(take),
+            Kind::Tuple(parts) | Kind::Union(parts) => {
+                parts.iter().for_each(|part| part.each_name(take));
+            }
+            Kind::Object(object) => {
+                object.fields.values().for_each(|field| field.shape.each_name(take));
+                if let Rest::Each(each) = &object.rest {
+                    each.each_name(take);
+                }
+            }
+            Kind::Any
+            | Kind::Never
+            | Kind::Null
+            | Kind::Boolean
+            | Kind::Integer
+            | Kind::Number
+            | Kind::String => {}
+        }
+    }
+
     /// Follows names to the form behind them. Ends for a type that only names itself.
     pub(crate) fn resolve<'a>(&'a self, shapes: &'a Shapes) -> &'a Self {
         let mut shape = self;
