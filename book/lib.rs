@@ -34,6 +34,7 @@ chapters! {
     macros: "src/macros.md",
     limits: "src/limits.md",
     performance: "src/performance.md",
+    tokens: "src/tokens.md",
     naming: "src/naming.md",
 }
 

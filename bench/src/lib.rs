@@ -11,6 +11,7 @@ mod server;
 pub mod records;
 pub mod rows;
 pub mod table;
+pub mod tokens;
 
 use std::path::PathBuf;
 

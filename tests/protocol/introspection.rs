@@ -1,6 +1,6 @@
 //! Introspection: its payloads member by member, and whether they tell the truth.
 
-use mcp_aql::{Adapter, Concurrency, EndpointMode, Session};
+use mcp_aql::{Adapter, Concurrency, EndpointMode, Session, operation};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};
@@ -128,6 +128,8 @@ fn failures_have_no_details_not_even_with_a_session() {
         json!({ "query": "operations", "after": "get_task" }),
         json!({ "query": "operations", "first": 1, "after": "no_such" }),
         json!({ "query": "operations", "category": "read" }),
+        json!({ "query": "operations", "names": ["no_such"] }),
+        json!({ "query": "types", "parameters": true }),
     ] {
         let asked = json!({ "operation": "introspect", "params": params });
         let reply = ask_with_session(&board, &session, asked);
@@ -174,21 +176,11 @@ fn the_list_tells_of_the_protocol() {
     assert_eq!(protocol["max_concurrent_requests"], 16);
     assert_eq!(protocol["supports_etag"], true);
     let capabilities = protocol["capabilities"].as_object().unwrap();
-    for name in [
-        "batch",
-        "field_selection",
-        "aggregations",
-        "computed_fields",
-        "pagination",
-        "relationship_queries",
-        "warnings",
-        "confirmation",
-        "dangerous_operations",
-    ] {
-        assert!(capabilities[name].is_boolean(), "{name}");
-    }
+    // What is not offered is not named.
     assert_eq!(capabilities["batch"], true);
-    assert_eq!(capabilities["confirmation"], false);
+    assert_eq!(capabilities["warnings"], true);
+    assert!(capabilities.values().all(|offered| *offered == json!(true)), "{capabilities:?}");
+    assert_eq!(protocol.get("profile"), None, "the standard profile is not named");
     // Nothing else carries `_protocol`.
     for params in [
         json!({ "query": "operations", "name": "get_task" }),
@@ -198,7 +190,10 @@ fn the_list_tells_of_the_protocol() {
         assert_eq!(names(&data(introspect(&adapter, params))).len(), 1);
     }
     let without = builder().batch(false).build().unwrap();
-    assert_eq!(list(&without)["_protocol"]["capabilities"]["batch"], false);
+    assert_eq!(list(&without)["_protocol"]["capabilities"].get("batch"), None);
+    // A part of the list has what it must have.
+    let part = introspect(&adapter, json!({ "query": "operations", "category": "CREATE" }));
+    assert_eq!(data(part)["_protocol"], json!({ "version": "1.0.0-draft" }));
 }
 
 #[test]
@@ -236,9 +231,9 @@ fn details_have_the_protocols_members() {
             assert!(mcp_aql::is_public_name(of), "{of}");
             assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}.{of}");
         }
-        let examples = details["examples"].as_array().unwrap_or_else(|| panic!("{name}"));
-        assert!(!examples.is_empty(), "{name}");
-        for example in examples {
+        let examples = details.get("examples").map(|examples| examples.as_array().unwrap());
+        assert!(examples.is_none_or(|examples| !examples.is_empty()), "{name}");
+        for example in examples.into_iter().flatten() {
             members(&name, example, &["request"], &["description"]);
             assert_eq!(example["request"]["operation"], name);
         }
@@ -250,7 +245,7 @@ fn examples_are_calls_that_pass_validation() {
     // REQ-INT-15, REQ-INT-20, REQ-INT-25
     let board = board();
     for name in operation_names(&board) {
-        for example in details_of(&board, &name)["examples"].as_array().unwrap() {
+        for example in details_of(&board, &name)["examples"].as_array().into_iter().flatten() {
             let reply = ask(&board, example["request"].clone());
             let refused = code(&reply).is_some_and(|code| code.starts_with("VALIDATION_"));
             assert!(!refused, "{example}: {reply}");
@@ -487,7 +482,74 @@ fn long_lists_can_be_narrowed_and_paged() {
     assert!(entry_names(&types["types"]).iter().all(|name| name.starts_with("Operation")));
     // Every control is published like any parameter.
     let parameters = details_of(&board, "introspect")["parameters"].clone();
-    assert_eq!(entry_names(&parameters), ["query", "name", "category", "prefix", "first", "after"]);
+    assert_eq!(
+        entry_names(&parameters),
+        ["query", "name", "category", "prefix", "names", "parameters", "first", "after"]
+    );
+}
+
+#[test]
+fn a_list_can_tell_what_its_operations_take() {
+    // REQ-INT-03, REQ-INT-20, REQ-INT-21, REQ-INT-29
+    let board = board();
+    let listed = |params: Value| data(introspect(&board, params))["operations"].clone();
+    let chosen = json!({ "query": "operations", "names": ["create_task", "echo_values"] });
+    assert_eq!(entry_names(&listed(chosen)), ["create_task", "echo_values"]);
+    let entries = listed(json!({ "query": "operations", "parameters": true }));
+    assert_eq!(entry_names(&entries), operation_names(&board));
+    for entry in entries.as_array().unwrap() {
+        members("an entry", entry, &["name", "semantic_category", "endpoint", "description"], &[]);
+        let name = entry["name"].as_str().unwrap();
+        let details = details_of(&board, name);
+        let lines = entry["description"].as_str().unwrap();
+        let lines = lines.strip_prefix(details["description"].as_str().unwrap()).unwrap();
+        let parameters = details["parameters"].as_array().unwrap();
+        assert_eq!(lines.lines().skip(1).count(), parameters.len(), "{lines}");
+        for (line, parameter) in lines.lines().skip(1).zip(parameters) {
+            let optional = if parameter["required"] == json!(true) { "" } else { "?" };
+            let start = format!("{}{optional} ", parameter["name"].as_str().unwrap());
+            assert!(line.starts_with(&start), "{line}");
+            assert!(line.ends_with(parameter["description"].as_str().unwrap()), "{line}");
+        }
+    }
+    // A name that is not there is said to be unknown, with what may have been meant.
+    let wrong = json!({ "query": "operations", "names": ["create_task", "creat_task"] });
+    let reply = introspect(&board, wrong);
+    assert_eq!(code(&reply), Some("INTROSPECTION_ERROR"));
+    assert!(message(&reply).contains("'creat_task'"), "{}", message(&reply));
+    assert!(message(&reply).contains("'create_task'"), "{}", message(&reply));
+}
+
+/// A place on the map.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Spot {
+    /// Degrees north.
+    north: f64,
+}
+
+/// Go somewhere.
+#[operation(category = "EXECUTE")]
+fn execute_trip(
+    /// Where to.
+    to: Spot,
+) -> f64 {
+    to.north
+}
+
+#[test]
+fn what_says_nothing_is_left_out() {
+    // REQ-INT-13, REQ-INT-14, REQ-INT-15, REQ-INT-25
+    let board = builder().operation(execute_trip {}).build().unwrap();
+    let member = |name: &str, path: &str| details_of(&board, name).pointer(path).cloned();
+    // A call with plain values is the table once more; one with objects shows what to send.
+    assert_eq!(member("get_task", "/examples"), None);
+    assert_eq!(member("update_task", "/examples"), None);
+    assert_eq!(
+        member("execute_trip", "/examples/0/request/params"),
+        Some(json!({ "to": { "north": 1.5 } }))
+    );
+    // A result is in the member named after its type unless something else is said.
+    assert_eq!(member("create_task", "/returns/description"), None);
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn introspection_lists_input_beside_the_identifiers() {
     );
     // The fields and how they nest are a type of their own.
     let description = parameters[1]["description"].as_str().unwrap();
-    assert!(description.contains("'TaskUpdate'"), "{description}");
+    assert!(description.contains("(TaskUpdate)"), "{description}");
     let fields = call(&board, "introspect", json!({ "query": "types", "name": "TaskUpdate" }));
     let fields = data(fields)["type"]["fields"].clone();
     assert_eq!(

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::{Adapter, Inner, Parts, Settings};
 use crate::dispatch::Turnstile;
 use crate::introspection::{
-    self, Introspection, ListedOperation, ProtocolFacts, TypeRegistry, protocol_head, sample_params,
+    self, Introspection, ListedOperation, ProtocolFacts, TypeRegistry, protocol_head,
+    protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
@@ -55,7 +56,16 @@ impl std::error::Error for BuildError {}
 /// What introspection shows of one operation besides its table.
 struct Shown {
     returns: Members,
-    examples: Vec<(String, String)>,
+    examples: Examples,
+}
+
+/// Calls of an operation, each a description and the JSON text of its `params`.
+#[derive(Default)]
+struct Examples {
+    /// The author's, or one made of the table where it shows more than that.
+    shown: Vec<(String, String)>,
+    /// The JSON text of a call's `params`, for those who want one in any case.
+    sample: Option<String>,
 }
 
 /// Puts the adapter together, or lists what stands in the way.
@@ -352,10 +362,7 @@ fn default_of(
 fn input_description(input: &InputSpec, types: &mut TypeRegistry) -> String {
     let name = crate::shape::input_name(&types.input(input.schema));
     let fields: Vec<_> = input.names().collect();
-    format!(
-        "Fields to change (type '{name}'): {}. Null removes an optional one.",
-        fields.join(", ")
-    )
+    format!("Fields to change ({name}): {}. Null removes an optional one.", fields.join(", "))
 }
 
 fn check_defaults(operation: &RegisteredOperation, shapes: &Shapes, problems: &mut Vec<String>) {
@@ -377,7 +384,7 @@ fn examples(
     operation: &RegisteredOperation,
     shapes: &Shapes,
     problems: &mut Vec<String>,
-) -> Vec<(String, String)> {
+) -> Examples {
     let rules = Rules { strict: true, camel_case_aliases: false };
     let check = |params: &str| match serde_json::from_str(params) {
         Ok(params) => validate(operation, params, shapes, rules)
@@ -385,10 +392,12 @@ fn examples(
             .map_err(|error| error.message().to_owned()),
         Err(_) => Err("it is not a JSON object".to_owned()),
     };
-    let mut examples = Vec::new();
+    let mut examples = Examples::default();
     for example in operation.spec.examples {
         match check(example.params) {
-            Ok(()) => examples.push((example.description.to_owned(), example.params.to_owned())),
+            Ok(()) => {
+                examples.shown.push((example.description.to_owned(), example.params.to_owned()))
+            }
             Err(message) => problems.push(format!(
                 "operation `{}`: an example is not a valid call: {message}",
                 operation.name
@@ -398,12 +407,19 @@ fn examples(
     if operation.spec.examples.is_empty() {
         let params = sample_params(&operation.parameters, shapes);
         match check(&params) {
-            Ok(()) => examples.push((String::new(), params)),
+            Ok(()) => {
+                if !repeats_the_table(&operation.parameters, shapes) {
+                    examples.shown.push((String::new(), params.clone()));
+                }
+                examples.sample = Some(params);
+            }
             Err(_) => tracing::warn!(
                 operation = &*operation.name,
                 "no example can be made from the constraints: write one with `example = {{…}}`"
             ),
         }
+    } else {
+        examples.sample = examples.shown.first().map(|(_, params)| params.clone());
     }
     examples
 }
@@ -449,6 +465,7 @@ fn render(
     });
     let mut operations = Vec::new();
     let mut operation_details = HashMap::new();
+    let mut samples = HashMap::new();
     for (entry, shown) in registry.entries.iter().zip(shown) {
         let operation = &entry.operation;
         let family = registry.family_name(entry.family);
@@ -462,14 +479,18 @@ fn render(
             family,
             tool,
             &shown.returns,
-            &shown.examples,
+            &shown.examples.shown,
             shapes,
         );
+        if let Some(sample) = &shown.examples.sample {
+            samples.insert(Arc::clone(&operation.name), sample.clone());
+        }
         operation_details.insert(Arc::clone(&operation.name), details);
         operations.push(ListedOperation {
             name: Arc::clone(&operation.name),
             category: operation.spec.category,
             entry: introspection::list_entry(&operation.spec, family),
+            in_brief: introspection::list_entry_in_brief(operation, family, shapes),
         });
     }
     let all_operations =
@@ -488,9 +509,11 @@ fn render(
     let all_types = format!(r#"{{"types":[{}]}}"#, entries.join(","));
     Introspection {
         protocol,
+        protocol_of_part: protocol_of_part(),
         operations,
         all_operations,
         operation_details,
+        samples,
         all_types,
         types,
         type_details,

@@ -10,7 +10,7 @@ use super::told::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo
 use crate::adapter::Adapter;
 use crate::error::ErrorCode;
 use crate::introspection::{TypeRegistry, protocol_type_names};
-use crate::operation::{Handler, Parameter};
+use crate::operation::{Envelope, Handler, Parameter};
 use crate::router::{EndpointMode, Entry};
 use crate::vocab::{EndpointPermissions, Limits, SemanticCategory};
 
@@ -22,6 +22,8 @@ pub(super) struct Reference {
     pub(super) mode: EndpointMode,
     pub(super) limits: Limits,
     pub(super) protocol: Protocol,
+    /// Its name; introspection has it only where it is not the standard one.
+    pub(super) profile: String,
     /// The tool that takes everything, if there is one.
     pub(super) unified_tool: Option<String>,
     /// The tool that takes `introspect`.
@@ -147,6 +149,7 @@ impl Reference {
             mode: adapter.mode(),
             limits: *adapter.limits(),
             protocol: serde_json::from_str(&protocol).unwrap_or_default(),
+            profile: inner.registry.profile.name().to_owned(),
             unified_tool: unified.filter(|_| adapter.mode() != EndpointMode::Semantic).cloned(),
             introspect_tool,
             families,
@@ -189,7 +192,26 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
     let info = details.and_then(|text| serde_json::from_str::<OneOperation>(text).ok());
     let OperationInfo { tool, parameters, returns, examples } =
         info.map(|one| one.operation).unwrap_or_default();
+    let mut examples: Vec<_> = examples
+        .into_iter()
+        .map(|example| Example {
+            call: call(&tool, spec.name, example.request.params.get()),
+            description: example.description,
+        })
+        .collect();
+    // Introspection leaves out a call that only repeats the table; a person likes to see one.
+    if let (true, Some(params)) =
+        (examples.is_empty(), adapter.inner.introspection.samples.get(spec.name))
+    {
+        let call = call(&tool, spec.name, params);
+        examples.push(Example { call, description: String::new() });
+    }
     let errors = errors::of(adapter, registered, &parameters, types);
+    // The same for the usual place of a result.
+    let place = match &registered.envelope {
+        Envelope::Key(key) if returns.description.is_empty() => format!("In data.{key}."),
+        _ => returns.description,
+    };
     let parameters = parameters.into_iter().zip(&registered.parameters);
     Operation {
         name: spec.name,
@@ -201,14 +223,8 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
         rationale: spec.rationale,
         deprecated: spec.deprecated.map(|deprecation| deprecation.notice()),
         parameters: parameters.map(|(info, of)| parameter(info, of, types)).collect(),
-        returns: Returns { kind: parts(&returns.name, types), description: returns.description },
-        examples: examples
-            .into_iter()
-            .map(|example| Example {
-                call: call(&tool, spec.name, example.request.params.get()),
-                description: example.description,
-            })
-            .collect(),
+        returns: Returns { kind: parts(&returns.name, types), description: place },
+        examples,
         errors,
         tool,
     }

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 pub(super) struct Protocol {
     pub(super) version: String,
     pub(super) conformance: String,
-    pub(super) profile: String,
     pub(super) concurrency: String,
     pub(super) capabilities: BTreeMap<String, bool>,
     pub(super) max_concurrent_requests: Option<usize>,

@@ -133,7 +133,7 @@ pub(super) fn facts(reference: &Reference) -> Vec<(&'static str, Vec<Span>)> {
     }
     let mut rows = vec![
         ("Endpoint mode", mode),
-        ("Endpoint profile", vec![Span::code(protocol.profile.as_str())]),
+        ("Endpoint profile", vec![Span::code(reference.profile.as_str())]),
         ("Conformance", vec![Span::code(protocol.conformance.as_str())]),
         ("Capabilities", can),
         ("Concurrency", vec![Span::code(protocol.concurrency.as_str())]),

@@ -15,12 +15,16 @@ use crate::vocab::{SemanticCategory, closest};
 pub(crate) struct Introspection {
     /// `_protocol` without its closing brace.
     pub(crate) protocol: String,
+    /// The same for a part of the list.
+    pub(crate) protocol_of_part: String,
     /// The list's entries, in order.
     pub(crate) operations: Vec<ListedOperation>,
     /// The whole list, joined.
     pub(crate) all_operations: String,
     /// `{"operation":…}` by name.
     pub(crate) operation_details: HashMap<Arc<str>, String>,
+    /// A call of each operation, as the JSON text of its `params`.
+    pub(crate) samples: HashMap<Arc<str>, String>,
     /// `{"types":[…]}`
     pub(crate) all_types: String,
     /// The entries of the types list, by name.
@@ -34,6 +38,8 @@ pub(crate) struct ListedOperation {
     pub(crate) name: Arc<str>,
     pub(crate) category: SemanticCategory,
     pub(crate) entry: String,
+    /// The entry with the parameters in its description.
+    pub(crate) in_brief: String,
 }
 
 /// The parameters of `introspect`.
@@ -43,6 +49,8 @@ struct Question {
     name: Option<String>,
     category: Option<String>,
     prefix: Option<String>,
+    names: Option<Vec<String>>,
+    parameters: bool,
     first: Option<usize>,
     after: Option<String>,
 }
@@ -58,6 +66,16 @@ impl Question {
                 "category" => question.category = text(),
                 "prefix" => question.prefix = text(),
                 "after" => question.after = text(),
+                "names" => {
+                    let names = argument.value.as_ref().and_then(Value::as_array);
+                    question.names = names.map(|names| {
+                        names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+                    });
+                }
+                "parameters" => {
+                    question.parameters =
+                        argument.value.as_ref().and_then(Value::as_bool).unwrap_or_default();
+                }
                 "first" => {
                     question.first = argument
                         .value
@@ -82,6 +100,8 @@ impl Question {
         let controls = [
             ("category", self.category.is_some()),
             ("prefix", self.prefix.is_some()),
+            ("names", self.names.is_some()),
+            ("parameters", self.parameters),
             ("first", self.first.is_some()),
             ("after", self.after.is_some()),
         ];
@@ -128,15 +148,17 @@ impl Introspection {
         question: &Question,
         session: Option<&Session>,
     ) -> Result<String, OperationError> {
+        let whole = question.category.is_none()
+            && question.prefix.is_none()
+            && question.names.is_none()
+            && question.first.is_none();
         let mut data = String::with_capacity(self.protocol.len() + self.all_operations.len() + 128);
         data.push_str(r#"{"_protocol":"#);
-        data.push_str(&self.protocol);
-        if let Some(session) = session {
+        data.push_str(if whole { &self.protocol } else { &self.protocol_of_part });
+        if let Some(session) = session.filter(|_| whole) {
             let _ = write!(data, r#","session_id":"{}""#, session.id());
         }
-        let whole =
-            question.category.is_none() && question.prefix.is_none() && question.first.is_none();
-        if whole {
+        if whole && !question.parameters {
             data.push_str(r#"},"operations":["#);
             data.push_str(&self.all_operations);
         } else {
@@ -145,7 +167,7 @@ impl Introspection {
             data.push_str(r#"},"operations":["#);
             for (index, listed) in page.iter().enumerate() {
                 data.push_str(if index == 0 { "" } else { "," });
-                data.push_str(&listed.entry);
+                data.push_str(if question.parameters { &listed.in_brief } else { &listed.entry });
             }
         }
         data.push_str("]}");
@@ -154,6 +176,12 @@ impl Introspection {
 
     /// The entries asked for, and where they lie when a page was asked for.
     fn page(&self, question: &Question) -> Result<(Vec<&ListedOperation>, String), OperationError> {
+        let names = question.names.as_deref();
+        for name in names.unwrap_or_default() {
+            if !self.operation_details.contains_key(name.as_str()) {
+                return Err(self.unknown_operation(name));
+            }
+        }
         let prefix = question.prefix.as_deref().unwrap_or_default();
         let category = question.category.as_deref();
         let mut found: Vec<&ListedOperation> = self
@@ -161,6 +189,7 @@ impl Introspection {
             .iter()
             .filter(|listed| listed.name.starts_with(prefix))
             .filter(|listed| category.is_none_or(|category| listed.category.as_str() == category))
+            .filter(|listed| names.is_none_or(|names| names.iter().any(|it| **it == *listed.name)))
             .collect();
         let Some(first) = question.first else {
             return Ok((found, String::new()));
@@ -188,6 +217,16 @@ impl Introspection {
         }
         let _ = write!(page_info, r#","totalCount":{total}}}"#);
         Ok((found, page_info))
+    }
+
+    /// A list has no place for a `null`, and to leave a name out in silence would mislead.
+    fn unknown_operation(&self, name: &str) -> OperationError {
+        let near = closest(name, self.operations.iter().map(|listed| &*listed.name));
+        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        OperationError::new(
+            ErrorCode::IntrospectionError,
+            format!("Parameter 'names' has '{}', which is no operation{hint}", clean(name)),
+        )
     }
 
     fn list_types(&self, prefix: Option<&str>) -> String {

@@ -22,6 +22,24 @@ pub(crate) fn sample_params(parameters: &[Parameter], shapes: &Shapes) -> String
     format!("{{{}}}", members.join(","))
 }
 
+/// Whether a call made by [`sample_params`] says no more than the table beside it: plain values, lists
+/// of them, and an `input` whose description names its fields. One with objects, or with anything
+/// whose form is not in the table, shows what to send.
+pub(crate) fn repeats_the_table(parameters: &[Parameter], shapes: &Shapes) -> bool {
+    parameters
+        .iter()
+        .filter(|parameter| parameter.spec.required && parameter.input.is_none())
+        .all(|parameter| is_plain(&parameter.shape, shapes, 0))
+}
+
+fn is_plain(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
+    match &shape.resolve(shapes).kind {
+        Kind::Boolean | Kind::Integer | Kind::Number | Kind::String => true,
+        Kind::Array(items) => depth < 2 && is_plain(items, shapes, depth + 1),
+        _ => false,
+    }
+}
+
 fn sample(name: &str, shape: &Shape, shapes: &Shapes, depth: usize) -> Value {
     let target = shape.resolve(shapes);
     // What the parameter adds to its type is the stricter of the two.

@@ -2,6 +2,7 @@
 //! served as they are.
 
 mod answer;
+mod brief;
 mod example;
 mod operations;
 mod protocol;
@@ -9,9 +10,9 @@ mod table;
 mod types;
 
 pub(crate) use answer::{Introspection, ListedOperation, introspect_failure};
-pub(crate) use example::sample_params;
-pub(crate) use operations::{details, list_entry};
-pub(crate) use protocol::{ProtocolFacts, protocol_head};
+pub(crate) use example::{repeats_the_table, sample_params};
+pub(crate) use operations::{details, list_entry, list_entry_in_brief};
+pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 pub(crate) use table::SPEC;
 pub(crate) use types::TypeRegistry;
 #[cfg(feature = "cli")]

@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::brief::brief;
 use crate::operation::{Deprecation, OperationSpec, Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
 use crate::vocab::{EndpointPermissions, SemanticCategory};
@@ -14,12 +15,24 @@ struct ListEntry<'a> {
 
 /// One entry of the operations list (REQ-INT-02, REQ-INT-03).
 pub(crate) fn list_entry(spec: &OperationSpec, endpoint: &str) -> String {
-    let entry = ListEntry {
-        name: spec.name,
-        semantic_category: spec.category,
-        endpoint,
-        description: with_notice(spec.summary(), spec.deprecated.as_ref()),
-    };
+    entry(spec, endpoint, with_notice(spec.summary(), spec.deprecated.as_ref()))
+}
+
+/// The same with what a caller has to send in the description, for a list that several
+/// operations are picked from at once (REQ-INT-29).
+pub(crate) fn list_entry_in_brief(
+    operation: &RegisteredOperation,
+    endpoint: &str,
+    shapes: &Shapes,
+) -> String {
+    let parameters = operation.parameters.iter().map(|parameter| parameter_info(parameter, shapes));
+    let text = brief(description(&operation.spec), parameters);
+    entry(&operation.spec, endpoint, text)
+}
+
+fn entry(spec: &OperationSpec, endpoint: &str, description: String) -> String {
+    let entry =
+        ListEntry { name: spec.name, semantic_category: spec.category, endpoint, description };
     serde_json::to_string(&entry).unwrap_or_default()
 }
 
@@ -48,17 +61,12 @@ pub(crate) fn details(
     shapes: &Shapes,
 ) -> String {
     let spec = &operation.spec;
-    let mut description = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
-    if let Some(rationale) = spec.rationale {
-        description.push_str("\n\nCategory: ");
-        description.push_str(rationale);
-    }
     let details = Details {
         name: spec.name,
         semantic_category: spec.category,
         endpoint,
         mcp_tool,
-        description,
+        description: description(spec),
         permissions: spec.category.permissions(),
         parameters: operation
             .parameters
@@ -72,6 +80,16 @@ pub(crate) fn details(
         r#"{{"operation":{}}}"#,
         serde_json::to_string(&details).unwrap_or_else(|_| "null".to_owned())
     )
+}
+
+/// What an operation is for, in full.
+fn description(spec: &OperationSpec) -> String {
+    let mut text = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
+    if let Some(rationale) = spec.rationale {
+        text.push_str("\n\nCategory: ");
+        text.push_str(rationale);
+    }
+    text
 }
 
 /// An example: its description and its `params` as JSON text (REQ-INT-15).

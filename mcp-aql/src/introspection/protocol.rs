@@ -1,5 +1,5 @@
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::dispatch::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
@@ -23,39 +23,41 @@ struct Head<'a> {
     version: &'a str,
     conformance: &'a str,
     mode: &'a str,
-    profile: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<&'a str>,
     capabilities: Map<String, Value>,
     limits: &'a Limits,
     concurrency: &'a str,
-    supports_etag: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    supports_etag: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_concurrent_requests: Option<usize>,
 }
 
-/// `_protocol` as JSON text without its closing brace, so that a session's id and a page's place can
-/// follow (REQ-INT-04 to REQ-INT-08, REQ-INT-30).
+/// `_protocol` of a part of the list, which was asked for to be short. Also without its closing brace.
+pub(crate) fn protocol_of_part() -> String {
+    format!(r#"{{"version":"{PROTOCOL_VERSION}""#)
+}
+
+/// `_protocol` as JSON text without its closing brace, so that a session's id can follow (REQ-INT-04
+/// to REQ-INT-08, REQ-INT-30). What it does not name is not there, and without a profile's name it is
+/// CRUDE.
 pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
-    let capabilities = json!({
-        "batch": facts.batch,
-        "field_selection": false,
-        "aggregations": false,
-        "computed_fields": false,
-        "pagination": facts.pagination,
-        "relationship_queries": false,
-        "warnings": true,
-        "confirmation": false,
-        "dangerous_operations": false,
-    });
+    let capabilities =
+        [("batch", facts.batch), ("pagination", facts.pagination), ("warnings", true)]
+            .into_iter()
+            .filter(|(_, offered)| *offered)
+            .map(|(name, offered)| (name.to_owned(), offered.into()));
     let head = Head {
         version: PROTOCOL_VERSION,
         // Level 2 also asks for field selection; it is claimed when that is here (REQ-CNF-02).
         conformance: "level-1",
         mode: facts.mode.as_str(),
-        profile: facts.profile.name(),
-        capabilities: capabilities.as_object().cloned().unwrap_or_default(),
+        profile: (!facts.profile.is_crude()).then(|| facts.profile.name()),
+        capabilities: capabilities.collect(),
         limits: facts.limits,
         concurrency: facts.concurrency.as_str(),
-        supports_etag: facts.etags,
+        supports_etag: facts.etags.then_some(true),
         max_concurrent_requests: facts.max_concurrent_requests,
     };
     let mut text = serde_json::to_string(&head).unwrap_or_else(|_| String::from("{}"));

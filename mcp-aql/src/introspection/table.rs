@@ -1,5 +1,5 @@
 use crate::constraint::{Bound, Constraint, EnumValue};
-use crate::operation::{ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
+use crate::operation::{DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
 use crate::vocab::SemanticCategory;
 
 /// The table of `introspect` itself: it is validated and shown like any other (REQ-INT-01,
@@ -31,6 +31,17 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
         "prefix",
         "List only names that start so.",
     )),
+    ParameterEntry::One(ParameterSpec::optional::<Vec<String>>(
+        "names",
+        "List only these operations.",
+    )),
+    ParameterEntry::One(
+        ParameterSpec::optional::<bool>(
+            "parameters",
+            "Put what each listed operation takes into its description.",
+        )
+        .default(DefaultSpec::Json("false")),
+    ),
     ParameterEntry::One(
         ParameterSpec::optional::<u32>(
             "first",
@@ -48,5 +59,9 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     ExampleSpec {
         description: "One operation in full",
         params: r#"{"query":"operations","name":"introspect"}"#,
+    },
+    ExampleSpec {
+        description: "All that update, with their parameters",
+        params: r#"{"query":"operations","category":"UPDATE","parameters":true}"#,
     },
 ]);

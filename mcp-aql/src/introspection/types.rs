@@ -126,6 +126,7 @@ impl TypeRegistry {
             Kind::Union(_) if named => Some(snake_case(&name)),
             _ => None,
         };
+        let usual = matches!(key, DataKey::Auto) && auto.is_some();
         let key = match key {
             DataKey::Auto => auto,
             DataKey::Named(name) => Some(name.to_owned()),
@@ -142,14 +143,16 @@ impl TypeRegistry {
             }
             _ => (shape_name(&shape).unwrap_or(name), "scalar"),
         };
+        // By rule a result is in a member named after its type, and a list in `items`.
         let place = match &key {
-            Some(key) => format!("In data.{key}."),
-            None => "As data.".to_owned(),
+            _ if usual => None,
+            Some(key) => Some(format!("In data.{key}.")),
+            None => Some("As data.".to_owned()),
         };
         let mut returns = Members::new();
         returns.put("name", name);
         returns.put("kind", kind);
-        returns.put("description", place);
+        returns.put_some("description", place);
         self.known = shapes;
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }

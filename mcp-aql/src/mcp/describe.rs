@@ -13,7 +13,9 @@ use crate::vocab::{SemanticCategory, is_public_name};
 /// So many operations of a family are named; introspection tells the others.
 const NAMED_OPERATIONS: usize = 60;
 /// The same for a line of the unified tool's description.
-const NAMED_PER_CATEGORY: usize = 12;
+const NAMED_PER_CATEGORY: usize = 24;
+/// So many names that begin with the same verb are written with the verb said once.
+const GROUPED: usize = 3;
 /// An example longer than this says more than a description should.
 const LONGEST_EXAMPLE: usize = 200;
 
@@ -80,11 +82,13 @@ impl<'a> Describer<'a> {
         });
         if tool != self.introspect_tool {
             // Strict routing takes introspect at one tool alone (choice C-68).
-            let _ = write!(text, "\nSend introspect to {}.", self.introspect_tool);
+            let _ = write!(text, " to {}", self.introspect_tool);
         } else if let Some(first) = own.first() {
-            let _ = write!(text, "\nWith name: \"{}\" it shows that one in full.", first.name);
+            let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
         }
-        self.batch_hint(&mut text);
+        if !names.is_empty() {
+            self.batch_hint(&mut text);
+        }
         text
     }
 
@@ -93,9 +97,10 @@ impl<'a> Describer<'a> {
         let name = self.adapter.name();
         let mut text = format!(
             "MCP-AQL {name} adapter. All operations through this one tool.\n\n\
-             Operations are routed by their semantic category and endpoint family.\n\n\
+             Operations are routed by their semantic category.\n\n\
              Supported operation categories:"
         );
+        let mut groups = Groups::default();
         for (category, label) in
             SemanticCategory::ALL.into_iter().zip(["Create", "Read", "Update", "Delete", "Execute"])
         {
@@ -107,28 +112,28 @@ impl<'a> Describer<'a> {
                 .collect();
             let names = match names.is_empty() {
                 true => "none".to_owned(),
-                false => listed(&names, NAMED_PER_CATEGORY),
+                false => groups.line(&names, NAMED_PER_CATEGORY),
             };
             let _ = write!(text, "\n- {label}: {names}");
         }
         let _ = write!(
             text,
             "\n\nQuick start:\n{}\n\n\
-             Introspection lists all operations; with name: it shows one with its parameters.",
+             Introspection lists all operations, and with name: one with its parameters.",
             introspect_call(None)
         );
         self.batch_hint(&mut text);
         text
     }
 
-    /// An example of an operation, as introspection shows it: valid by construction.
+    /// A call of an operation, its author's first example or one made of the table: valid by
+    /// construction.
     fn example(&self, spec: &OperationSpec) -> String {
         let name = spec.name;
-        let details = self.adapter.inner.introspection.operation_details.get(name);
-        let details: Value =
-            details.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let params = details.pointer("/operation/examples/0/request/params");
-        match params.and_then(Value::as_object) {
+        let params = self.adapter.inner.introspection.samples.get(name);
+        let params: Value =
+            params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        match params.as_object() {
             Some(params) if !params.is_empty() => {
                 let call = format!(r#"{{ operation: "{name}", params: {} }}"#, loose_map(params));
                 if call.len() <= LONGEST_EXAMPLE {
@@ -142,9 +147,7 @@ impl<'a> Describer<'a> {
 
     fn batch_hint(&self, text: &mut String) {
         if self.adapter.inner.settings.batch {
-            text.push_str(
-                "\n\nSeveral at once, in order: { operations: [{ operation, params }, …] }",
-            );
+            text.push_str("\n\nBatch, in order: { operations: [{ operation, params }] }");
         }
     }
 }
@@ -183,18 +186,16 @@ impl Template {
         };
         match crude {
             Some(SemanticCategory::Create) => {
-                with("They add data and neither remove nor overwrite any.", EXAMPLES)
+                with("They neither remove nor overwrite any.", EXAMPLES)
             }
             Some(SemanticCategory::Read) => Self {
                 examples: 2,
                 discover: EVERYTHING,
                 by_name: false,
-                ..with("They only read and never change stored data.", EXAMPLES)
+                ..with("They never change stored data.", EXAMPLES)
             },
-            Some(SemanticCategory::Update) => {
-                with("They overwrite stored data; earlier values may be lost.", EXAMPLE)
-            }
-            Some(SemanticCategory::Delete) => with("They remove data. Use with caution.", EXAMPLES),
+            Some(SemanticCategory::Update) => with("Earlier values may be lost.", EXAMPLE),
+            Some(SemanticCategory::Delete) => with("Use with caution.", EXAMPLES),
             Some(SemanticCategory::Execute) => {
                 let things = executable_things(own);
                 Self { opening: things, ..with(&execute_statement(own), EXAMPLES) }
@@ -235,8 +236,8 @@ fn executable_things(own: &[&OperationSpec]) -> String {
 }
 
 fn execute_statement(own: &[&OperationSpec]) -> String {
-    let mut text = "They manage what runs, not what is stored".to_owned();
-    text.push_str(if own.is_empty() { "." } else { ":" });
+    let mut text = "They manage what runs".to_owned();
+    text.push_str(if own.is_empty() { "." } else { ", not what is stored:" });
     for spec in own.iter().take(NAMED_OPERATIONS) {
         let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
     }
@@ -268,6 +269,50 @@ fn listed(names: &[&str], most: usize) -> String {
     text
 }
 
+/// Lists names with a verb that several begin with said once, `create_{task, note, event}`, and a
+/// list of things that was said before not again, `delete_{same as create_}`.
+#[derive(Default)]
+struct Groups<'a> {
+    said: Vec<(&'a str, Vec<&'a str>)>,
+}
+
+impl<'a> Groups<'a> {
+    /// The first `most` of the names.
+    fn line(&mut self, names: &[&'a str], most: usize) -> String {
+        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+        for name in names.iter().take(most) {
+            let (verb, thing) = name.split_once('_').unwrap_or((name, ""));
+            match groups.iter_mut().find(|(known, _)| *known == verb) {
+                Some((_, things)) => things.push(thing),
+                None => groups.push((verb, vec![thing])),
+            }
+        }
+        let parts: Vec<_> =
+            groups.into_iter().map(|(verb, things)| self.part(verb, things)).collect();
+        let mut text = parts.join(", ");
+        if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
+            let _ = write!(text, ", and {more} more");
+        }
+        text
+    }
+
+    fn part(&mut self, verb: &'a str, things: Vec<&'a str>) -> String {
+        if things.len() < GROUPED {
+            let name = |thing: &&str| match *thing {
+                "" => verb.to_owned(),
+                thing => format!("{verb}_{thing}"),
+            };
+            return things.iter().map(name).collect::<Vec<_>>().join(", ");
+        }
+        if let Some((before, _)) = self.said.iter().find(|(_, said)| *said == things) {
+            return format!("{verb}_{{same as {before}_}}");
+        }
+        let text = format!("{verb}_{{{}}}", things.join(", "));
+        self.said.push((verb, things));
+        text
+    }
+}
+
 fn introspect_call(name: Option<&str>) -> String {
     match name {
         Some(name) => format!(
@@ -294,9 +339,8 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
 pub(super) fn instructions(adapter: &Adapter) -> String {
     let tool = introspect_tool(adapter);
     let mut text = format!(
-        "MCP-AQL: each tool takes {{ operation, params }}. Start with {} through {tool}; add name: \
-         to see one operation with its parameters. A reply is {{ success, data }} or \
-         {{ success: false, error }}, and the error's message says what to change.",
+        "Start with {} to {tool}; add names: [] and parameters: true for what several \
+         operations take, or name: for one in full.",
         introspect_call(None)
     );
     if let Some(own) = &adapter.inner.parts.instructions {
@@ -341,6 +385,19 @@ mod tests {
         // REQ-MCP-08
         assert_eq!(listed(&["a", "b"], 2), "a, b");
         assert_eq!(listed(&["a", "b", "c", "d"], 2), "a, b, and 2 more: introspect");
+    }
+
+    #[test]
+    fn a_verb_of_many_names_is_said_once() {
+        // REQ-MCP-02
+        let names = ["introspect", "get_a", "list_as", "get_b", "list_bs", "get_c_d", "ping"];
+        let line = |names: &[&str], most| Groups::default().line(names, most);
+        assert_eq!(line(&names, 9), "introspect, get_{a, b, c_d}, list_as, list_bs, ping");
+        assert_eq!(line(&names, 3), "introspect, get_a, list_as, and 4 more");
+        let mut groups = Groups::default();
+        assert_eq!(groups.line(&["add_a", "add_b", "add_c"], 9), "add_{a, b, c}");
+        assert_eq!(groups.line(&["drop_a", "drop_b", "drop_c"], 9), "drop_{same as add_}");
+        assert_eq!(groups.line(&["drop_a", "drop_c", "drop_b"], 9), "drop_{a, c, b}");
     }
 
     #[test]

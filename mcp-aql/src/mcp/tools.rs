@@ -103,39 +103,18 @@ impl ToolTable {
 }
 
 /// What clients send. Operations and their parameters are for introspection to tell (REQ-MCP-07,
-/// REQ-MCP-08).
+/// REQ-MCP-08); what `operation`, `params` and `operations` are is said once, in the description.
 ///
 /// A batch has no `operation`, so with batches nothing is required (choice C-40).
 fn input_schema(batch: bool) -> JsonObject {
     let mut properties = JsonObject::new();
     let mut property = |name: &str, schema: Value| properties.insert(name.to_owned(), schema);
-    property("operation", json!({ "type": "string", "description": "Operation name" }));
-    property(
-        "params",
-        json!({
-            "type": "object",
-            "description": "Operation parameters",
-            "additionalProperties": true,
-        }),
-    );
+    property("operation", json!({ "type": "string" }));
+    property("params", json!({ "type": "object", "additionalProperties": true }));
     let mut schema = JsonObject::new();
     schema.insert("type".to_owned(), "object".into());
     if batch {
-        property(
-            "operations",
-            json!({
-                "type": "array",
-                "description": "Batch, in place of operation and params",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "operation": { "type": "string" },
-                        "params": { "type": "object", "additionalProperties": true },
-                    },
-                    "required": ["operation"],
-                },
-            }),
-        );
+        property("operations", json!({ "type": "array", "items": { "type": "object" } }));
     } else {
         schema.insert("required".to_owned(), json!(["operation"]));
     }
@@ -146,8 +125,8 @@ fn input_schema(batch: bool) -> JsonObject {
 /// What a client may expect of a tool with operations of these categories: the riskiest one decides
 /// (REQ-MCP-05, REQ-MCP-06).
 ///
-/// MCP's `idempotentHint` is claimed for reading alone, and `openWorldHint` for EXECUTE, whose
-/// effects may lie outside of the adapter's data.
+/// MCP's further hints keep their defaults: nothing is known of an operation that would tell whether
+/// it may be repeated, or reaches beyond the adapter.
 fn annotations(categories: &[SemanticCategory]) -> ToolAnnotations {
     let permissions =
         categories.iter().map(|category| category.permissions()).reduce(|all, one| {
@@ -159,11 +138,7 @@ fn annotations(categories: &[SemanticCategory]) -> ToolAnnotations {
     // Nothing is known of a family without operations and categories: expect the worst.
     let permissions =
         permissions.unwrap_or(EndpointPermissions { read_only: false, destructive: true });
-    ToolAnnotations::new()
-        .read_only(permissions.read_only)
-        .destructive(permissions.destructive)
-        .idempotent(permissions.read_only)
-        .open_world(categories.contains(&SemanticCategory::Execute))
+    ToolAnnotations::new().read_only(permissions.read_only).destructive(permissions.destructive)
 }
 
 impl std::fmt::Debug for ToolTable {

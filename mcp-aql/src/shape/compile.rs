@@ -155,10 +155,12 @@ impl Compiler {
             match integer_range(format) {
                 // How wide Rust's integer is goes out as a range, not as a format.
                 Some((low, high)) => {
+                    checks.counts = low == 0 && high > u16::MAX.into();
                     checks.minimum = checks.minimum.or(Some(Bound::Int(low)));
                     checks.maximum = checks.maximum.or(Some(Bound::Int(high)));
                 }
-                None if matches!(format, "float" | "double" | "int" | "uint") => {}
+                None if format == "uint" => checks.counts = true,
+                None if matches!(format, "float" | "double" | "int") => {}
                 None => match Format::from_name(format) {
                     Some(format) => checks.format = Some(format),
                     None => checks.other_format = Some(format.to_owned()),

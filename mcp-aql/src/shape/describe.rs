@@ -2,6 +2,7 @@ use serde_json::Value;
 
 use super::compile::bound_value;
 use super::{Checks, Kind, Members, Shape, Shapes};
+use crate::constraint::Bound;
 
 /// The name of a shape's type, as introspection and messages give it: a JSON type, or a type of the
 /// registry where that says more (REQ-INT-22).
@@ -55,7 +56,8 @@ fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize)
 fn describe_checks(checks: &Checks, into: &mut Members) {
     let format = checks.format.map(|format| format.as_str().to_owned());
     into.put_some("enum", (!checks.allowed.is_empty()).then(|| checks.allowed.clone()));
-    into.put_some("minimum", checks.minimum.map(bound_value).filter(is_telling));
+    let minimum = checks.minimum.filter(|low| !(checks.counts && matches!(low, Bound::Int(0))));
+    into.put_some("minimum", minimum.map(bound_value).filter(is_telling));
     into.put_some("maximum", checks.maximum.map(bound_value).filter(is_telling));
     into.put_some("minLength", checks.min_length);
     into.put_some("maxLength", checks.max_length);
@@ -64,7 +66,8 @@ fn describe_checks(checks: &Checks, into: &mut Members) {
 }
 
 /// A bound that tells more than the width of an integer: not one of 32 bits, nor one beyond
-/// ±(2^53 - 1), which JSON readers do not take exactly (REQ-ENC-05). It is checked all the same.
+/// ±(2^53 - 1), which JSON readers do not take exactly (REQ-ENC-05), nor the 0 of a type that has no
+/// negative numbers. It is checked all the same.
 fn is_telling(value: &Value) -> bool {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     let width = [i64::from(i32::MIN), i64::from(i32::MAX), i64::from(u32::MAX)];

@@ -94,6 +94,8 @@ pub(crate) struct Checks {
     pub(crate) allowed: Vec<Value>,
     pub(crate) minimum: Option<Bound>,
     pub(crate) maximum: Option<Bound>,
+    /// The minimum is 0 because of the integer's type: it is checked, and nothing to talk about.
+    pub(crate) counts: bool,
     pub(crate) above: Option<Bound>,
     pub(crate) below: Option<Bound>,
     pub(crate) min_length: Option<usize>,

@@ -77,8 +77,7 @@ impl<V> IfMatch<V> {
 impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
     const PARAMETERS: &'static [ParameterSpec] = &[ParameterSpec::optional::<V>(
         "if_match",
-        "Version that the resource must still have, as its '_version' or '_etag' says. If it has \
-         another by now, nothing changes and the call fails with CONFLICT_VERSION_MISMATCH.",
+        "Fail unless this is still its _version or _etag.",
     )];
 
     fn decode(call: &mut Call) -> Result<Self, OperationError> {

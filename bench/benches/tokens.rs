@@ -1,0 +1,56 @@
+//! Counts the tokens that a model reads, with mcp-aql and with discrete tools, and prints a table.
+//!
+//! ```console
+//! $ cargo bench -p mcp-aql-bench --bench tokens
+//! $ cargo bench -p mcp-aql-bench --bench tokens -- --out target/bench   # also as JSON
+//! ```
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use mcp_aql_bench::Result;
+use mcp_aql_bench::tokens::figures;
+
+const USAGE: &str = "cargo bench -p mcp-aql-bench --bench tokens [-- --out DIR]";
+
+/// The workspace, in which a relative folder lies: cargo runs this in the package's folder.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result {
+    let folder = folder(std::env::args().skip(1))?;
+    let encoding = tiktoken_rs::o200k_base()?;
+    let figures = figures(&|text| encoding.encode_ordinary(text).len()).await?;
+    write!(std::io::stdout(), "{}", figures.text())?;
+    if let Some(folder) = folder {
+        std::fs::create_dir_all(&folder)?;
+        let text = serde_json::to_string_pretty(&figures.json())?;
+        std::fs::write(folder.join("tokens.json"), text + "\n")?;
+    }
+    Ok(())
+}
+
+/// Where the JSON goes, if it is wanted.
+fn folder(mut arguments: impl Iterator<Item = String>) -> Result<Option<PathBuf>> {
+    let mut folder = None;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            // Cargo says so on its own.
+            "--bench" => {}
+            "--out" => folder = Some(Path::new(ROOT).join(arguments.next().ok_or(USAGE)?)),
+            _ => return Err(USAGE.into()),
+        }
+    }
+    Ok(folder)
+}

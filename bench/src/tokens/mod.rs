@@ -1,0 +1,224 @@
+//! How many tokens a model reads before and between its calls: `cargo bench -p mcp-aql-bench --bench
+//! tokens`. The tokenizer is the caller's, so that nothing but bench and test link one.
+//!
+//! Everything is asked for in MCP over a stream in memory and counted as it was sent: the `result` of
+//! `tools/list`, and the text item of an `introspect` call, which is what a model gets to read.
+
+mod find;
+mod parts;
+mod sentences;
+mod table;
+mod wire;
+
+pub use find::Found;
+pub use sentences::{SENTENCES, Sentence};
+pub use wire::Wire;
+
+use std::collections::BTreeMap;
+
+use mcp_aql::EndpointMode;
+use serde_json::json;
+
+use crate::Result;
+
+/// Counts the tokens of a text.
+pub type Count<'a> = &'a dyn Fn(&str) -> usize;
+
+/// The ten operations of the whole task: all that can be done with two kinds of record.
+const OF_THE_TASK: [&str; 10] = [
+    "create_task",
+    "get_task",
+    "list_tasks",
+    "update_task",
+    "delete_task",
+    "create_invoice",
+    "get_invoice",
+    "list_invoices",
+    "update_invoice",
+    "delete_invoice",
+];
+
+/// What one side of a comparison costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The name, for programs.
+    pub name: &'static str,
+    /// What is counted.
+    pub what: &'static str,
+    /// Tokens with mcp-aql.
+    pub ours: usize,
+    /// Tokens with discrete tools, for the same knowledge.
+    pub peer: Option<usize>,
+    /// What ours may be at most.
+    pub limit: Option<usize>,
+}
+
+impl Row {
+    /// Whether the limit is kept, where there is one.
+    pub fn is_met(&self) -> Option<bool> {
+        self.limit.map(|limit| self.ours <= limit)
+    }
+}
+
+/// What a text is made of, in tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The text.
+    pub of: &'static str,
+    /// Its parts; the last is the rest: JSON's own signs and the names of members.
+    pub parts: Vec<(&'static str, usize)>,
+}
+
+/// Everything that is counted.
+#[derive(Debug, Clone)]
+pub struct Figures {
+    /// The comparisons.
+    pub rows: Vec<Row>,
+    /// What the dearest texts are made of.
+    pub parts: Vec<Parts>,
+    /// How well the texts serve to find an operation.
+    pub found: Vec<Found>,
+}
+
+/// The texts that are counted.
+struct Texts {
+    semantic_tools: String,
+    tools: String,
+    instructions: String,
+    list: String,
+    /// The details of all operations, in the order of the list.
+    details: BTreeMap<String, String>,
+    /// The fields of what UPDATE operations take, by the type's name.
+    inputs: BTreeMap<String, String>,
+    task_in_brief: String,
+    all_in_brief: String,
+    /// For each prefix: its operations, the list of them, and the list with parameters.
+    narrowed: Vec<(Vec<String>, String, String)>,
+    peer_tools: String,
+}
+
+/// Asks both servers, and counts.
+///
+/// # Errors
+/// When a server does not answer as expected.
+pub async fn figures(count: Count<'_>) -> Result<Figures> {
+    let texts = Texts::ask().await?;
+    Ok(Figures {
+        rows: rows(&texts, count)?,
+        parts: parts::of(&texts, count)?,
+        found: find::all(&texts)?,
+    })
+}
+
+impl Texts {
+    async fn ask() -> Result<Self> {
+        let mut semantic = Wire::to_adapter(EndpointMode::Semantic).await?;
+        let mut single = Wire::to_adapter(EndpointMode::Single).await?;
+        let mut peer = Wire::to_tools().await?;
+        let list = single.introspect(json!({ "query": "operations" })).await?;
+        let (mut details, mut inputs) = (BTreeMap::new(), BTreeMap::new());
+        for name in find::operations(&list)? {
+            let text = single.introspect(json!({ "query": "operations", "name": name })).await?;
+            details.insert(name, text);
+        }
+        for name in find::input_types(&details)? {
+            let text = single.introspect(json!({ "query": "types", "name": name })).await?;
+            inputs.insert(name, text);
+        }
+        let mut narrowed = Vec::new();
+        for prefix in ["create_", "get_", "list_", "update_", "delete_"] {
+            let asked = json!({ "query": "operations", "prefix": prefix });
+            let part = single.introspect(asked).await?;
+            let asked = json!({ "query": "operations", "prefix": prefix, "parameters": true });
+            narrowed.push((find::operations(&part)?, part, single.introspect(asked).await?));
+        }
+        let task = json!({ "query": "operations", "names": OF_THE_TASK, "parameters": true });
+        let all = json!({ "query": "operations", "parameters": true });
+        Ok(Self {
+            semantic_tools: semantic.tools().await?,
+            tools: single.tools().await?,
+            instructions: single.instructions().to_owned(),
+            list,
+            details,
+            inputs,
+            task_in_brief: single.introspect(task).await?,
+            all_in_brief: single.introspect(all).await?,
+            narrowed,
+            peer_tools: peer.tools().await?,
+        })
+    }
+
+    /// The sum of the details of some operations.
+    fn details_of(&self, names: &[impl AsRef<str>], count: Count<'_>) -> Result<usize> {
+        names.iter().try_fold(0, |sum, name| {
+            let text = self.details.get(name.as_ref()).ok_or("an operation has no details")?;
+            Ok(sum + count(text))
+        })
+    }
+}
+
+fn rows(texts: &Texts, count: Count<'_>) -> Result<Vec<Row>> {
+    let peer = count(&texts.peer_tools);
+    let list = count(&texts.list);
+    let start = count(&texts.tools) + count(&texts.instructions);
+    let mut details: Vec<_> = texts.details.values().map(|text| count(text)).collect();
+    details.sort_unstable();
+    let of_the_task = texts.details_of(&OF_THE_TASK, count)?;
+    let in_brief = count(&texts.task_in_brief);
+    let (mut narrowed, mut narrowed_in_brief) = (0, 0);
+    for (names, part, brief) in &texts.narrowed {
+        narrowed = narrowed.max(start + count(part) + texts.details_of(names, count)?);
+        narrowed_in_brief = narrowed_in_brief.max(start + count(brief));
+    }
+    let row = |name, what, ours, peer, limit| Row { name, what, ours, peer, limit };
+    let all = Some(peer);
+    Ok(vec![
+        row(
+            "tools_semantic",
+            "tools/list, semantic mode",
+            count(&texts.semantic_tools),
+            all,
+            Some(1_000),
+        ),
+        row("tools_single", "tools/list, single mode", count(&texts.tools), all, Some(250)),
+        row("instructions", "the server's instructions", count(&texts.instructions), None, None),
+        row("list", "introspect: the list of all operations", list, None, Some(1_500)),
+        row(
+            "details_median",
+            "introspect: one operation in full, median",
+            details.get(details.len() / 2).copied().unwrap_or_default(),
+            None,
+            Some(150),
+        ),
+        row("details_of_ten", "introspect: ten operations in full", of_the_task, None, None),
+        row("brief_of_ten", "introspect: the same ten with parameters: true", in_brief, None, None),
+        row(
+            "task",
+            "whole task: tools, instructions, list, those ten with parameters: true",
+            start + list + in_brief,
+            all,
+            Some(2_600),
+        ),
+        row(
+            "task_narrowed",
+            "whole task: tools, instructions, ten by prefix with parameters: true",
+            narrowed_in_brief,
+            all,
+            Some(1_500),
+        ),
+        row(
+            "task_in_full",
+            "whole task: tools, instructions, list, those ten in full",
+            start + list + of_the_task,
+            all,
+            Some(2_600),
+        ),
+        row(
+            "task_narrowed_in_full",
+            "whole task: tools, instructions, list of ten by prefix, those in full",
+            narrowed,
+            all,
+            Some(1_500),
+        ),
+    ])
+}

@@ -1,0 +1,123 @@
+//! A client that keeps what it gets as text.
+
+use mcp_aql::{Adapter, EndpointMode};
+use rmcp::ServiceExt as _;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
+
+use crate::{Result, records};
+
+/// A connection to one of the two servers.
+#[derive(Debug)]
+pub struct Wire {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: WriteHalf<DuplexStream>,
+    instructions: String,
+    tool: &'static str,
+}
+
+impl Wire {
+    /// The fifty operations as an adapter.
+    ///
+    /// # Errors
+    /// When the adapter does not start or does not answer.
+    pub async fn to_adapter(mode: EndpointMode) -> Result<Self> {
+        let adapter = Adapter::builder("records")
+            .without_config()
+            .mode(mode)
+            .operations(records::aql::Records::default())
+            .build()?;
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move { adapter.serve(theirs).await });
+        let tool = if mode == EndpointMode::Single { "mcp_aql" } else { "mcp_aql_read" };
+        Self::shake_hands(ours, tool).await
+    }
+
+    /// The same as discrete tools.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub async fn to_tools() -> Result<Self> {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move {
+            if let Ok(server) = records::rmcp::Records::server().serve(theirs).await {
+                let _ = server.waiting().await;
+            }
+        });
+        Self::shake_hands(ours, "").await
+    }
+
+    async fn shake_hands(stream: DuplexStream, tool: &'static str) -> Result<Self> {
+        let (reader, writer) = tokio::io::split(stream);
+        let lines = BufReader::new(reader).lines();
+        let mut wire = Self { lines, writer, instructions: String::new(), tool };
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "tokens", "version": "0.0.0" },
+        });
+        let answer: Value = serde_json::from_str(&wire.request("initialize", hello).await?)?;
+        if let Some(text) = answer.get("instructions").and_then(Value::as_str) {
+            text.clone_into(&mut wire.instructions);
+        }
+        wire.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;
+        Ok(wire)
+    }
+
+    /// What the server says of itself to a model.
+    pub fn instructions(&self) -> &str {
+        &self.instructions
+    }
+
+    /// The result of `tools/list`, as it was sent.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn tools(&mut self) -> Result<String> {
+        self.request("tools/list", json!({})).await
+    }
+
+    /// The text item of an `introspect` call.
+    ///
+    /// # Errors
+    /// When it does not succeed.
+    pub async fn introspect(&mut self, params: Value) -> Result<String> {
+        let arguments = json!({ "operation": "introspect", "params": params });
+        let call = json!({ "name": self.tool, "arguments": arguments });
+        let result: Value = serde_json::from_str(&self.request("tools/call", call).await?)?;
+        match result.pointer("/content/0/text").and_then(Value::as_str) {
+            Some(text) if text.starts_with(r#"{"success":true"#) => Ok(with_a_fixed_session(text)),
+            _ => Err(format!("introspect {params}: {result}").into()),
+        }
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Answer<'a> {
+            #[serde(borrow)]
+            result: &'a RawValue,
+        }
+        self.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+            .await?;
+        let line = self.lines.next_line().await?.ok_or("the server is gone")?;
+        let answer: Answer<'_> = serde_json::from_str(&line)?;
+        Ok(answer.result.get().to_owned())
+    }
+
+    async fn send(&mut self, message: &Value) -> Result {
+        self.writer.write_all(format!("{message}\n").as_bytes()).await?;
+        Ok(())
+    }
+}
+
+/// A session's id is random, and so would be its tokens: one id stands for all.
+fn with_a_fixed_session(text: &str) -> String {
+    const ID: &str = "s-7044b5d21da56edf";
+    const BEFORE: &str = r#""session_id":""#;
+    let id = text.split_once(BEFORE).and_then(|(_, rest)| rest.split_once('"'));
+    id.map_or_else(|| text.to_owned(), |(id, _)| text.replacen(id, ID, 1))
+}
