@@ -70,7 +70,17 @@ impl Turnstile {
         context: &Context,
         start: impl FnOnce() -> BoxFuture<'a, Outcome>,
     ) -> Outcome {
-        let work = async {
+        if self.is_open() {
+            if context.is_cancelled() {
+                return Err(given_up());
+            }
+            return match category {
+                SemanticCategory::Read => unless_cancelled(context, caught(start)).await,
+                _ => caught(start).await,
+            };
+        }
+        // Apart, so that the future of a call that waits for nobody stays small.
+        let work = Box::pin(async {
             let _place = match &self.places {
                 Some(places) => Some(places.acquire().await),
                 None => None,
@@ -95,17 +105,29 @@ impl Turnstile {
                     .unwrap_or_else(|_| Err(OperationError::internal("the time limit has passed"))),
                 None => caught(start).await,
             }
-        };
+        });
         if category != SemanticCategory::Read {
             // Half of a change is worse than one that nobody waits for: what writes and has begun runs
             // to its end, unless its author watches `Context::cancelled` or set a time limit.
             return work.await;
         }
-        tokio::select! {
-            biased;
-            outcome = work => outcome,
-            () = context.cancelled() => Err(given_up()),
-        }
+        unless_cancelled(context, work).await
+    }
+
+    /// Whether calls wait for nobody and nobody waits for them.
+    fn is_open(&self) -> bool {
+        let free =
+            matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
+        free && self.places.is_none() && self.time_limit.is_none()
+    }
+}
+
+/// Runs a READ until its caller gives up.
+async fn unless_cancelled(context: &Context, work: impl Future<Output = Outcome>) -> Outcome {
+    tokio::select! {
+        biased;
+        outcome = work => outcome,
+        () = context.cancelled() => Err(given_up()),
     }
 }
 

@@ -121,6 +121,7 @@ impl Adapter {
         match request {
             Ok(Request::One(input)) => {
                 let mut warnings = Warnings::default();
+                let scope = Arc::new(scope);
                 match self.run_one(input, endpoint, &scope, limits, &mut warnings).await {
                     Ok(payload) => {
                         let measured = payload.is_measured() && warnings.is_empty();
@@ -130,7 +131,10 @@ impl Adapter {
                     Err(error) => self.failure(error),
                 }
             }
-            Ok(Request::Batch(items)) => self.run_batch(items, endpoint, &scope).await,
+            // Apart, so that the future of a single call stays small.
+            Ok(Request::Batch(items)) => {
+                erased(self.run_batch(items, endpoint, Arc::new(scope))).await
+            }
             // A batch that fails as a whole has code and message alone (REQ-BAT-06); the numbers of a
             // broken limit come first (REQ-ENC-13).
             Err(error) if is_batch && error.code() != ErrorCode::ValidationPayloadTooLarge => {
@@ -183,7 +187,7 @@ impl Adapter {
         &self,
         items: Vec<Result<OperationInput, crate::request::BatchFault>>,
         endpoint: Endpoint,
-        scope: &CallScope,
+        scope: Arc<CallScope>,
     ) -> Reply {
         let limits = &self.inner.settings.limits;
         // An item's reply sits three levels down in the batch's.
@@ -201,13 +205,19 @@ impl Adapter {
                 continue;
             }
             let outcome = match item {
-                Ok(input) => self.run_one(input, endpoint, scope, &inner, &mut warnings).await,
-                Err(fault) => Err(self.labelled(fault.error, scope, introspects)),
+                Ok(input) => self.run_one(input, endpoint, &scope, &inner, &mut warnings).await,
+                Err(fault) => Err(self.labelled(fault.error, &scope, introspects)),
             };
             let reply = match outcome {
                 Ok(payload) => {
                     let measured = payload.is_measured();
-                    self.bounded(Reply::success(payload, &[]), measured, &inner, scope, introspects)
+                    self.bounded(
+                        Reply::success(payload, &[]),
+                        measured,
+                        &inner,
+                        &scope,
+                        introspects,
+                    )
                 }
                 Err(error) => self.failure(error),
             };
@@ -221,7 +231,7 @@ impl Adapter {
         &self,
         input: OperationInput,
         endpoint: Endpoint,
-        scope: &CallScope,
+        scope: &Arc<CallScope>,
         limits: &Limits,
         warnings: &mut Warnings,
     ) -> Result<Payload, OperationError> {
@@ -275,7 +285,7 @@ impl Adapter {
         &self,
         operation: &RegisteredOperation,
         input: OperationInput,
-        scope: &CallScope,
+        scope: &Arc<CallScope>,
         limits: &Limits,
         warnings: &mut Warnings,
     ) -> Result<Payload, OperationError> {
@@ -301,7 +311,7 @@ impl Adapter {
             Handler::Function(function) => function,
         };
         let valid = valid?;
-        let context = Context::new(Arc::clone(&operation.name), scope.clone());
+        let context = Context::new(operation.spec.name, Arc::clone(scope));
         warn_of_names(operation, &valid, &context);
         let call = Call {
             arguments: valid.arguments.into_iter(),

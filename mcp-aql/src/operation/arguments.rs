@@ -22,7 +22,7 @@ pub struct Call {
 /// A parameter of the call: its name and, unless it was left out, its value.
 #[derive(Debug)]
 pub(crate) struct Argument {
-    pub(crate) name: Arc<str>,
+    pub(crate) name: &'static str,
     pub(crate) value: Option<Value>,
 }
 
@@ -42,7 +42,7 @@ impl Call {
         let argument = self.next()?;
         let name = argument.name;
         let value = argument.value.unwrap_or_default();
-        T::deserialize(value).map_err(|error| OperationError::refused_by_type(&name, &error))
+        T::deserialize(value).map_err(|error| OperationError::refused_by_type(name, &error))
     }
 
     /// The next argument, if the call gives it.
@@ -55,8 +55,7 @@ impl Call {
         argument
             .value
             .map(|value| {
-                T::deserialize(value)
-                    .map_err(|error| OperationError::refused_by_type(&name, &error))
+                T::deserialize(value).map_err(|error| OperationError::refused_by_type(name, &error))
             })
             .transpose()
     }

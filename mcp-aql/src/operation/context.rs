@@ -31,11 +31,8 @@ use crate::error::OperationError;
 pub struct Context(Arc<Inner>);
 
 struct Inner {
-    operation: Arc<str>,
-    session: Option<Session>,
-    cancellation: CancellationToken,
-    progress: Option<Arc<dyn ProgressSink>>,
-    label: Option<String>,
+    operation: &'static str,
+    scope: Arc<CallScope>,
     warnings: Mutex<Warnings>,
 }
 
@@ -75,25 +72,18 @@ impl fmt::Debug for CallScope {
 }
 
 impl Context {
-    pub(crate) fn new(operation: Arc<str>, scope: CallScope) -> Self {
-        Self(Arc::new(Inner {
-            operation,
-            session: scope.session,
-            cancellation: scope.cancellation,
-            progress: scope.progress,
-            label: scope.label,
-            warnings: Mutex::default(),
-        }))
+    pub(crate) fn new(operation: &'static str, scope: Arc<CallScope>) -> Self {
+        Self(Arc::new(Inner { operation, scope, warnings: Mutex::default() }))
     }
 
     /// The operation that runs.
     pub fn operation(&self) -> &str {
-        &self.0.operation
+        self.0.operation
     }
 
     /// The caller's session, or `None` where the client has no connection of its own.
     pub fn session(&self) -> Option<&Session> {
-        self.0.session.as_ref()
+        self.0.scope.session.as_ref()
     }
 
     /// The caller's session, or the error that says why there is none.
@@ -112,28 +102,28 @@ impl Context {
     /// What the client calls this request in its `_meta`. A label for logs, never an identity
     /// (REQ-SES-05).
     pub fn label(&self) -> Option<&str> {
-        self.0.label.as_deref()
+        self.0.scope.label.as_deref()
     }
 
     /// Whether the caller gave up on this call.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancellation.is_cancelled()
+        self.0.scope.cancellation.is_cancelled()
     }
 
     /// Waits until the caller gives up on this call.
     pub async fn cancelled(&self) {
-        self.0.cancellation.cancelled().await;
+        self.0.scope.cancellation.cancelled().await;
     }
 
     /// Whether anyone listens to [`progress`](Self::progress).
     pub fn wants_progress(&self) -> bool {
-        self.0.progress.is_some()
+        self.0.scope.progress.is_some()
     }
 
     /// Tells the caller that `done` of `total` steps are behind us. Does nothing when the caller did
     /// not ask (REQ-MCP-13 to REQ-MCP-16).
     pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
-        if let Some(sink) = &self.0.progress {
+        if let Some(sink) = &self.0.scope.progress {
             let message = Some(message.into()).filter(|message| !message.is_empty());
             sink.report(done, total, message).await;
         }
@@ -155,7 +145,7 @@ impl fmt::Debug for Context {
         formatter
             .debug_struct("Context")
             .field("operation", &self.0.operation)
-            .field("session", &self.0.session)
+            .field("session", &self.0.scope.session)
             .finish_non_exhaustive()
     }
 }

@@ -42,9 +42,14 @@ pub(crate) fn decode(
 
 /// Takes a member out. Clients that write absent members as null mean the same as those that leave
 /// them out.
+///
+/// Its name stays behind with null: taking a name out of a map costs more than stepping over it.
 fn take(arguments: &mut Map<String, Value>, member: &str) -> Option<Value> {
-    arguments.remove(member).filter(|value| !value.is_null())
+    arguments.get_mut(member).map(Value::take).filter(|value| !value.is_null())
 }
+
+/// What [`take`] leaves behind.
+const MEMBERS: [&str; 3] = ["operation", "operations", "params"];
 
 fn operation_input(mut arguments: Map<String, Value>) -> Result<OperationInput, OperationError> {
     let operation = match take(&mut arguments, "operation") {
@@ -83,7 +88,7 @@ fn resolve(mut params: Map<String, Value>, top_level: Map<String, Value>) -> Map
         params.retain(|name, _| !name.starts_with('_'));
     }
     for (name, value) in top_level {
-        if !name.starts_with('_') {
+        if !name.starts_with('_') && !MEMBERS.contains(&name.as_str()) {
             params.entry(name).or_insert(value);
         }
     }
@@ -100,7 +105,11 @@ fn decode_batch(
     if !batch {
         return Err(fault("Batches are switched off: send one 'operation' per call".to_owned()));
     }
-    if let Some(name) = rest.keys().find(|name| !name.starts_with('_')) {
+    // `operations` itself has been taken, and null stands for nothing.
+    let given = |(name, value): &(&String, &Value)| {
+        !name.starts_with('_') && !(value.is_null() && MEMBERS.contains(&name.as_str()))
+    };
+    if let Some((name, _)) = rest.iter().find(given) {
         let name = crate::router::clean(name);
         return Err(fault(format!(
             "A batch has no member besides 'operations': move '{name}' into its items"

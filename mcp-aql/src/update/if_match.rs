@@ -104,13 +104,10 @@ mod tests {
     fn a_call_may_leave_it_out() {
         // REQ-CON-03
         for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
-            let argument = crate::operation::Argument { name: "if_match".into(), value };
+            let argument = crate::operation::Argument { name: "if_match", value };
             let mut call = Call {
                 arguments: vec![argument].into_iter(),
-                context: crate::operation::Context::new(
-                    "update_task".into(),
-                    crate::operation::CallScope::default(),
-                ),
+                context: crate::operation::Context::new("update_task", std::sync::Arc::default()),
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
                 limits: crate::vocab::Limits::default(),

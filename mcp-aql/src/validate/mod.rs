@@ -44,25 +44,21 @@ pub(crate) fn validate(
     if rules.camel_case_aliases {
         resolve_aliases(operation, &mut params);
     }
-    let (mut given, unknown) = sort(operation, params);
-    let mut arguments = Vec::with_capacity(operation.parameters.len());
+    let (mut arguments, unknown) = sort(operation, params);
     let mut missing = Vec::new();
     let mut faults = Faults::new();
     let mut deprecated = Vec::new();
-    for (parameter, value) in operation.parameters.iter().zip(&mut given) {
-        // For a parameter that may be left out, null means that it is left out (REQ-ENC-15).
-        let value = value.take().filter(|value| parameter.spec.required || !value.is_null());
-        match &value {
-            Some(value) => {
-                let path = Path::Root(&parameter.name);
+    for (parameter, argument) in operation.parameters.iter().zip(&mut arguments) {
+        match &argument.value {
+            // For a parameter that may be left out, null means that it is left out (REQ-ENC-15).
+            Some(value) if parameter.spec.required || !value.is_null() => {
+                let path = Path::Root(parameter.spec.name);
                 parameter.shape.check(value, path, shapes, &mut faults);
                 note_deprecated(parameter, value, &mut deprecated);
             }
             None if parameter.spec.required => missing.push(parameter),
-            None => {}
+            _ => argument.value.clone_from(&parameter.default),
         }
-        let value = value.or_else(|| parameter.default.clone());
-        arguments.push(Argument { name: parameter.name.clone(), value });
     }
     if !missing.is_empty() {
         return Err(missing_error(operation, &missing, &unknown, shapes));
@@ -102,17 +98,17 @@ pub(crate) fn validate(
 fn sort(
     operation: &RegisteredOperation,
     params: Map<String, Value>,
-) -> (Vec<Option<Value>>, Vec<String>) {
-    let mut given = vec![None; operation.parameters.len()];
+) -> (Vec<Argument>, Vec<String>) {
+    let empty = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
+    let mut arguments: Vec<_> = operation.parameters.iter().map(empty).collect();
     let mut unknown = Vec::new();
     for (name, value) in params {
-        let index = operation.parameters.iter().position(|parameter| *parameter.name == *name);
-        match index.and_then(|index| given.get_mut(index)) {
-            Some(place) => *place = Some(value),
+        match arguments.iter_mut().find(|argument| argument.name == name) {
+            Some(argument) => argument.value = Some(value),
             None => unknown.push(name),
         }
     }
-    (given, unknown)
+    (arguments, unknown)
 }
 
 fn note_deprecated(
