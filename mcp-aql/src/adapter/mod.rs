@@ -251,7 +251,7 @@ impl Adapter {
             label = scope.label.as_deref(),
         );
         // Where nobody logs, nobody asks for the time.
-        let started = tracing::enabled!(tracing::Level::INFO).then(Instant::now);
+        let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
         let outcome = self
             .run_routed(operation, input, scope, limits, warnings)
             .instrument(span.clone())

@@ -88,7 +88,7 @@ fn resolve(mut params: Map<String, Value>, top_level: Map<String, Value>) -> Map
         params.retain(|name, _| !name.starts_with('_'));
     }
     for (name, value) in top_level {
-        if !name.starts_with('_') && !MEMBERS.contains(&name.as_str()) {
+        if !name.starts_with('_') && !(value.is_null() && MEMBERS.contains(&name.as_str())) {
             params.entry(name).or_insert(value);
         }
     }

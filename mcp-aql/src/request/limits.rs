@@ -286,11 +286,7 @@ impl<'a> Measure<'a> {
             match byte {
                 b'"' => break,
                 // An escape stands for one byte or, as `\uXXXX`, for one control character.
-                b'\\' => {
-                    if bytes.next() == Some(b'u') {
-                        bytes.by_ref().take(4).for_each(drop);
-                    }
-                }
+                b'\\' if bytes.next() == Some(b'u') => bytes.by_ref().take(4).for_each(drop),
                 _ => {}
             }
             self.text(1);
