@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
@@ -510,6 +510,8 @@ fn render(
     Introspection {
         protocol,
         protocol_of_part: protocol_of_part(),
+        limits: settings.limits,
+        fits: OnceLock::new(),
         operations,
         all_operations,
         operation_details,

@@ -1,14 +1,15 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Argument, Outcome, Payload, Session};
+use crate::operation::{Argument, Outcome, Payload, SUCCESS, Session};
+use crate::request::check_response;
 use crate::router::clean;
-use crate::vocab::{SemanticCategory, closest};
+use crate::vocab::{Limits, SemanticCategory, closest};
 
 /// Everything `introspect` can answer, as JSON text (REQ-INT-27).
 #[derive(Debug)]
@@ -17,6 +18,11 @@ pub(crate) struct Introspection {
     pub(crate) protocol: String,
     /// The same for a part of the list.
     pub(crate) protocol_of_part: String,
+    /// The limits of a reply.
+    pub(crate) limits: Limits,
+    /// Whether every answer keeps to them, so that no single one has to be measured. Found out when
+    /// the first is given: a start should not wait for it.
+    pub(crate) fits: OnceLock<bool>,
     /// The list's entries, in order.
     pub(crate) operations: Vec<ListedOperation>,
     /// The whole list, joined.
@@ -128,31 +134,63 @@ impl Introspection {
     pub(crate) fn answer(&self, arguments: Vec<Argument>, session: Option<&Session>) -> Outcome {
         let question = Question::new(arguments);
         question.check()?;
-        let data = match (question.query.as_str(), &question.name) {
-            ("operations", Some(name)) => self
-                .operation_details
-                .get(name.as_str())
-                .map_or_else(|| r#"{"operation":null}"#.to_owned(), Clone::clone),
-            ("operations", None) => self.list_operations(&question, session)?,
-            (_, Some(name)) => self
-                .type_details
-                .get(name)
-                .map_or_else(|| r#"{"type":null}"#.to_owned(), Clone::clone),
-            (_, None) => self.list_types(question.prefix.as_deref()),
+        let missing = |entry: &str| format!(r#"{{"{entry}":null}}"#);
+        let mut payload = String::from(SUCCESS);
+        match (question.query.as_str(), &question.name) {
+            ("operations", Some(name)) => match self.operation_details.get(name.as_str()) {
+                Some(details) => payload.push_str(details),
+                None => payload.push_str(&missing("operation")),
+            },
+            ("operations", None) => self.list_operations(&question, session, &mut payload)?,
+            (_, Some(name)) => match self.type_details.get(name) {
+                Some(details) => payload.push_str(details),
+                None => payload.push_str(&missing("type")),
+            },
+            (_, None) => self.list_types(question.prefix.as_deref(), &mut payload),
+        }
+        Ok(Payload::ready(payload, *self.fits.get_or_init(|| self.fit())))
+    }
+
+    /// Whether every answer keeps to these limits. A part of a list is smaller than the whole, and in
+    /// what surrounds it there is little that varies.
+    fn fit(&self) -> bool {
+        const AROUND: usize = 4_096;
+        let limits = &self.limits;
+        let room = Limits {
+            max_response_size: limits.max_response_size.saturating_sub(AROUND),
+            ..*limits
         };
-        Ok(Payload::raw(&data))
+        let whole = |entry: fn(&ListedOperation) -> &str| {
+            let entries: Vec<_> = self.operations.iter().map(entry).collect();
+            format!(
+                r#"{SUCCESS}{{"_protocol":{}}},"operations":[{}]}}}}"#,
+                self.protocol,
+                entries.join(",")
+            )
+        };
+        let lists = [
+            whole(|listed| &listed.entry),
+            whole(|listed| &listed.in_brief),
+            format!("{SUCCESS}{}}}", self.all_types),
+        ];
+        let details = self.operation_details.values().chain(self.type_details.values());
+        lists.iter().all(|list| check_response(list, &room).is_ok())
+            && details
+                .map(|details| format!("{SUCCESS}{details}}}"))
+                .all(|details| check_response(&details, &room).is_ok())
     }
 
     fn list_operations(
         &self,
         question: &Question,
         session: Option<&Session>,
-    ) -> Result<String, OperationError> {
+        data: &mut String,
+    ) -> Result<(), OperationError> {
         let whole = question.category.is_none()
             && question.prefix.is_none()
             && question.names.is_none()
             && question.first.is_none();
-        let mut data = String::with_capacity(self.protocol.len() + self.all_operations.len() + 128);
+        data.reserve(self.protocol.len() + self.all_operations.len() + 128);
         data.push_str(r#"{"_protocol":"#);
         data.push_str(if whole { &self.protocol } else { &self.protocol_of_part });
         if let Some(session) = session.filter(|_| whole) {
@@ -171,7 +209,7 @@ impl Introspection {
             }
         }
         data.push_str("]}");
-        Ok(data)
+        Ok(())
     }
 
     /// The entries asked for, and where they lie when a page was asked for.
@@ -229,19 +267,15 @@ impl Introspection {
         )
     }
 
-    fn list_types(&self, prefix: Option<&str>) -> String {
-        match prefix {
-            None => self.all_types.clone(),
-            Some(prefix) => {
-                let entries: Vec<_> = self
-                    .types
-                    .iter()
-                    .filter(|(name, _)| name.starts_with(prefix))
-                    .map(|(_, entry)| entry.as_str())
-                    .collect();
-                format!(r#"{{"types":[{}]}}"#, entries.join(","))
-            }
-        }
+    fn list_types(&self, prefix: Option<&str>, data: &mut String) {
+        let Some(prefix) = prefix else { return data.push_str(&self.all_types) };
+        let entries: Vec<_> = self
+            .types
+            .iter()
+            .filter(|(name, _)| name.starts_with(prefix))
+            .map(|(_, entry)| entry.as_str())
+            .collect();
+        let _ = write!(data, r#"{{"types":[{}]}}"#, entries.join(","));
     }
 }
 

@@ -19,6 +19,7 @@ pub use context::{CallScope, Context, ProgressSink};
 pub use deprecation::Deprecation;
 pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
 pub(crate) use returns::Envelope;
+pub(crate) use returns::SUCCESS;
 pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain, ReturnsSpec};
 pub use session::Session;
 pub(crate) use spec::summary;

@@ -100,7 +100,7 @@ pub struct Payload {
 }
 
 /// What every success starts with.
-const SUCCESS: &[u8] = br#"{"success":true,"data":"#;
+pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
 
 impl Payload {
     pub(crate) fn new(envelope: Envelope, limits: Limits) -> Self {
@@ -116,7 +116,7 @@ impl Payload {
     fn with<T: Serialize + ?Sized>(mut self, data: &T) -> Outcome {
         // Most results fit: growing costs more than what is left over.
         self.text.reserve(1024);
-        self.text.extend_from_slice(SUCCESS);
+        self.text.extend_from_slice(SUCCESS.as_bytes());
         let mut depth = 1;
         if let Envelope::Key(key) = &self.envelope {
             // Keys are public names: nothing in them needs escaping.
@@ -138,12 +138,10 @@ impl Payload {
         Ok(self)
     }
 
-    /// A payload whose data is ready-made JSON text.
-    pub(crate) fn raw(data: &str) -> Self {
-        let mut text = Vec::with_capacity(SUCCESS.len() + data.len() + 1);
-        text.extend_from_slice(SUCCESS);
-        text.extend_from_slice(data.as_bytes());
-        Self { text, envelope: Envelope::Bare, limits: Limits::default(), measured: false }
+    /// A payload that is JSON text already: [`SUCCESS`] and the data behind it.
+    pub(crate) fn ready(text: String, measured: bool) -> Self {
+        let text = text.into_bytes();
+        Self { text, envelope: Envelope::Bare, limits: Limits::default(), measured }
     }
 
     /// The reply's text up to and including `data`, without the closing brace.

@@ -98,7 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn success(data: &str) -> Reply {
-        Reply::success(Payload::raw(data), &[])
+        Reply::success(Payload::ready(format!("{}{data}", crate::operation::SUCCESS), false), &[])
     }
 
     #[test]
