@@ -12,22 +12,15 @@ use serde_json::Value;
 
 use crate::{InputSpec, OperationError};
 
-/// Stops the build when `input` can change what identifies the resource.
+/// Stops the build when `input` can change what identifies the resource, with a message that can
+/// name it.
 ///
 /// Source: MCP-AQL §4.5.3 (REQ-UPD-06).
 #[track_caller]
-pub const fn check_identifiers(parameters: &[&str], input: &InputSpec) {
+pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str) {
     let mut fields = input.fields;
     while let [field, rest @ ..] = fields {
-        let mut names = parameters;
-        while let [name, others @ ..] = names {
-            assert!(
-                !same(name.as_bytes(), field.parameter.name.as_bytes()),
-                "a parameter of this UPDATE operation is also a field that `input` can change: \
-                 mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
-            );
-            names = others;
-        }
+        assert!(!same(parameter.as_bytes(), field.parameter.name.as_bytes()), "{}", message);
         fields = rest;
     }
 }
