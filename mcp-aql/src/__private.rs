@@ -39,6 +39,29 @@ pub fn detail<T: Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
+/// What a variant without a code becomes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error, and a variant of it has no code",
+    label = "has no code",
+    note = "write `#[operation_error(code = \"…\")]` above the variant, or make `{Self}` an error that can be logged with `#[derive(Debug, thiserror::Error)]`"
+)]
+pub trait Unmapped {
+    /// `INTERNAL_ERROR` with this cause.
+    fn internal(self) -> OperationError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Box<dyn Error + Send + Sync>>> Unmapped for E {
+    fn internal(self) -> OperationError {
+        OperationError::internal(self)
+    }
+}
+
+/// `INTERNAL_ERROR` with this cause.
+pub fn internal<E: Unmapped>(error: E) -> OperationError {
+    error.internal()
+}
+
 /// A literal detail, as JSON text that the macro has checked.
 pub fn literal(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
