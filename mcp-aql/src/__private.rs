@@ -12,22 +12,15 @@ use serde_json::Value;
 
 use crate::{InputSpec, OperationError};
 
-/// Stops the build when `input` can change what identifies the resource.
+/// Stops the build when `input` can change what identifies the resource, with a message that can
+/// name it.
 ///
 /// Source: MCP-AQL §4.5.3 (REQ-UPD-06).
 #[track_caller]
-pub const fn check_identifiers(parameters: &[&str], input: &InputSpec) {
+pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str) {
     let mut fields = input.fields;
     while let [field, rest @ ..] = fields {
-        let mut names = parameters;
-        while let [name, others @ ..] = names {
-            assert!(
-                !same(name.as_bytes(), field.parameter.name.as_bytes()),
-                "a parameter of this UPDATE operation is also a field that `input` can change: \
-                 mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
-            );
-            names = others;
-        }
+        assert!(!same(parameter.as_bytes(), field.parameter.name.as_bytes()), "{}", message);
         fields = rest;
     }
 }
@@ -44,6 +37,29 @@ const fn same(left: &[u8], right: &[u8]) -> bool {
 /// A field of an error as a detail for the client.
 pub fn detail<T: Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// What a variant without a code becomes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error, and a variant of it has no code",
+    label = "has no code",
+    note = "write `#[operation_error(code = \"…\")]` above the variant, or make `{Self}` an error that can be logged with `#[derive(Debug, thiserror::Error)]`"
+)]
+pub trait Unmapped {
+    /// `INTERNAL_ERROR` with this cause.
+    fn internal(self) -> OperationError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Box<dyn Error + Send + Sync>>> Unmapped for E {
+    fn internal(self) -> OperationError {
+        OperationError::internal(self)
+    }
+}
+
+/// `INTERNAL_ERROR` with this cause.
+pub fn internal<E: Unmapped>(error: E) -> OperationError {
+    error.internal()
 }
 
 /// A literal detail, as JSON text that the macro has checked.

@@ -83,8 +83,8 @@ pub use mcp_aql_derive::UpdateInput;
 pub use operation::{
     BoxFuture, Call, CallScope, Context, DataKey, DefaultSpec, Deprecation, ExampleSpec, Method,
     Operation, OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
-    ParameterSpec, ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State, StateSpec,
-    Warning,
+    ParameterSpec, ParameterType, ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State,
+    StateSpec, Warning,
 };
 pub use query::{Page, PageInfo};
 pub use response::{ErrorDetail, OperationResult, Reply};

@@ -6,9 +6,10 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Signature, Type};
 
 use crate::parameter::{ParamAttr, Parameter};
+use crate::support::doc::Doc;
+use crate::support::fault;
 use crate::support::options::is_called;
 use crate::support::ty::{self, inside, last_segment};
-use crate::support::{doc, fault};
 
 /// One argument.
 pub(crate) enum Argument<'a> {
@@ -30,6 +31,8 @@ pub(crate) struct Input<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) name: String,
     pub(crate) span: Span,
+    /// Where `Update` is written.
+    pub(crate) update: Span,
 }
 
 /// Reads all arguments but the receiver.
@@ -56,21 +59,25 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
         no_options(&argument.attrs, "the `Context` is no parameter", errors);
         return Some(Argument::Context);
     }
-    if let Some(resource) = update(ty, errors) {
+    if let Some((resource, update)) = update(ty, errors) {
         no_options(&argument.attrs, "the fields of `input` carry their own `#[param(…)]`", errors);
         let (name, span) = match &*argument.pat {
             Pat::Ident(ident) => (ident.ident.to_string(), ident.ident.span()),
             other => (String::new(), other.span()),
         };
-        return Some(Argument::Input(Input { ty: resource, name, span }));
+        return Some(Argument::Input(Input { ty: resource, name, span, update }));
     }
     let mut faults = darling::Error::accumulator();
     let attr = ParamAttr::read(&argument.attrs, &mut faults);
     if let Err(error) = faults.finish() {
         errors.extend(error.flatten());
     }
-    if attr.group.is_some() || is_if_match(ty) {
-        attr.allow_only(&["group"], "a group's fields carry their own `#[param(…)]`", errors);
+    if is_if_match(ty) {
+        if_match(ty, &attr, errors);
+        return Some(Argument::Group(ty));
+    }
+    if attr.group.is_some() {
+        attr.only_group(errors);
         if inside(ty, "Option").is_some() {
             errors.push(fault(
                 ty.span(),
@@ -80,8 +87,7 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
         return Some(Argument::Group(ty));
     }
     let ident = ident(&argument.pat, errors)?;
-    let description = doc::description(&argument.attrs);
-    Some(Argument::One(Box::new(Parameter::new(attr, description, ident, ty))))
+    Some(Argument::One(Box::new(Parameter::new(attr, Doc::of(&argument.attrs), ident, ty))))
 }
 
 /// `IfMatch` is a group without saying so.
@@ -90,17 +96,38 @@ fn is_if_match(ty: &Type) -> bool {
     last_segment(bare).is_some_and(|segment| segment.ident == "IfMatch")
 }
 
-/// `T` of `Update<T>`, also where an `Option` stands around it, which is a fault.
-fn update<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<&'a Type> {
-    if let Some(resource) = inside(ty, "Update") {
-        return Some(resource);
+/// `IfMatch` can be left out by callers and describes itself.
+fn if_match(ty: &Type, attr: &ParamAttr, errors: &mut Accumulator) {
+    if let Some(bare) = inside(ty, "Option") {
+        let bare = ty::text(bare).unwrap_or_else(|| "IfMatch".to_owned());
+        errors.push(fault(
+            ty.span(),
+            format_args!("callers can leave `if_match` out already: write `{bare}`"),
+        ));
     }
-    let resource = inside(inside(ty, "Option")?, "Update")?;
+    for key in attr.keys.iter().filter(|key| *key != "group") {
+        errors.push(fault(
+            key.span(),
+            format_args!(
+                "`{key}` has no effect on an `IfMatch`, which describes itself: leave it out"
+            ),
+        ));
+    }
+}
+
+/// `T` of `Update<T>` and where `Update` is written, also where an `Option` stands around it, which is a fault.
+fn update<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<(&'a Type, Span)> {
+    let bare = inside(ty, "Option").unwrap_or(ty);
+    let resource = inside(bare, "Update")?;
+    let update = last_segment(bare)?.ident.span();
+    if inside(ty, "Option").is_none() {
+        return Some((resource, update));
+    }
     errors.push(fault(
         ty.span(),
         "`input` cannot be left out: write `input: Update<…>` without `Option` (MCP-AQL §4.5)",
     ));
-    Some(resource)
+    Some((resource, update))
 }
 
 /// An argument's name is a parameter's name, so there must be one.

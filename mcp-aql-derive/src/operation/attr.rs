@@ -8,15 +8,16 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 
 use crate::support::category::Category;
-use crate::support::fault;
-use crate::support::options::{Grammar, Hint, JsonOption, Options};
+use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{CratePath, Deprecated, Text};
+use crate::support::{attribute_of, fault};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation",
     known: &["category", "name", "endpoint", "rationale", "wrap", "deprecated", "example", "crate"],
     repeatable: &["example"],
     bare: true,
+    text: Some("category"),
     hint,
 };
 
@@ -24,14 +25,14 @@ const GRAMMAR: Grammar = Grammar {
 fn hint(name: &str) -> Option<Hint> {
     let category = Category::from_name(&name.to_ascii_uppercase()).ok()?;
     let remedy = format!("write `category = \"{}\"`", category.as_str());
-    Some(Hint { remedy, meant: Some("category") })
+    Some(Hint { remedy, place: None, meant: Some("category") })
 }
 
 /// The options of one operation.
 pub(crate) struct OperationAttr {
     pub(crate) category: Option<SpannedValue<Category>>,
-    /// The category was not written at all.
-    pub(crate) category_is_missing: bool,
+    /// Where a category belongs that was not written at all.
+    pub(crate) no_category: Option<Span>,
     pub(crate) name: Option<SpannedValue<Text>>,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
@@ -52,23 +53,27 @@ pub(crate) enum Wrap {
 
 impl OperationAttr {
     /// The options of the attribute that is being expanded.
-    pub(crate) fn read(tokens: TokenStream, errors: &mut Accumulator) -> Self {
+    pub(crate) fn read(tokens: TokenStream, item: Span, errors: &mut Accumulator) -> Self {
         let mut options = Options::default();
         options.read(tokens, &GRAMMAR, errors);
-        Self::new(options, errors)
+        Self::new(options, attribute_of(item), errors)
     }
 
     /// The options of a method's `#[operation(…)]`.
     pub(crate) fn of(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
         let options = Options::of(attributes, "operation", &GRAMMAR, errors);
-        Self::new(options, errors)
+        let attribute = attributes.iter().find(|attribute| is_called(attribute, "operation"));
+        let span = attribute.map_or_else(Span::call_site, |it| it.path().span());
+        Self::new(options, span, errors)
     }
 
-    fn new(mut options: Options, errors: &mut Accumulator) -> Self {
+    fn new(mut options: Options, span: Span, errors: &mut Accumulator) -> Self {
         let runtime_span = options.span_of("crate");
+        // Empty text is no category either.
+        let empty = options.empty("category");
         Self {
-            category_is_missing: options.lacks("category"),
-            category: options.take("category", errors),
+            no_category: empty.or_else(|| options.lacks("category").then_some(span)),
+            category: if empty.is_none() { options.take("category", errors) } else { None },
             name: options.take("name", errors),
             endpoint: options.take("endpoint", errors),
             rationale: options.take("rationale", errors),

@@ -6,14 +6,13 @@ use darling::error::Accumulator;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Safety, Type};
 
-use super::args::Argument;
 use super::attr::Wrap;
 use super::example;
 use super::model::OperationModel;
 use crate::parameter;
 use crate::support::category::Category;
 use crate::support::names::{self, RESERVED_OPERATIONS};
-use crate::support::{doc, fault, ty};
+use crate::support::{fault, ty};
 
 /// Every rule that concerns one operation alone.
 pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
@@ -36,26 +35,31 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 
 /// Every operation has exactly one category (MCP-AQL §8.1).
 fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
-    if operation.category_is_missing {
-        let guess = Category::of_verb(&operation.name.text).map_or(Category::Read, |(_, it)| it);
-        errors.push(fault(
-            operation.span(),
-            format_args!(
-                "operation `{}` has no category: write `#[operation(category = \"{}\")]`, or another of {} (MCP-AQL §8.1)",
-                operation.name.text,
-                guess.as_str(),
-                Category::ALL.map(Category::as_str).join(", "),
-            ),
-        ));
-    }
+    let Some(span) = operation.no_category else { return };
+    let guess = Category::of_verb(&operation.name.text).map_or(Category::Read, |(_, it)| it);
+    let others: Vec<_> = Category::ALL
+        .into_iter()
+        .filter(|other| *other != guess)
+        .map(|other| format!("`{}`", other.as_str()))
+        .collect();
+    errors.push(fault(
+        span,
+        format_args!(
+            "operation `{}` has no category: write `category = \"{}\"`, or another of {} (MCP-AQL §8.1)",
+            operation.name.text,
+            guess.as_str(),
+            others.join(", "),
+        ),
+    ));
 }
 
 /// Names match `^[a-z][a-z0-9_]*$` and are not the protocol's own (MCP-AQL §8.5).
 fn name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let name = operation.name.text.as_str();
     let message = if RESERVED_OPERATIONS.contains(&name) {
+        let or_set = if operation.name.set { "" } else { ", or set it with `name = \"…\"`" };
         format!(
-            "operation `{name}` has a name that the protocol reserves: write another one, or set it with `name = \"…\"` (MCP-AQL §8.5.4)"
+            "operation `{name}` has a name that the protocol reserves: write another one{or_set} (MCP-AQL §8.5.4)"
         )
     } else if !names::is_snake_case(name) {
         format!(
@@ -92,9 +96,7 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 
 /// Tool descriptions and introspection describe every operation (MCP-AQL §5.1 of operations).
 fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
-    if operation.description.is_none() {
-        errors.push(doc::missing("operation", &operation.name.text, operation.span()));
-    }
+    errors.extend(operation.doc.fault("operation", &operation.name.text, operation.span()));
 }
 
 /// Endpoint families are named like operations.
@@ -134,15 +136,18 @@ fn signature(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let signature = operation.signature;
     for parameter in &signature.generics.params {
         let (span, message) = match parameter {
-            GenericParam::Lifetime(it) => {
-                (it.lifetime.span(), "an operation has no lifetimes: take and return owned values")
-            }
-            GenericParam::Type(it) => {
-                (it.ident.span(), "an operation cannot be generic: write the type itself")
-            }
-            GenericParam::Const(it) => {
-                (it.ident.span(), "an operation cannot be generic: write the value itself")
-            }
+            GenericParam::Lifetime(it) => (
+                it.lifetime.span(),
+                "an operation has no lifetimes: take and return owned values".to_owned(),
+            ),
+            GenericParam::Type(syn::TypeParam { ident, .. }) => (
+                ident.span(),
+                format!("an operation cannot be generic: write a type in place of `{ident}`"),
+            ),
+            GenericParam::Const(syn::ConstParam { ident, .. }) => (
+                ident.span(),
+                format!("an operation cannot be generic: write a value in place of `{ident}`"),
+            ),
         };
         errors.push(fault(span, message));
     }
@@ -174,11 +179,16 @@ fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) 
     if operation.is(Category::Update) {
         if inputs.next().is_none() {
             let plain = operation.parameters().find(|it| it.name.text == "input");
-            let span = plain.map_or_else(|| operation.span(), |it| it.span);
-            errors.push(fault(
-                span,
-                "an UPDATE operation takes its changes as `input`: write `input: Update<…>` with the resource's type (MCP-AQL §4.5)",
-            ));
+            errors.push(match plain {
+                Some(plain) => fault(
+                    plain.written.span(),
+                    "`input` of an UPDATE operation is not an `Update`: write `Update<…>` with the resource's type (MCP-AQL §4.5)",
+                ),
+                None => fault(
+                    operation.span(),
+                    "an UPDATE operation takes its changes as `input`: write `input: Update<…>` with the resource's type (MCP-AQL §4.5)",
+                ),
+            });
         }
         for second in inputs {
             errors.push(fault(
@@ -189,7 +199,7 @@ fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) 
     } else {
         for input in inputs {
             errors.push(fault(
-                input.span,
+                input.update,
                 format_args!(
                     "`Update` is for UPDATE operations and this one is {}: write `category = \"UPDATE\"`, or take plain parameters (MCP-AQL §4.5)",
                     category.as_str()
@@ -218,16 +228,16 @@ fn input_is_called_input(operation: &OperationModel<'_>, errors: &mut Accumulato
 
 /// A request has each name once.
 fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulator) {
-    let mut seen: Vec<&str> = operation
-        .arguments
-        .iter()
-        .filter(|argument| matches!(argument, Argument::Input(_)))
-        .map(|_| "input")
-        .take(1)
-        .collect();
+    let has_input = operation.inputs().next().is_some();
+    let mut seen: Vec<&str> = Vec::new();
     for parameter in operation.parameters() {
         let name = parameter.name.text.as_str();
-        if seen.contains(&name) {
+        if has_input && name == "input" {
+            errors.push(fault(
+                parameter.name.span,
+                "parameter `input` has the name that the changes have: write another name (MCP-AQL §4.5)",
+            ));
+        } else if seen.contains(&name) {
             errors.push(twice("parameters are", name, parameter.name.span));
         }
         seen.push(name);

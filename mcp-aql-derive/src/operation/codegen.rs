@@ -8,6 +8,7 @@ use super::args::Argument;
 use super::attr::Wrap;
 use super::fallback;
 use super::model::{OperationModel, Site};
+use crate::parameter::Parameter;
 use crate::support::category::Category;
 use crate::support::runtime_path::RuntimePath;
 
@@ -21,8 +22,8 @@ pub(crate) fn operation(
     let conditions = conditions(&function.attrs);
     let marker = fallback::marker(&function.vis, ident, &conditions);
     let deprecated = allow_deprecated(&function.attrs);
-    let method = method(model, None, runtime);
-    let assertion = identifiers(model, runtime).map(|check| quote!(const _: () = #check;));
+    let method = method(model, &[], runtime);
+    let checks = identifiers(model, runtime);
     quote! {
         #marker
         #(#conditions)*
@@ -32,7 +33,7 @@ pub(crate) fn operation(
             impl #runtime::Operation for #ident {
                 const OPERATION: #runtime::Method<()> = #method;
             }
-            #assertion
+            #(const _: () = #checks;)*
         };
     }
 }
@@ -71,14 +72,14 @@ pub(crate) fn operations(
     }
 }
 
-/// `Method::new(table, closure)`. `check` is an assertion that has no place outside of the closure.
+/// `Method::new(table, closure)`. `checks` are assertions that have no place outside of the closure.
 pub(crate) fn method(
     model: &OperationModel<'_>,
-    check: Option<&TokenStream>,
+    checks: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
     let table = table(model, runtime);
-    let closure = closure(model, check, runtime);
+    let closure = closure(model, checks, runtime);
     quote!(#runtime::Method::new(#table, #closure))
 }
 
@@ -87,7 +88,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let name = &model.name.text;
     let category = model.category.as_deref().copied().unwrap_or(Category::Read);
     let category = format_ident!("{}", category.variant());
-    let description = model.description.as_deref().unwrap_or_default();
+    let description = model.doc.text();
     let mut states = Vec::new();
     let mut parameters = Vec::new();
     for argument in &model.arguments {
@@ -138,7 +139,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
 /// Takes the arguments out of the call in the table's order, and calls the function with them.
 fn closure(
     model: &OperationModel<'_>,
-    check: Option<&TokenStream>,
+    checks: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
     // Faults of the future as a whole, such as one that cannot be sent, show under the function's name.
@@ -165,7 +166,6 @@ fn closure(
     }
     // Naming the type puts what it lacks under its name, and there once.
     let returns = model.returns().map(|ty| quote!(::<#ty, _>));
-    let check = check.map(|check| quote!(const { #check };));
     let mutable = takes_values.then(|| quote!(mut));
     let ident = model.ident;
     let receiver = match model.site {
@@ -182,7 +182,7 @@ fn closure(
     quote_spanned! {span=>
         |#receiver, #mutable __call: #runtime::Call| {
             ::std::boxed::Box::pin(async move {
-                #check
+                #(const { #checks };)*
                 #(let #names = #values;)*
                 __call.reply #returns(#function(#(#names),*)#wait)
             })
@@ -205,24 +205,26 @@ fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
-/// An identifier of the operation cannot be changed by its `input` (MCP-AQL §4.5.3).
-pub(crate) fn identifiers(
-    model: &OperationModel<'_>,
-    runtime: &RuntimePath,
-) -> Option<TokenStream> {
-    let input = model.inputs().next()?;
-    let names: Vec<_> = model.parameters().map(|it| it.name.text.as_str()).collect();
-    if names.is_empty() {
-        return None;
-    }
+/// An identifier of the operation cannot be changed by its `input` (MCP-AQL §4.5.3): one assertion
+/// for each parameter.
+pub(crate) fn identifiers(model: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let Some(input) = model.inputs().next() else { return Vec::new() };
     let ty = input.ty;
-    let check = quote! {
-        #runtime::__private::check_identifiers(
-            &[#(#names),*],
-            &<#ty as #runtime::UpdateInput>::INPUT,
-        )
+    let check = |parameter: &Parameter<'_>| {
+        let name = &parameter.name.text;
+        let message = format!(
+            "parameter `{name}` is also a field that `input` can change: mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
+        );
+        let check = quote! {
+            #runtime::__private::check_identifier(
+                #name,
+                &<#ty as #runtime::UpdateInput>::INPUT,
+                #message,
+            )
+        };
+        respan(check, parameter.name.span.resolved_at(Span::call_site()))
     };
-    Some(respan(check, input.span.resolved_at(Span::call_site())))
+    model.parameters().map(check).collect()
 }
 
 /// Shows whatever is said about the tokens at `span`.

@@ -118,7 +118,7 @@ fn values_fit(
     for (key, value) in members {
         let name = key.value();
         if let Some(parameter) = operation.parameters().find(|it| it.name.text == name) {
-            literal::check("example", value, parameter, errors);
+            literal::check("the example", value, parameter, errors);
         } else if name == "input"
             && operation.inputs().next().is_some()
             && !matches!(value.value, Value::Object(_))
@@ -126,7 +126,7 @@ fn values_fit(
             errors.push(fault(
                 value.span,
                 format_args!(
-                    "`input` is {}: write an object with the fields to change (MCP-AQL §4.5)",
+                    "the example of `input` is {}: write an object with the fields to change (MCP-AQL §4.5)",
                     value.noun()
                 ),
             ));

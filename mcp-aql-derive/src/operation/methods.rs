@@ -13,13 +13,14 @@ use crate::support::options::{Grammar, Hint, Options};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty;
 use crate::support::values::CratePath;
-use crate::support::{fault, keyword};
+use crate::support::{attribute_of, fault, keyword};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operations",
     known: &["crate"],
     repeatable: &[],
     bare: true,
+    text: None,
     hint: |name| Hint::new(format!("write `#[operation({name} = …)]` above each method")),
 };
 
@@ -98,7 +99,7 @@ impl Methods {
         if let Some(span) = attr.runtime_span {
             errors.push(fault(
                 span,
-                "the path of the runtime is the block's: write `#[operations(crate = …)]`",
+                "`crate` belongs on the block: write `#[operations(crate = …)]` above it",
             ));
         }
         let site = site(&method.sig, &mut errors);
@@ -114,13 +115,14 @@ impl Methods {
         let identifiers = codegen::identifiers(&model, runtime);
         // A constant of its own cannot name the block's type parameters.
         let (inline, apart) = if block.generics.params.is_empty() {
-            (None, identifiers)
+            (Vec::new(), identifiers)
         } else {
-            (identifiers, None)
+            (identifiers, Vec::new())
         };
-        let table = codegen::method(&model, inline.as_ref(), runtime);
+        let table = codegen::method(&model, &inline, runtime);
         self.methods.push(quote!(#(#conditions)* #table));
-        self.assertions.extend(apart.map(|check| quote!(#(#conditions)* const _: () = #check;)));
+        let conditions = quote!(#(#conditions)*);
+        self.assertions.extend(apart.iter().map(|check| quote!(#conditions const _: () = #check;)));
         Ok(())
     }
 }
@@ -128,21 +130,23 @@ impl Methods {
 /// Where a method of a block stands; calls share one receiver, so it is borrowed.
 fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
     let Some(receiver) = signature.receiver() else { return Site::Associated };
-    let shared = match &receiver.kind {
-        ReceiverKind::Reference(_, _, mutable) => mutable.is_none(),
-        ReceiverKind::Typed(_, ty) => {
-            matches!(ty::peel(ty), Type::Reference(it) if it.mutability.is_none())
-        }
-        _ => false,
+    let mutable = match &receiver.kind {
+        ReceiverKind::Reference(_, _, mutable) => Some(mutable),
+        ReceiverKind::Typed(_, ty) => match ty::peel(ty) {
+            Type::Reference(it) => Some(&it.mutability),
+            _ => None,
+        },
+        _ => None,
     };
-    if !shared {
-        let mutable = matches!(receiver.kind, ReceiverKind::Reference(..));
-        let advice = if mutable { ", and keep what changes behind a `Mutex`" } else { "" };
-        errors.push(fault(
-            receiver.self_token.span,
-            format_args!("calls run side by side and share the receiver: write `&self`{advice}"),
-        ));
-    }
+    let (span, advice) = match mutable {
+        Some(None) => return Site::Method,
+        Some(Some(token)) => (token.span, ", and keep what changes behind a `Mutex`"),
+        None => (receiver.self_token.span, ""),
+    };
+    errors.push(fault(
+        span,
+        format_args!("calls run side by side and share the receiver: write `&self`{advice}"),
+    ));
     Site::Method
 }
 
@@ -150,12 +154,13 @@ fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Fn(function)) => fault(
-            function.sig.ident.span(),
+            attribute_of(function.sig.ident.span()),
             "`#[operations]` belongs on an impl block: write `#[operation(category = \"…\")]` above a function",
         ),
-        Ok(other) => {
-            fault(keyword(&other), "`#[operations]` belongs on an impl block: move it to one")
-        }
+        Ok(other) => fault(
+            attribute_of(keyword(&other)),
+            "`#[operations]` belongs on an impl block: move it to one",
+        ),
         Err(error) => error.into(),
     };
     let error = error.write_errors();

@@ -20,7 +20,7 @@ pub(crate) use check::twice;
 pub(crate) use methods::expand as expand_block;
 
 use crate::support::runtime_path::RuntimePath;
-use crate::support::{fault, keyword, span_of};
+use crate::support::{attribute_of, fault, keyword};
 use attr::OperationAttr;
 use model::{OperationModel, Site};
 
@@ -33,14 +33,14 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let cleaned = clean::function(&function);
     if model::belongs_to_impl(&function.sig) {
         let error = fault(
-            function.sig.ident.span(),
+            attribute_of(function.sig.ident.span()),
             "a method is no operation by itself: write `#[operations]` above the impl block",
         )
         .write_errors();
         return quote!(#cleaned #error);
     }
     let mut errors = darling::Error::accumulator();
-    let attr = OperationAttr::read(options, &mut errors);
+    let attr = OperationAttr::read(options, function.sig.ident.span(), &mut errors);
     let runtime = RuntimePath::new(attr.runtime.as_ref());
     let model = OperationModel::new(attr, &function.attrs, &function.sig, Site::Free, &mut errors);
     check::run(&model, &mut errors);
@@ -59,10 +59,13 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => fault(
-            span_of(&block.impl_token),
+            attribute_of(block.impl_token.span),
             "`#[operation]` belongs on a function: write `#[operations]` above an impl block",
         ),
-        Ok(other) => fault(keyword(&other), "`#[operation]` belongs on a function: move it to one"),
+        Ok(other) => fault(
+            attribute_of(keyword(&other)),
+            "`#[operation]` belongs on a function: move it to one",
+        ),
         // Not an item either: rustc has more to say about it than we do.
         Err(error) => error.into(),
     };

@@ -10,10 +10,11 @@ use syn::{Attribute, Signature, Type};
 use super::args::{self, Argument, Input};
 use super::attr::{OperationAttr, Wrap};
 use crate::parameter::Parameter;
+use crate::support::Name;
 use crate::support::category::Category;
+use crate::support::doc::Doc;
 use crate::support::options::JsonOption;
 use crate::support::values::{Deprecated, Text};
-use crate::support::{Name, doc};
 
 /// One operation.
 pub(crate) struct OperationModel<'a> {
@@ -21,9 +22,10 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) ident: &'a Ident,
     /// `None` is a fault.
     pub(crate) category: Option<SpannedValue<Category>>,
-    pub(crate) category_is_missing: bool,
-    /// The doc comment; `None` is a fault.
-    pub(crate) description: Option<String>,
+    /// Where a category belongs that was not written at all.
+    pub(crate) no_category: Option<Span>,
+    /// The doc comment; an empty one is a fault.
+    pub(crate) doc: Doc,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
@@ -55,15 +57,15 @@ impl<'a> OperationModel<'a> {
     ) -> Self {
         let ident = &signature.ident;
         let name = match attr.name {
-            Some(name) => Name { span: name.span(), text: name.into_inner().0 },
-            None => Name { text: ident.unraw().to_string(), span: ident.span() },
+            Some(name) => Name { span: name.span(), text: name.into_inner().0, set: true },
+            None => Name { text: ident.unraw().to_string(), span: ident.span(), set: false },
         };
         Self {
             name,
             ident,
             category: attr.category,
-            category_is_missing: attr.category_is_missing,
-            description: doc::description(attributes),
+            no_category: attr.no_category,
+            doc: Doc::of(attributes),
             endpoint: attr.endpoint,
             rationale: attr.rationale,
             wrap: attr.wrap,

@@ -4,22 +4,23 @@ use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
 use proc_macro2::Span;
-use syn::parse::Parser as _;
-use syn::punctuated::Punctuated;
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Expr, Ident, Index, Member, Meta, MetaNameValue, Path, Token};
+use syn::{Attribute, Expr, Ident, Index, Member, Meta, Path, Token};
 
 use crate::support::codes::CODES;
 use crate::support::json::{Json, Number, Value};
 use crate::support::options::{Grammar, Options, no_hint};
 use crate::support::values::{CratePath, Flag, Text};
-use crate::support::{fault, names};
+use crate::support::{fault, names, no_comma};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation_error",
     known: &["code", "message", "details", "transparent", "crate"],
     repeatable: &[],
     bare: false,
+    text: Some("code"),
     hint: no_hint,
 };
 
@@ -90,37 +91,55 @@ impl FromMeta for Code {
 
 impl FromMeta for Details {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        let malformed = || {
-            fault(
-                meta.path().span(),
-                "`details` takes pairs: write `details(key = \"literal\", other = field)`",
-            )
+        let list = match meta {
+            Meta::List(list) => list,
+            Meta::NameValue(pair) => return Err(fault(pair.value.span(), NO_PAIRS)),
+            Meta::Path(path) => return Err(fault(path.span(), NO_PAIRS)),
         };
-        let Meta::List(list) = meta else { return Err(malformed()) };
-        let pairs = Punctuated::<MetaNameValue, Token![,]>::parse_terminated
-            .parse2(list.tokens.clone())
-            .map_err(|_| malformed())?;
+        let pairs = pairs.parse2(list.tokens.clone())?;
         let mut errors = darling::Error::accumulator();
         let mut details: Vec<(Ident, Detail)> = Vec::new();
-        for pair in pairs {
-            let Some(key) = errors.handle(pair.path.require_ident().map_err(Into::into)) else {
-                continue;
-            };
-            if details.iter().any(|(known, _)| known == key) {
+        for (key, value) in pairs {
+            if details.iter().any(|(known, _)| *known == key) {
                 errors.push(fault(key.span(), format_args!("`{key}` is written twice: keep one")));
-            } else if let Some(value) = errors.handle(Detail::from_expr(&pair.value)) {
-                details.push((key.clone(), value));
+            } else if let Some(value) = errors.handle(Detail::from_expr(&key, &value)) {
+                details.push((key, value));
             }
         }
         errors.finish_with(Self(details))
     }
 }
 
+const NO_PAIRS: &str = "`details` takes pairs: write `details(key = \"literal\", other = field)`";
+
+/// `key = value, …`.
+fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
+    let mut pairs = Vec::new();
+    while !input.is_empty() {
+        if !input.peek(Ident::peek_any) {
+            return Err(input.error(NO_PAIRS));
+        }
+        let key = input.call(Ident::parse_any)?;
+        let equals = input.parse::<Option<Token![=]>>()?;
+        if equals.is_none() || input.is_empty() || input.peek(Token![,]) {
+            return Err(syn::Error::new(
+                key.span(),
+                format!("detail `{key}` has no value: write `{key} = {key}`"),
+            ));
+        }
+        pairs.push((key, input.parse()?));
+        if input.parse::<Option<Token![,]>>()?.is_none() && !input.is_empty() {
+            return Err(no_comma(input));
+        }
+    }
+    Ok(pairs)
+}
+
 impl Detail {
     /// A field by its name or index, or a literal. [`check`](super::check) tells whether it is there.
-    fn from_expr(expr: &Expr) -> darling::Result<Self> {
+    fn from_expr(key: &Ident, expr: &Expr) -> darling::Result<Self> {
         match expr {
-            Expr::Group(group) => Self::from_expr(&group.expr),
+            Expr::Group(group) => Self::from_expr(key, &group.expr),
             Expr::Path(path) if path.qself.is_none() => path
                 .path
                 .require_ident()
@@ -128,9 +147,12 @@ impl Detail {
                 .map_err(Into::into),
             _ => match Json::from_expr(expr) {
                 Some(json) => json.map(Self::Literal),
+                // Its first token may well be a field, so the complaint stands at the key.
                 None => Err(fault(
-                    expr.span(),
-                    "a detail cannot be computed here: write a field's name, its index, or a literal",
+                    key.span(),
+                    format_args!(
+                        "detail `{key}` is computed: write a field's name, its index, or a literal"
+                    ),
                 )),
             },
         }

@@ -84,10 +84,10 @@ fn details_exist(variant: &Variant<'_>, errors: &mut Accumulator) {
             (Member::Unnamed(index), fields) => {
                 let remedy = match fields.len() {
                     0 => "write text, there are no fields".to_owned(),
-                    1 => "write 0, there is one field".to_owned(),
-                    count => format!("write an index from 0 to {}", count - 1),
+                    1 => "write `0`, the index of the only one".to_owned(),
+                    count => format!("write an index from `0` to `{}`", count - 1),
                 };
-                format!("there is no field {}: {remedy}", index.index)
+                format!("there is no field `{}`: {remedy}", index.index)
             }
         };
         errors.push(fault(member.span(), message));

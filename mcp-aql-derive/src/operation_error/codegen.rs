@@ -90,7 +90,7 @@ fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> 
         // The span of the name: a type that is no error is reported there.
         let span = variant.ident.unwrap_or(ident).span();
         let internal = quote_spanned! {Span::call_site().located_at(span)=>
-            #runtime::OperationError::internal(__error)
+            #runtime::__private::internal(__error)
         };
         return quote!(#path { .. } => #internal,);
     };

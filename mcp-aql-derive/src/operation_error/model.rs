@@ -43,7 +43,7 @@ impl<'a> ErrorModel<'a> {
                     if let Some(key) = attr.keys.iter().find(|key| *key == "crate") {
                         errors.push(fault(
                             key.span(),
-                            "the path of the runtime is the type's: write it above the enum",
+                            "`crate` belongs on the enum: write `#[operation_error(crate = …)]` above it",
                         ));
                     }
                     variants.push(Variant::new(Some(&variant.ident), &variant.fields, attr));

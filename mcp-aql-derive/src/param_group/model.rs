@@ -5,15 +5,17 @@ use syn::{Data, DeriveInput, Fields, Ident, Path};
 
 use crate::operation::twice;
 use crate::parameter::{ParamAttr, Parameter};
+use crate::support::doc::Doc;
 use crate::support::options::{Grammar, Hint, Options};
 use crate::support::values::CratePath;
-use crate::support::{doc, fault, ty};
+use crate::support::{fault, shape, ty};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "param_group",
     known: &["crate"],
     repeatable: &[],
     bare: false,
+    text: None,
     hint: |_| Hint::new("write options of a parameter above its field, `#[param(…)]`"),
 };
 
@@ -31,21 +33,21 @@ impl<'a> GroupModel<'a> {
         let runtime = options.take::<CratePath>("crate", errors).map(|it| it.into_inner().0);
         let mut model = Self { runtime, fields: Vec::new(), parameters: Vec::new() };
         match &item.data {
-            Data::Struct(data) => match &data.fields {
-                Fields::Named(fields) => {
-                    for field in &fields.named {
-                        model.add(field, errors);
-                    }
+            Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) => {
+                for field in &fields.named {
+                    model.add(field, errors);
                 }
-                _ => errors.push(fault(
-                    item.ident.span(),
-                    "a group's fields are its parameters and need names: write `struct Name { field: Type }`",
-                )),
-            },
-            _ => errors.push(fault(
-                item.ident.span(),
-                "only a struct can be a group of parameters: write `struct Name { field: Type }`",
-            )),
+            }
+            other => {
+                let ident = &item.ident;
+                errors.push(fault(
+                    ident.span(),
+                    format_args!(
+                        "`{ident}` is {}, and a group's fields are its parameters: write `struct {ident} {{ … }}`",
+                        shape(other)
+                    ),
+                ));
+            }
         }
         model
     }
@@ -57,9 +59,8 @@ impl<'a> GroupModel<'a> {
             errors.push(fault(span, "a group holds no groups: write its parameters as fields"));
         }
         let ty = ty::peel(&field.ty);
-        let description = doc::description(&field.attrs);
         self.fields.push(ident);
-        self.parameters.push(Parameter::new(attr, description, ident, ty));
+        self.parameters.push(Parameter::new(attr, Doc::of(&field.attrs), ident, ty));
     }
 
     /// A request has each name once.

@@ -30,6 +30,7 @@ const GRAMMAR: Grammar = Grammar {
     ],
     repeatable: &[],
     bare: false,
+    text: None,
     hint: no_hint,
 };
 
@@ -74,13 +75,16 @@ impl ParamAttr {
         }
     }
 
-    /// Refuses every option but those in `allowed`; `why` ends the sentence.
-    pub(crate) fn allow_only(&self, allowed: &[&str], why: &str, errors: &mut Accumulator) {
-        for key in &self.keys {
-            let name = key.to_string();
-            if !allowed.contains(&name.as_str()) {
-                errors.push(fault(key.span(), format_args!("`{name}` has no effect here: {why}")));
-            }
+    /// Refuses every option of a group but `group` itself.
+    pub(crate) fn only_group(&self, errors: &mut Accumulator) {
+        for key in self.keys.iter().filter(|key| *key != "group") {
+            let value = if key == "sensitive" || key == "deprecated" { "" } else { " = …" };
+            errors.push(fault(
+                key.span(),
+                format_args!(
+                    "`{key}` has no effect on a group: write `#[param({key}{value})]` above a field of it"
+                ),
+            ));
         }
     }
 }
@@ -90,12 +94,9 @@ fn default(mut options: Options, errors: &mut Accumulator) -> Option<DefaultValu
     if let Some(option) = options.take_json("default").pop() {
         return Some(DefaultValue::Literal(option.json));
     }
-    let (_, meta) = options.rest().find(|(key, _)| key == "default")?;
+    let (key, meta) = options.rest().find(|(key, _)| key == "default")?;
     let Meta::NameValue(pair) = meta else {
-        errors.push(fault(
-            crate::support::span_of(meta.path()),
-            "`default` takes a value: write `default = 1`",
-        ));
+        errors.push(fault(key.span(), "`default` has no value: write `default = …`"));
         return None;
     };
     match crate::support::json::Json::from_expr(&pair.value) {

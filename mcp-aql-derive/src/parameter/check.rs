@@ -10,11 +10,11 @@ use syn::Type;
 
 use super::literal;
 use super::model::{Constraints, DefaultValue, Parameter};
+use crate::support::fault;
 use crate::support::json::{Number, Value};
 use crate::support::names::{self, RESERVED_PARAMETERS};
 use crate::support::ty::{self, Kind};
 use crate::support::values::Limit;
-use crate::support::{doc, fault};
 
 /// Every rule that concerns one parameter alone.
 pub(crate) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
@@ -37,14 +37,20 @@ pub(crate) fn constraints(parameter: &Parameter<'_>, errors: &mut Accumulator) {
 /// Parameter names match `^[a-z][a-z0-9_]*$` and leave the request's own members alone (MCP-AQL §4.3).
 fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let name = parameter.name.text.as_str();
+    let or_set = if parameter.name.set {
+        ""
+    } else {
+        ", or name it on the wire with `#[param(name = \"…\")]`"
+    };
     let message = if name.starts_with('_') {
         format!(
-            "parameter `{name}` starts with `_`: write `{}`, or name it on the wire with `#[param(name = \"…\")]` (MCP-AQL §4.3)",
+            "parameter `{name}` starts with `_`: write `{}`{or_set} (MCP-AQL §4.3)",
             names::to_snake_case(name)
         )
     } else if RESERVED_PARAMETERS.contains(&name) {
+        let rename = if parameter.name.set { "write another name" } else { "rename it" };
         format!(
-            "parameter `{name}` has the name of a member of the request: write another name, such as `{name}_name` (MCP-AQL §4.1)"
+            "parameter `{name}` has the name of a member of the request: {rename}{or_set} (MCP-AQL §4.1)"
         )
     } else if !names::is_snake_case(name) {
         format!(
@@ -59,20 +65,17 @@ fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
 
 /// Introspection describes every parameter.
 fn description(parameter: &Parameter<'_>, errors: &mut Accumulator) {
-    if parameter.description.is_none() {
-        errors.push(doc::missing("parameter", &parameter.name.text, parameter.span));
-    }
+    errors.extend(parameter.doc.fault("parameter", &parameter.name.text, parameter.span));
 }
 
 /// Values are made out of JSON, so they own what they hold and can be named.
 fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     match ty::peel(parameter.ty) {
         Type::Reference(reference) => {
-            let hint = match ty::peel(&reference.elem) {
-                Type::Path(path) if path.path.is_ident("str") => "write `String`",
-                Type::Slice(_) => "write `Vec<…>`",
-                _ => "write the type without `&`",
-            };
+            let hint = ty::owned(&reference.elem).map_or_else(
+                || "write a type that owns its values".to_owned(),
+                |owned| format!("write `{owned}`"),
+            );
             errors.push(fault(
                 reference.and_token.span,
                 format_args!("a parameter cannot be borrowed: {hint}"),
@@ -91,8 +94,8 @@ fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
 /// A constraint says something about values of the parameter's type.
 fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let constraints = &parameter.constraints;
-    let mut check = |key: &str, span: Option<Span>, fits: fn(&Kind) -> bool, takes: &str| {
-        let Some(span) = span else { return };
+    let mut check = |key: &str, is_there: bool, fits: fn(&Kind) -> bool, takes: &str| {
+        let Some(span) = parameter.key(key).filter(|_| is_there) else { return };
         let Some(noun) = parameter.kind.noun() else { return };
         if !fits(&parameter.kind) {
             let hint = counterpart(key, &parameter.kind);
@@ -109,15 +112,15 @@ fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator)
     let text: fn(&Kind) -> bool = |kind| matches!(kind, Kind::Text);
     let list: fn(&Kind) -> bool = |kind| matches!(kind, Kind::List(_));
     let scalar: fn(&Kind) -> bool = |kind| !matches!(kind, Kind::List(_) | Kind::Object);
-    check("minimum", span(&constraints.minimum), number, "numbers");
-    check("maximum", span(&constraints.maximum), number, "numbers");
-    check("min_length", span(&constraints.min_length), text, "text");
-    check("max_length", span(&constraints.max_length), text, "text");
-    check("pattern", span(&constraints.pattern), text, "text");
-    check("format", span(&constraints.format), text, "text");
-    check("enum", span(&constraints.choices), scalar, "single values");
-    check("min_items", span(&constraints.min_items), list, "lists");
-    check("max_items", span(&constraints.max_items), list, "lists");
+    check("minimum", constraints.minimum.is_some(), number, "numbers");
+    check("maximum", constraints.maximum.is_some(), number, "numbers");
+    check("min_length", constraints.min_length.is_some(), text, "text");
+    check("max_length", constraints.max_length.is_some(), text, "text");
+    check("pattern", constraints.pattern.is_some(), text, "text");
+    check("format", constraints.format.is_some(), text, "text");
+    check("enum", constraints.choices.is_some(), scalar, "single values");
+    check("min_items", constraints.min_items.is_some(), list, "lists");
+    check("max_items", constraints.max_items.is_some(), list, "lists");
 }
 
 /// What to write instead of a constraint that does not fit.
@@ -131,10 +134,6 @@ fn counterpart(key: &str, kind: &Kind) -> String {
         Kind::List(_) if key == "enum" => "leave it out, or take a list of a Rust enum".to_owned(),
         _ => "leave it out".to_owned(),
     }
-}
-
-fn span<T>(value: &Option<SpannedValue<T>>) -> Option<Span> {
-    value.as_ref().map(SpannedValue::span)
 }
 
 /// A lower bound does not exceed its upper bound.
@@ -180,7 +179,10 @@ fn bounds_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
         let Some(bound) = bound else { return };
         let message = match bound.0 {
             Number::Float(_) => {
-                format!("`{key}` of a whole number is a fraction: write a whole number")
+                format!(
+                    "`{key}` is a fraction and `{}` is a whole number: write a whole number",
+                    parameter.name.text
+                )
             }
             Number::Int(value) if value < integer.min || value > integer.max => format!(
                 "`{key}` is outside of `{}`: write a number from {} to {}",
@@ -228,14 +230,21 @@ fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     for choice in &choices.0 {
         let text = choice.to_string();
         if matches!(choice.value, Value::List(_)) {
+            let form = match parameter.kind {
+                Kind::Unknown => "text, a number or a boolean",
+                ref kind => kind.form(),
+            };
             errors.push(fault(
                 choice.span,
-                "an `enum` value is a list: write text, a number or a boolean",
+                format_args!(
+                    "an `enum` value of `{}` is a list: write {form}",
+                    parameter.name.text
+                ),
             ));
         } else if seen.contains(&text) {
-            errors.push(fault(choice.span, format_args!("`enum` has {text} twice: keep one")));
+            errors.push(fault(choice.span, format_args!("`enum` has `{text}` twice: keep one")));
         } else {
-            literal::check_against("`enum` value", choice, parameter, &others, errors);
+            literal::check_against("an `enum` value", choice, parameter, &others, errors);
         }
         seen.push(text);
     }
@@ -245,14 +254,17 @@ fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
 fn default_is_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(default) = &parameter.default else { return };
     if parameter.optional {
+        let plain = ty::text(parameter.ty)
+            .map_or_else(|| "the type without `Option`".to_owned(), |plain| format!("`{plain}`"));
+        let option = ty::last_segment(parameter.written);
         errors.push(fault(
-            parameter.span,
+            option.map_or(parameter.span, |option| option.ident.span()),
             format_args!(
-                "parameter `{}` has a default and is an `Option`, which would never be `None`: write the type without `Option`",
+                "parameter `{}` has a default and is an `Option`, which would never be `None`: write {plain}, or leave `default` out",
                 parameter.name.text
             ),
         ));
     } else if let DefaultValue::Literal(literal) = default {
-        literal::check("default", literal, parameter, errors);
+        literal::check("the default", literal, parameter, errors);
     }
 }

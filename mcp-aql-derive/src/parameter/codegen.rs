@@ -14,7 +14,7 @@ impl Parameter<'_> {
     pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
         let Self { ty, name, .. } = self;
         let name = &name.text;
-        let description = self.description.as_deref().unwrap_or_default();
+        let description = self.doc.text();
         let constructor = if self.optional { quote!(optional) } else { quote!(required) };
         let default = self.default.as_ref().map(|default| {
             let default = self.default_spec(default, runtime);

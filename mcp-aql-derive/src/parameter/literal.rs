@@ -1,16 +1,17 @@
 //! Whether a literal fits a parameter: its type, as far as that is known, and its constraints.
 
 use darling::error::Accumulator;
-use proc_macro2::Span;
 use regex::Regex;
 
 use super::model::{Constraints, Parameter};
+use crate::support::date::NO_DAY;
 use crate::support::fault;
 use crate::support::json::{Json, Number, Value};
 use crate::support::ty::Kind;
 use crate::support::values::Length;
 
-/// Reports what is wrong with `literal` as a value of `parameter`; `role` says what it is.
+/// Reports what is wrong with `literal` as a value of `parameter`; `role` says what it is,
+/// with its article.
 pub(crate) fn check(
     role: &str,
     literal: &Json,
@@ -31,15 +32,16 @@ pub(crate) fn check_against(
     errors: &mut Accumulator,
 ) {
     let name = &parameter.name.text;
-    let complaint = misfit(literal, &parameter.kind)
-        .or_else(|| violation(literal, constraints).map(|message| (literal.span, message)));
-    if let Some((span, message)) = complaint {
-        errors.push(fault(span, format_args!("the {role} of `{name}` {message}")));
+    if let Some((part, message)) = misfit(literal, &parameter.kind) {
+        let item = if std::ptr::eq(part, literal) { "" } else { "an item of " };
+        errors.push(fault(part.span, format_args!("{item}{role} of `{name}` {message}")));
+    } else if let Some(message) = violation(literal, constraints) {
+        errors.push(fault(literal.span, format_args!("{role} of `{name}` {message}")));
     }
 }
 
-/// Why a literal cannot have this kind.
-fn misfit(literal: &Json, kind: &Kind) -> Option<(Span, String)> {
+/// Why a literal cannot have this kind; it may be one of its items that cannot.
+fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, String)> {
     let fits = match (&literal.value, kind) {
         (_, Kind::Unknown) => true,
         (Value::Number(Number::Int(number)), Kind::Integer(integer)) => {
@@ -48,7 +50,7 @@ fn misfit(literal: &Json, kind: &Kind) -> Option<(Span, String)> {
                     "is outside of `{}`: write a number from {} to {}",
                     integer.name, integer.min, integer.max
                 );
-                return Some((literal.span, message));
+                return Some((literal, message));
             }
             true
         }
@@ -64,7 +66,7 @@ fn misfit(literal: &Json, kind: &Kind) -> Option<(Span, String)> {
     if fits {
         return None;
     }
-    Some((literal.span, format!("is {}: write {}", literal.noun(), kind.form())))
+    Some((literal, format!("is {}: write {}", literal.noun(), kind.form())))
 }
 
 /// Which constraint a literal breaks.
@@ -124,6 +126,9 @@ fn text_violation(text: &str, constraints: &Constraints) -> Option<String> {
     if let Some(format) = &constraints.format
         && format.refuses(text)
     {
+        if format.name == "date" {
+            return Some(format!("{NO_DAY} `{}`", format.example));
+        }
         return Some(format!(
             "does not have its `format` `{}`: write it as in `{}`",
             format.name, format.example

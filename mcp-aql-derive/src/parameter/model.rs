@@ -7,6 +7,7 @@ use syn::{Expr, Ident, Type};
 
 use super::attr::ParamAttr;
 use crate::support::Name;
+use crate::support::doc::Doc;
 use crate::support::format::Format;
 use crate::support::json::Json;
 use crate::support::ty::{self, Kind};
@@ -15,8 +16,10 @@ use crate::support::values::{Choices, Deprecated, Length, Limit, Text};
 /// One parameter.
 pub(crate) struct Parameter<'a> {
     pub(crate) name: Name,
-    /// The doc comment; `None` is a fault.
-    pub(crate) description: Option<String>,
+    /// The doc comment; an empty one is a fault.
+    pub(crate) doc: Doc,
+    /// The type as written.
+    pub(crate) written: &'a Type,
     /// The type, without the `Option` around it.
     pub(crate) ty: &'a Type,
     /// Whether there is an `Option` around the type.
@@ -26,6 +29,8 @@ pub(crate) struct Parameter<'a> {
     pub(crate) constraints: Constraints,
     pub(crate) sensitive: bool,
     pub(crate) deprecated: Option<Deprecated>,
+    /// The options as written.
+    pub(crate) keys: Vec<Ident>,
     /// Where faults of the parameter as a whole are shown.
     pub(crate) span: Span,
 }
@@ -51,20 +56,16 @@ pub(crate) struct Constraints {
 }
 
 impl<'a> Parameter<'a> {
-    pub(crate) fn new(
-        attr: ParamAttr,
-        description: Option<String>,
-        ident: &Ident,
-        ty: &'a Type,
-    ) -> Self {
+    pub(crate) fn new(attr: ParamAttr, doc: Doc, ident: &Ident, ty: &'a Type) -> Self {
         let inner = ty::inside(ty, "Option");
         let name = match attr.name {
-            Some(name) => Name { span: name.span(), text: name.into_inner().0 },
-            None => Name { text: ident.unraw().to_string(), span: ident.span() },
+            Some(name) => Name { span: name.span(), text: name.into_inner().0, set: true },
+            None => Name { text: ident.unraw().to_string(), span: ident.span(), set: false },
         };
         Self {
             name,
-            description,
+            doc,
+            written: ty,
             ty: inner.unwrap_or(ty),
             optional: inner.is_some(),
             kind: Kind::of(inner.unwrap_or(ty)),
@@ -72,8 +73,14 @@ impl<'a> Parameter<'a> {
             constraints: attr.constraints,
             sensitive: attr.sensitive,
             deprecated: attr.deprecated,
+            keys: attr.keys,
             span: ident.span(),
         }
+    }
+
+    /// Where an option is written.
+    pub(crate) fn key(&self, name: &str) -> Option<Span> {
+        self.keys.iter().find(|key| *key == name).map(Ident::span)
     }
 
     /// Whether a call must give it.

@@ -1,5 +1,8 @@
 //! Calendar days as the protocol writes them.
 
+/// The complaint about one that does not exist; an example follows.
+pub(crate) const NO_DAY: &str = "is not a day of the calendar: write one in the form";
+
 /// Whether `text` is a day that exists, as `YYYY-MM-DD`.
 pub(crate) fn is_date(text: &str) -> bool {
     let mut parts = text.split('-');

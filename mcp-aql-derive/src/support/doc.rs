@@ -5,38 +5,64 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
 use super::fault;
 
-/// The text of an item's doc comment, or `None` when it has none or an empty one.
-///
-/// Lines lose the one space after `///`; empty lines at the edges go.
-pub(crate) fn description(attributes: &[Attribute]) -> Option<String> {
-    let mut lines = Vec::new();
-    for attribute in attributes {
-        let Meta::NameValue(doc) = &attribute.meta else { continue };
-        if !doc.path.is_ident("doc") {
-            continue;
-        }
-        if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value {
-            for line in text.value().split('\n') {
-                lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned());
-            }
-        }
-    }
-    let text = lines.join("\n");
-    let text = text.trim();
-    if text.is_empty() { None } else { Some(text.to_owned()) }
+/// What an item's doc comment says.
+#[derive(Debug, Clone)]
+pub(crate) struct Doc {
+    text: String,
+    /// Where it stands, if there is one.
+    span: Option<Span>,
 }
 
-/// The complaint that something is not described.
-pub(crate) fn missing(what: &str, name: &str, span: Span) -> darling::Error {
-    fault(
-        span,
-        format_args!("{what} `{name}` has no description: write a doc comment above it, `/// …`"),
-    )
+impl Doc {
+    /// Lines lose the one space after `///`; empty lines at the edges go.
+    pub(crate) fn of(attributes: &[Attribute]) -> Self {
+        let mut lines = Vec::new();
+        let mut span = None;
+        for attribute in attributes {
+            let Meta::NameValue(doc) = &attribute.meta else { continue };
+            if !doc.path.is_ident("doc") {
+                continue;
+            }
+            if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value {
+                span = span.or(Some(attribute.pound_token.span));
+                for line in text.value().split('\n') {
+                    lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned());
+                }
+            }
+        }
+        Self { text: lines.join("\n").trim().to_owned(), span }
+    }
+
+    /// The text; a missing one is empty.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The complaint that something is not described.
+    pub(crate) fn fault(&self, what: &str, name: &str, span: Span) -> Option<darling::Error> {
+        if !self.text.is_empty() {
+            return None;
+        }
+        Some(match self.span {
+            Some(comment) => {
+                let about = if what == "operation" { "what it does" } else { "what it is" };
+                let message =
+                    format_args!("the doc comment of `{name}` is empty: write {about} after `///`");
+                fault(comment, message)
+            }
+            None => fault(
+                span,
+                format_args!(
+                    "{what} `{name}` has no description: write a doc comment above it, `/// …`"
+                ),
+            ),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::description;
+    use super::Doc;
     use syn::parse_quote;
 
     #[test]
@@ -49,7 +75,7 @@ mod tests {
             #[inline]
             fn f() {}
         };
-        assert_eq!(description(&function.attrs).as_deref(), Some("Create a task.\n\n    indented"));
+        assert_eq!(Doc::of(&function.attrs).text(), "Create a task.\n\n    indented");
     }
 
     #[test]
@@ -58,6 +84,8 @@ mod tests {
             ///
             fn f() {}
         };
-        assert_eq!(description(&function.attrs), None);
+        let doc = Doc::of(&function.attrs);
+        assert_eq!(doc.text(), "");
+        assert!(doc.fault("operation", "f", function.sig.ident.span()).is_some());
     }
 }

@@ -10,7 +10,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, ExprUnary, Ident, Lit, LitStr, Token, UnOp, braced, bracketed};
 
-use super::fault;
+use super::{fault, no_comma};
 
 /// A JSON value and its place in the source.
 #[derive(Debug, Clone)]
@@ -69,6 +69,7 @@ impl Json {
         match &self.value {
             Value::Null => "`null`",
             Value::Bool(_) => "a boolean",
+            Value::Number(Number::Float(_)) => "a fraction",
             Value::Number(_) => "a number",
             Value::Text(_) => "text",
             Value::List(_) => "a list",
@@ -142,8 +143,7 @@ impl Parse for Json {
         if input.peek(syn::token::Bracket) {
             let content;
             let bracket = bracketed!(content in input);
-            let list = content.parse_terminated(Self::parse, Token![,])?;
-            let value = Value::List(list.into_iter().collect());
+            let value = list(&content)?;
             return Ok(Self { value, span: bracket.span.join() });
         }
         if input.peek(Ident::peek_any) && !input.peek(syn::LitBool) {
@@ -153,7 +153,7 @@ impl Parse for Json {
             }
             return Err(syn::Error::new(
                 span,
-                format!("`{word}` is not JSON: write a literal, such as `\"{word}\"`"),
+                format!("`{word}` is not JSON: write its value, such as `1` or `\"text\"`"),
             ));
         }
         let negative = input.parse::<Option<Token![-]>>()?.is_some();
@@ -174,6 +174,23 @@ impl Parse for Json {
     }
 }
 
+fn list(content: ParseStream<'_>) -> syn::Result<Value> {
+    let mut list = Vec::new();
+    while !content.is_empty() {
+        list.push(content.parse()?);
+        comma(content)?;
+    }
+    Ok(Value::List(list))
+}
+
+/// What separates members; none is needed behind the last one.
+fn comma(content: ParseStream<'_>) -> syn::Result<()> {
+    match content.parse::<Option<Token![,]>>()? {
+        None if !content.is_empty() => Err(no_comma(content)),
+        _ => Ok(()),
+    }
+}
+
 fn object(content: ParseStream<'_>) -> syn::Result<Value> {
     let mut members: Vec<(LitStr, Json)> = Vec::new();
     while !content.is_empty() {
@@ -181,7 +198,7 @@ fn object(content: ParseStream<'_>) -> syn::Result<Value> {
             let word = content.call(Ident::parse_any)?;
             return Err(syn::Error::new(
                 word.span(),
-                format!("JSON keys stand in quotes: write `\"{word}\"`"),
+                format!("key `{word}` has no quotes: write `\"{word}\"`"),
             ));
         }
         let key: LitStr = content.parse().map_err(|error| {
@@ -193,18 +210,18 @@ fn object(content: ParseStream<'_>) -> syn::Result<Value> {
                 format!("key `{}` is written twice: keep one", key.value()),
             ));
         }
-        if !content.peek(Token![:]) {
-            return Err(syn::Error::new(
-                key.span(),
-                format!("key `{0}` has no value: write `\"{0}\": …`", key.value()),
-            ));
-        }
-        content.parse::<Token![:]>()?;
-        members.push((key, content.parse()?));
-        if content.is_empty() {
-            break;
-        }
-        content.parse::<Token![,]>()?;
+        let colon = content.parse::<Option<Token![:]>>()?;
+        let fault = if content.is_empty() || content.peek(Token![,]) {
+            format!("key `{}` has no value", key.value())
+        } else if colon.is_none() {
+            format!("there is no `:` after key `{}`", key.value())
+        } else {
+            members.push((key, content.parse()?));
+            comma(content)?;
+            continue;
+        };
+        let message = format!("{fault}: write `\"{}\": …`", key.value());
+        return Err(syn::Error::new(key.span(), message));
     }
     Ok(Value::Object(members))
 }
@@ -293,8 +310,14 @@ mod tests {
     #[test]
     fn what_is_no_json_is_told_apart() {
         for (source, expected) in [
-            ("{ a: 1 }", "JSON keys stand in quotes: write `\"a\"`"),
-            (r#"{ "a": b }"#, "`b` is not JSON: write a literal, such as `\"b\"`"),
+            ("{ a: 1 }", "key `a` has no quotes: write `\"a\"`"),
+            (r#"{ "a": b }"#, "`b` is not JSON: write its value, such as `1` or `\"text\"`"),
+            (r#"{ "a": }"#, "key `a` has no value: write `\"a\": …`"),
+            (r#"{ "a", "b": 1 }"#, "key `a` has no value: write `\"a\": …`"),
+            (r#"{ "a" 1 }"#, "there is no `:` after key `a`: write `\"a\": …`"),
+            (r#"{ "a": 1 "b": 2 }"#, "there is no comma before `\"b\"`: write one"),
+            ("[1 2]", "there is no comma before `2`: write one"),
+            ("[1 [2]]", "there is no comma before this: write one"),
             (r#"{ "a": 1, "a": 2 }"#, "key `a` is written twice: keep one"),
             ("b\"x\"", "this literal has no JSON form: write text, a number or a boolean"),
         ] {

@@ -15,6 +15,8 @@ pub(crate) mod values;
 use std::fmt::Display;
 
 use proc_macro2::{Span, TokenTree};
+use syn::parse::ParseStream;
+use syn::{Data, DataStruct, Fields};
 
 /// One fault at one place. Messages read: what is wrong, a colon, what to write.
 pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
@@ -26,6 +28,38 @@ pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) span: Span,
+    /// It was set by an option and is not that of the Rust item.
+    pub(crate) set: bool,
+}
+
+/// The attribute that is being expanded. Like `token`, it was written by the user.
+pub(crate) fn attribute_of(token: Span) -> Span {
+    token.located_at(Span::call_site())
+}
+
+/// What an item is that has no named fields.
+pub(crate) fn shape(data: &Data) -> &'static str {
+    match data {
+        Data::Struct(DataStruct { fields: Fields::Named(_), .. }) => "a struct",
+        Data::Struct(DataStruct { fields: Fields::Unnamed(_), .. }) => "a tuple struct",
+        Data::Struct(DataStruct { fields: Fields::Unit, .. }) => "a unit struct",
+        Data::Enum(_) => "an enum",
+        Data::Union(_) => "a union",
+    }
+}
+
+/// The complaint that two things are not separated.
+pub(crate) fn no_comma(input: ParseStream<'_>) -> syn::Error {
+    let next = match input.cursor().token_tree() {
+        Some((TokenTree::Ident(ident), _)) => Some(ident.to_string()),
+        Some((TokenTree::Literal(literal), _)) => Some(literal.to_string()),
+        _ => None,
+    };
+    // A long text would bury the message.
+    input.error(match next.filter(|next| next.len() <= 40) {
+        Some(next) => format!("there is no comma before `{next}`: write one"),
+        None => "there is no comma before this: write one".to_owned(),
+    })
 }
 
 /// The first token of an item behind its attributes, doc comments among them.
@@ -38,9 +72,4 @@ pub(crate) fn keyword(item: &impl quote::ToTokens) -> Span {
         }
     }
     Span::call_site()
-}
-
-/// The first token of something.
-pub(crate) fn span_of(node: &impl syn::spanned::Spanned) -> Span {
-    node.span()
 }

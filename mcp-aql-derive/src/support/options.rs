@@ -4,13 +4,17 @@ use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
 use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Ident, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Token};
+use syn::{
+    Attribute, Expr, ExprLit, Ident, Lit, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue,
+    Token,
+};
 
 use super::json::Json;
-use super::{fault, names};
+use super::{fault, names, no_comma};
 
 /// What an attribute knows.
 pub(crate) struct Grammar {
@@ -22,6 +26,8 @@ pub(crate) struct Grammar {
     pub(crate) repeatable: &'static [&'static str],
     /// Whether the attribute says something without any option.
     pub(crate) bare: bool,
+    /// The option that text alone stands for.
+    pub(crate) text: Option<&'static str>,
     /// What to write instead of an option that it has not, where a near name is not the answer.
     pub(crate) hint: fn(&str) -> Option<Hint>,
 }
@@ -30,13 +36,20 @@ pub(crate) struct Grammar {
 pub(crate) struct Hint {
     /// What to write instead.
     pub(crate) remedy: String,
+    /// Where the option does belong.
+    pub(crate) place: Option<&'static str>,
     /// The option that then need not be asked for as well.
     pub(crate) meant: Option<&'static str>,
 }
 
 impl Hint {
     pub(crate) fn new(remedy: impl Into<String>) -> Option<Self> {
-        Some(Self { remedy: remedy.into(), meant: None })
+        Some(Self { remedy: remedy.into(), place: None, meant: None })
+    }
+
+    /// The option exists in another place.
+    pub(crate) fn belongs(place: &'static str, remedy: impl Into<String>) -> Option<Self> {
+        Some(Self { remedy: remedy.into(), place: Some(place), meant: None })
     }
 }
 
@@ -90,9 +103,15 @@ impl Options {
                 Meta::List(list) => options.read(list.tokens.clone(), grammar, errors),
                 Meta::NameValue(pair) => {
                     options.unreadable = true;
+                    let options = match (grammar.text, &pair.value) {
+                        (Some(option), Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
+                            format!("{option} = {}", text.to_token_stream())
+                        }
+                        _ => "…".to_owned(),
+                    };
                     errors.push(fault(
                         pair.eq_token.span,
-                        format_args!("`{name}` takes a list: write `#[{name}(…)]`"),
+                        format_args!("`{name}` takes a list: write `#[{name}({options})]`"),
                     ));
                 }
             }
@@ -118,10 +137,7 @@ impl Options {
                     }
                 }
                 if !input.is_empty() && input.parse::<Token![,]>().is_err() {
-                    errors.push(fault(
-                        input.span(),
-                        "there is no comma between the options: write one before this",
-                    ));
+                    errors.push(no_comma(input).into());
                     skip(input)?;
                     input.parse::<Option<Token![,]>>()?;
                 }
@@ -142,17 +158,19 @@ impl Options {
             let known = grammar.known.iter().copied();
             let near = names::nearest(&name, known.clone());
             self.meant.extend(near);
-            let hint = match (grammar.hint)(&name).filter(|_| near.is_none()) {
-                Some(hint) => {
-                    self.meant.extend(hint.meant);
-                    hint.remedy
+            let hint = (grammar.hint)(&name).filter(|_| near.is_none());
+            self.meant.extend(hint.as_ref().and_then(|hint| hint.meant));
+            let place = hint.as_ref().and_then(|hint| hint.place);
+            let remedy = hint.map_or_else(|| names::suggestion(&name, known), |hint| hint.remedy);
+            errors.push(match place {
+                Some(place) => {
+                    fault(key.span(), format_args!("`{name}` belongs on {place}: {remedy}"))
                 }
-                None => names::suggestion(&name, known),
-            };
-            errors.push(fault(
-                key.span(),
-                format_args!("`{}` has no option `{name}`: {hint}", grammar.attribute),
-            ));
+                None => fault(
+                    key.span(),
+                    format_args!("`{}` has no option `{name}`: {remedy}", grammar.attribute),
+                ),
+            });
         } else if self.has(&name) && !grammar.repeatable.contains(&name.as_str()) {
             errors.push(fault(key.span(), format_args!("`{name}` is written twice: keep one")));
         } else {
@@ -170,6 +188,17 @@ impl Options {
     /// Whether the option is certainly not there, under no misspelt name either.
     pub(crate) fn lacks(&self, name: &str) -> bool {
         !self.has(name) && !self.meant.contains(&name) && !self.unreadable
+    }
+
+    /// Where the option is written with empty text.
+    pub(crate) fn empty(&self, name: &str) -> Option<Span> {
+        self.items.iter().find(|(key, _)| key == name).and_then(|(_, meta)| match meta {
+            Meta::NameValue(MetaNameValue {
+                value: Expr::Lit(ExprLit { lit: Lit::Str(text), .. }),
+                ..
+            }) if text.value().trim().is_empty() => Some(text.span()),
+            _ => None,
+        })
     }
 
     /// Where the option is written.
@@ -215,16 +244,16 @@ pub(crate) fn is_called(attribute: &Attribute, name: &str) -> bool {
 
 fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
     if !input.peek(Ident::peek_any) {
-        let first = grammar.known.first().unwrap_or(&"option");
-        return Err(input.error(format_args!("an option has a name: write `{first} = …`")));
+        return Err(nameless(input, grammar));
     }
     let key = input.call(Ident::parse_any)?;
     if input.peek(Token![=]) {
         let eq_token: Token![=] = input.parse()?;
         if input.is_empty() || input.peek(Token![,]) {
+            let value = if key == "category" { "\"READ\"" } else { "…" };
             return Err(syn::Error::new(
                 key.span(),
-                format!("`{key}` has no value: write one after the `=`"),
+                format!("`{key}` has no value: write `{key} = {value}`"),
             ));
         }
         if key == "example" || input.peek(syn::token::Brace) {
@@ -250,11 +279,34 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
     Ok(Item::Meta(key.clone(), Meta::Path(key.into())))
 }
 
+/// The complaint about a value without an option's name.
+fn nameless(input: ParseStream<'_>, grammar: &Grammar) -> syn::Error {
+    let text = if input.peek(LitStr) { grammar.text } else { None };
+    match (input.cursor().literal(), text) {
+        (Some((value, _)), Some(option)) => {
+            input.error(format_args!("`{value}` has no name: write `{option} = {value}`"))
+        }
+        _ => {
+            let first = grammar.known.first().unwrap_or(&"option");
+            input.error(format_args!("an option has a name: write `{first} = …`"))
+        }
+    }
+}
+
 /// `example("what it shows", { … })`.
 fn described_example(key: Ident, content: ParseStream<'_>) -> syn::Result<JsonOption> {
     let description = if content.peek(LitStr) {
-        let description = content.parse()?;
-        content.parse::<Token![,]>()?;
+        let description: LitStr = content.parse()?;
+        let comma = content.parse::<Option<Token![,]>>()?;
+        if content.is_empty() {
+            return Err(syn::Error::new(
+                description.span(),
+                "the example is a description alone: write its parameters behind it, `{ … }`",
+            ));
+        }
+        if comma.is_none() {
+            return Err(no_comma(content));
+        }
         Some(description)
     } else {
         None

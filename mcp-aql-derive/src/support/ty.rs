@@ -1,6 +1,7 @@
 //! What a type's tokens tell about its JSON form. Types are known by name only: whatever is not
 //! surely one of the standard library's is `Unknown`, and nothing is concluded from it.
 
+use quote::ToTokens as _;
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type};
 
 /// The JSON form of a type, as far as its name tells.
@@ -97,6 +98,29 @@ impl Kind {
     }
 }
 
+/// A type as people write it; `None` where that takes more than putting its tokens together.
+pub(crate) fn text(ty: &Type) -> Option<String> {
+    match peel(ty) {
+        ty @ Type::Path(_) => {
+            let tokens = ty.to_token_stream().to_string();
+            let plain = !tokens.contains(['\'', '&', '[', '(', '{'])
+                && !tokens.split(' ').any(|word| ["dyn", "impl", "as", "for"].contains(&word));
+            plain.then(|| tokens.replace(' ', "").replace(',', ", "))
+        }
+        _ => None,
+    }
+}
+
+/// The type that owns what `ty` borrows, as people write it.
+pub(crate) fn owned(ty: &Type) -> Option<String> {
+    match peel(ty) {
+        Type::Reference(reference) => owned(&reference.elem),
+        Type::Slice(slice) => Some(format!("Vec<{}>", owned(&slice.elem)?)),
+        Type::Path(path) if path.path.is_ident("str") => Some("String".to_owned()),
+        other => text(other),
+    }
+}
+
 /// The type behind invisible groups (which `macro_rules!` adds) and parentheses.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
@@ -157,6 +181,21 @@ mod tests {
         ];
         for (ty, kind) in cases {
             assert_eq!(Kind::of(&ty), kind);
+        }
+    }
+
+    #[test]
+    fn types_are_written_as_people_do() {
+        let cases: [(Type, Option<&str>); 6] = [
+            (parse_quote!(&'a str), Some("String")),
+            (parse_quote!(&[&str]), Some("Vec<String>")),
+            (parse_quote!(&[HashMap<String, u8>]), Some("Vec<HashMap<String, u8>>")),
+            (parse_quote!(&std::path::Path), Some("std::path::Path")),
+            (parse_quote!(Cow<'a, str>), None),
+            (parse_quote!(&[Box<dyn Debug>]), None),
+        ];
+        for (ty, expected) in cases {
+            assert_eq!(owned(&ty).as_deref(), expected);
         }
     }
 

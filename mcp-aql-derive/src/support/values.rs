@@ -1,11 +1,12 @@
 //! The values that options take. Each says in its own words what it wanted instead.
 
 use darling::FromMeta;
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, Lit, Meta, Path};
 
 use super::category::Category;
-use super::date::is_date;
+use super::date::{NO_DAY, is_date};
 use super::fault;
 use super::format::{FORMATS, Format};
 use super::json::{Json, Number, Value};
@@ -48,23 +49,50 @@ fn key(meta: &Meta) -> String {
     meta.path().segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
 }
 
-/// `key = value`, or the complaint that it is something else.
-fn value<'a>(meta: &'a Meta, form: &str) -> darling::Result<&'a Expr> {
-    match meta {
-        Meta::NameValue(pair) => Ok(strip(&pair.value)),
-        _ => Err(wanted(meta, form)),
-    }
+/// What an option takes.
+struct Form {
+    what: &'static str,
+    /// An example of it.
+    example: &'static str,
 }
 
-/// `` `key` takes text: write `key = "…"` ``.
-fn wanted(meta: &Meta, form: &str) -> darling::Error {
-    let key = key(meta);
-    let (what, how) = form.split_once('|').unwrap_or((form, "…"));
-    let span = match meta {
-        Meta::NameValue(pair) => pair.value.span(),
-        _ => meta.path().span(),
-    };
-    fault(span, format_args!("`{key}` takes {what}: write `{key} = {how}`"))
+impl Form {
+    const TEXT: Self = Self { what: "text", example: "\"…\"" };
+
+    /// `key = value`, or the complaint that there is none.
+    fn value<'a>(&self, meta: &'a Meta) -> darling::Result<&'a Expr> {
+        match meta {
+            Meta::NameValue(pair) => Ok(strip(&pair.value)),
+            _ => Err(self.wanted(meta)),
+        }
+    }
+
+    /// `` `key` takes text: write `key = "…"` ``.
+    fn wanted(&self, meta: &Meta) -> darling::Error {
+        // An identifier where text stands lacks its quotes.
+        let quoted = match meta {
+            Meta::NameValue(pair) if self.what == Self::TEXT.what => match strip(&pair.value) {
+                Expr::Path(path) => path.path.get_ident().map(|ident| format!("\"{ident}\"")),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.wanted_as(meta, &quoted.unwrap_or_else(|| self.example.to_owned()))
+    }
+
+    /// The same with a value that was probably meant.
+    fn wanted_as(&self, meta: &Meta, value: &str) -> darling::Error {
+        let key = key(meta);
+        let span = match meta {
+            Meta::NameValue(pair) => pair.value.span(),
+            _ => meta.path().span(),
+        };
+        let fault_is = match meta {
+            Meta::Path(_) => format!("`{key}` has no value"),
+            _ => format!("`{key}` takes {}", self.what),
+        };
+        fault(span, format_args!("{fault_is}: write `{key} = {value}`"))
+    }
 }
 
 fn strip(expr: &Expr) -> &Expr {
@@ -76,8 +104,7 @@ fn strip(expr: &Expr) -> &Expr {
 
 impl FromMeta for Text {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: &str = "text|\"…\"";
-        match value(meta, FORM)? {
+        match Form::TEXT.value(meta)? {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if text.value().trim().is_empty() => {
                 let key = key(meta);
                 Err(fault(
@@ -86,7 +113,7 @@ impl FromMeta for Text {
                 ))
             }
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(Self(text.value())),
-            _ => Err(wanted(meta, FORM)),
+            _ => Err(Form::TEXT.wanted(meta)),
         }
     }
 }
@@ -99,7 +126,7 @@ impl FromMeta for Flag {
                 let key = key(meta);
                 Err(fault(
                     meta.path().span(),
-                    format_args!("`{key}` takes no value: write the word alone or leave it out"),
+                    format_args!("`{key}` takes no value: write `{key}` alone or leave it out"),
                 ))
             }
         }
@@ -108,8 +135,8 @@ impl FromMeta for Flag {
 
 impl FromMeta for Length {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: &str = "a whole number from 0|10";
-        match Json::from_expr(value(meta, FORM)?) {
+        const FORM: Form = Form { what: "a whole number from 0", example: "10" };
+        match Json::from_expr(FORM.value(meta)?) {
             Some(Ok(Json { value: Value::Number(Number::Int(number)), span })) => {
                 usize::try_from(number).map(Self).map_err(|_| {
                     let key = key(meta);
@@ -117,40 +144,57 @@ impl FromMeta for Length {
                 })
             }
             Some(Err(error)) => Err(error),
-            _ => Err(wanted(meta, FORM)),
+            _ => Err(FORM.wanted(meta)),
         }
     }
 }
 
 impl FromMeta for Limit {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: &str = "a number|10";
-        match Json::from_expr(value(meta, FORM)?) {
+        const FORM: Form = Form { what: "a number", example: "10" };
+        match Json::from_expr(FORM.value(meta)?) {
             Some(Ok(Json { value: Value::Number(number), .. })) => Ok(Self(number)),
             Some(Err(error)) => Err(error),
-            _ => Err(wanted(meta, FORM)),
+            _ => Err(FORM.wanted(meta)),
         }
     }
 }
 
 impl FromMeta for Choices {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: &str = "a list of literals|[\"a\", \"b\"]";
-        match Json::from_expr(value(meta, FORM)?) {
+        const FORM: Form = Form { what: "a list of literals", example: "[\"a\", \"b\"]" };
+        match Json::from_expr(FORM.value(meta)?) {
             Some(Ok(Json { value: Value::List(list), .. })) => Ok(Self(list)),
             Some(Err(error)) => Err(error),
-            _ => Err(wanted(meta, FORM)),
+            Some(Ok(only)) => Err(FORM.wanted_as(meta, &format!("[{only}]"))),
+            None => Err(FORM.wanted(meta)),
         }
     }
 }
 
 impl FromMeta for Category {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: &str = "text|\"READ\"";
-        match value(meta, FORM)? {
+        const FORM: Form = Form { what: "text", example: "\"READ\"" };
+        match FORM.value(meta)? {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Self::from_name(&text.value())
                 .map_err(|message| fault(text.span(), format_args!("{message} (MCP-AQL §8.1)"))),
-            _ => Err(wanted(meta, FORM)),
+            other => {
+                let word = match other {
+                    Expr::Path(path) => path.path.segments.last().map(|it| it.ident.to_string()),
+                    _ => None,
+                };
+                let word = word.unwrap_or_default().to_ascii_uppercase();
+                let quoted = Self::ALL.map(|category| format!("\"{}\"", category.as_str()));
+                Err(if Self::from_name(&word).is_ok() {
+                    FORM.wanted_as(meta, &format!("\"{word}\""))
+                } else {
+                    let all = names::one_of(quoted.iter().map(String::as_str));
+                    fault(
+                        other.span(),
+                        format_args!("`category` takes text: write {all} (MCP-AQL §8.1)"),
+                    )
+                })
+            }
         }
     }
 }
@@ -160,7 +204,7 @@ impl FromMeta for Format {
         let text = Text::from_meta(meta)?.0;
         Self::from_name(&text).ok_or_else(|| {
             let hint = names::suggestion(&text, FORMATS.iter().map(|format| format.name));
-            let span = value(meta, "").map_or_else(|_| meta.span(), |value| value.span());
+            let span = Form::TEXT.value(meta).map_or_else(|_| meta.span(), |value| value.span());
             fault(span, format_args!("unknown format `{text}`: {hint}"))
         })
     }
@@ -168,10 +212,14 @@ impl FromMeta for Format {
 
 impl FromMeta for CratePath {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
-        const FORM: &str = "a path|some::path";
-        match value(meta, FORM)? {
+        const FORM: Form = Form { what: "a path", example: "::mcp_aql" };
+        match FORM.value(meta)? {
             Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path.clone())),
-            _ => Err(wanted(meta, FORM)),
+            // A path in quotes, as older attributes have it.
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if text.parse::<Path>().is_ok() => {
+                Err(FORM.wanted_as(meta, &text.value()))
+            }
+            _ => Err(FORM.wanted(meta)),
         }
     }
 }
@@ -183,15 +231,24 @@ impl FromMeta for Deprecated {
             known: &["replacement", "removal_date"],
             repeatable: &[],
             bare: true,
+            text: Some("replacement"),
             hint: no_hint,
         };
         let list = match meta {
             Meta::Path(_) => return Ok(Self::default()),
             Meta::List(list) => list,
             Meta::NameValue(pair) => {
+                let replacement = match strip(&pair.value) {
+                    Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                        text.to_token_stream().to_string()
+                    }
+                    _ => Form::TEXT.example.to_owned(),
+                };
                 return Err(fault(
                     pair.value.span(),
-                    "`deprecated` takes a list: write `deprecated(replacement = \"…\", removal_date = \"2031-05-06\")`",
+                    format_args!(
+                        "`deprecated` takes a list: write `deprecated(replacement = {replacement})`"
+                    ),
                 ));
             }
         };
@@ -202,13 +259,7 @@ impl FromMeta for Deprecated {
         if let Some(date) = &removal_date
             && !is_date(&date.0)
         {
-            errors.push(fault(
-                date.span(),
-                format_args!(
-                    "`{}` is not a day of the calendar: write one in the form `2031-05-06`",
-                    date.0
-                ),
-            ));
+            errors.push(fault(date.span(), format_args!("`{}` {NO_DAY} `2031-05-06`", date.0)));
         }
         errors.finish_with(Self {
             replacement: replacement.map(|text| text.into_inner().0),

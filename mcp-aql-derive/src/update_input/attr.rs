@@ -2,9 +2,11 @@
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
+use syn::spanned::Spanned as _;
 use syn::{Attribute, Path};
 
-use crate::support::options::{Grammar, Hint, Options, no_hint};
+use crate::support::fault;
+use crate::support::options::{Grammar, Hint, Options, is_called, no_hint};
 use crate::support::values::{CratePath, Flag};
 
 const CONTAINER: Grammar = Grammar {
@@ -12,16 +14,11 @@ const CONTAINER: Grammar = Grammar {
     known: &["crate"],
     repeatable: &[],
     bare: false,
-    hint: |name| (name == "replace").then(|| Hint::new("write it above a field")).flatten(),
-};
-
-/// What other macros read of it is listed here.
-const CONTAINER_RESOURCE: Grammar = Grammar {
-    attribute: "resource",
-    known: &[],
-    repeatable: &[],
-    bare: false,
-    hint: |_| Hint::new("write `#[resource(…)]` above a field"),
+    text: None,
+    hint: |name| match name {
+        "replace" => Hint::belongs("a field", "write it above one"),
+        _ => None,
+    },
 };
 
 const FIELD: Grammar = Grammar {
@@ -29,7 +26,11 @@ const FIELD: Grammar = Grammar {
     known: &["replace"],
     repeatable: &[],
     bare: false,
-    hint: |name| (name == "crate").then(|| Hint::new("write it above the struct")).flatten(),
+    text: None,
+    hint: |name| match name {
+        "crate" => Hint::belongs("the struct", "write `#[update_input(crate = …)]` above it"),
+        _ => None,
+    },
 };
 
 /// What other macros read of it is listed here.
@@ -38,13 +39,19 @@ const FIELD_RESOURCE: Grammar = Grammar {
     known: &["id", "read_only"],
     repeatable: &[],
     bare: false,
+    text: None,
     hint: no_hint,
 };
 
 /// The path of the runtime as written on the resource, whose own options these are.
 pub(super) fn container(attributes: &[Attribute], errors: &mut Accumulator) -> Option<Path> {
     let mut options = Options::of(attributes, "update_input", &CONTAINER, errors);
-    let _ = Options::of(attributes, "resource", &CONTAINER_RESOURCE, errors);
+    for attribute in attributes.iter().filter(|attribute| is_called(attribute, "resource")) {
+        errors.push(fault(
+            attribute.path().span(),
+            "`#[resource]` belongs on a field: write it above one",
+        ));
+    }
     options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0)
 }
 
@@ -52,9 +59,11 @@ pub(super) fn container(attributes: &[Attribute], errors: &mut Accumulator) -> O
 #[derive(Debug)]
 pub(super) struct Marks {
     pub(super) replace: Option<Span>,
+    /// Where `#[update_input]` and `#[resource]` themselves are.
+    pub(super) attributes: [Option<Span>; 2],
     pub(super) id: Option<Span>,
     pub(super) read_only: Option<Span>,
-    /// A mark is misspelt, so nothing is concluded from its absence.
+    /// A mark is misspelt or refused, so nothing is concluded from its absence.
     pub(super) unclear: bool,
 }
 
@@ -64,13 +73,23 @@ impl Marks {
         let mut resource = Options::of(attributes, "resource", &FIELD_RESOURCE, errors);
         let mut mark = |options: &mut Options, name| {
             let span = options.span_of(name);
-            let misspelt = span.is_none() && !options.lacks(name);
-            let _ = options.take::<Flag>(name, errors);
-            (span, misspelt)
+            let lacks = options.lacks(name);
+            let span = options.take::<Flag>(name, errors).and(span);
+            (span, span.is_none() && !lacks)
         };
         let (replace, _) = mark(&mut options, "replace");
         let (id, no_id) = mark(&mut resource, "id");
         let (read_only, not_read_only) = mark(&mut resource, "read_only");
-        Self { replace, id, read_only, unclear: no_id || not_read_only }
+        let place = |name| {
+            let attribute = attributes.iter().find(|attribute| is_called(attribute, name))?;
+            Some(attribute.path().span())
+        };
+        Self {
+            replace,
+            id,
+            read_only,
+            unclear: no_id || not_read_only,
+            attributes: ["update_input", "resource"].map(place),
+        }
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use darling::error::Accumulator;
+use syn::ext::IdentExt as _;
 
 use super::model::{FieldModel, ResourceModel, Role};
 use crate::parameter;
-use crate::support::{doc, fault, names};
+use crate::support::{fault, names};
 
 /// Every rule that a resource must keep.
 pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
@@ -51,7 +52,7 @@ fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             *span,
             format_args!(
-                "`#[serde({option})]` gives `{}` another JSON form than its fields: drop the option or the derive of `UpdateInput`",
+                "`#[serde({option})]` gives `{}` another JSON form than its fields: leave the option out, or the derive of `UpdateInput`",
                 resource.ident,
             ),
         ));
@@ -65,7 +66,7 @@ fn something_is_updatable(resource: &ResourceModel<'_>, errors: &mut Accumulator
         errors.push(fault(
             resource.ident.span(),
             format_args!(
-                "no field of `{}` can be updated: leave `#[resource(id)]` or `#[resource(read_only)]` off the fields that may change, or drop the derive",
+                "no field of `{}` can be updated: leave `#[resource(id)]` or `#[resource(read_only)]` off the fields that may change, or leave the derive out",
                 resource.ident,
             ),
         ));
@@ -99,6 +100,17 @@ fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
     } else {
         return;
     };
+    let ident = field.ident.unraw().to_string();
+    if !field.parameter.name.set && ident != name {
+        let snake = names::to_snake_case(&ident);
+        errors.push(fault(
+            field.parameter.name.span,
+            format_args!(
+                "field `{ident}` is called `{name}` by `rename_all`, which {what}: write `#[serde(rename = \"{snake}\")]` above it (MCP-AQL §4.3)",
+            ),
+        ));
+        return;
+    }
     errors.push(fault(
         field.parameter.name.span,
         format_args!(
@@ -110,9 +122,8 @@ fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
 
 /// Introspection describes every field (MCP-AQL §8.1.2).
 fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
-    if field.parameter.description.is_none() {
-        errors.push(doc::missing("field", &field.ident.to_string(), field.ident.span()));
-    }
+    let ident = field.ident;
+    errors.extend(field.parameter.doc.fault("field", &ident.to_string(), ident.span()));
 }
 
 /// The value of a field must be what its type reads.
@@ -122,7 +133,7 @@ fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             span,
             format_args!(
-                "`{ident}` is flattened, so an update cannot name it: give it a name of its own by dropping `#[serde(flatten)]`, or list its fields here",
+                "`{ident}` is flattened, so an update cannot name it: leave `#[serde(flatten)]` out, or list its fields here",
             ),
         ));
     }
@@ -146,16 +157,16 @@ fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
 
 /// What a parameter of an operation may say and a field may not.
 fn options_of_parameters_alone(field: &FieldModel<'_>, errors: &mut Accumulator) {
-    for key in &field.options {
+    for key in &field.parameter.keys {
         let message = match key.to_string().as_str() {
             "default" => {
-                "a field of `input` has no default, what is left out stays as it is: drop `default`"
+                "a field of `input` has no default, what is left out stays as it is: leave `default` out"
             }
             "name" => {
                 "a field has one name in requests and results: write `#[serde(rename = \"…\")]` instead of `name`"
             }
             "group" => {
-                "a field is no group of parameters: drop `group`, and derive `UpdateInput` on its type to update it field by field"
+                "a field is no group of parameters: leave `group` out, and derive `UpdateInput` on its type to update it field by field"
             }
             _ => continue,
         };
@@ -171,31 +182,33 @@ fn protected(field: &FieldModel<'_>, why: &str, errors: &mut Accumulator) {
         errors.push(fault(
             span,
             format_args!(
-                "`{ident}` is an identifier, which is read-only already: drop `read_only`"
+                "`{ident}` is an identifier, which is read-only already: leave `read_only` out"
             ),
         ));
     }
     if let Some(span) = field.has_param {
         errors.push(fault(
             span,
-            format_args!("`{ident}` {why} and never part of `input`: drop `#[param(…)]`"),
+            format_args!("`{ident}` {why} and never part of `input`: leave `#[param(…)]` out"),
         ));
     }
-    if let Some(span) = marks.replace {
+    let [update_input, resource] = marks.attributes;
+    if let (Some(_), Some(span)) = (marks.replace, update_input) {
         errors.push(fault(
             span,
             format_args!(
-                "`{ident}` {why} and never part of `input`: drop `#[update_input(replace)]`"
+                "`{ident}` {why} and never part of `input`: leave `#[update_input(replace)]` out"
             ),
         ));
     }
     if field.role == Role::Hidden
-        && let Some(span) = marks.id.or(marks.read_only)
+        && marks.id.or(marks.read_only).is_some()
+        && let Some(span) = resource
     {
         errors.push(fault(
             span,
             format_args!(
-                "`{ident}` is not on the wire, as `#[serde(skip)]` says: drop `#[resource(…)]`"
+                "`{ident}` is not on the wire, as `#[serde(skip)]` says: leave `#[resource(…)]` out"
             ),
         ));
     }

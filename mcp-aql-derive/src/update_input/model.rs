@@ -3,14 +3,15 @@
 use darling::error::Accumulator;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
-use syn::{Data, DeriveInput, Field, Fields, Generics, Ident, Type};
+use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Type};
 
 use super::attr::Marks;
 use super::serde_attr::{SerdeAttr, wire_name};
 use super::shape::RuleTree;
 use crate::parameter::{ParamAttr, Parameter};
+use crate::support::doc::Doc;
 use crate::support::options::is_called;
-use crate::support::{doc, fault};
+use crate::support::{fault, shape};
 
 /// A resource whose fields may change.
 pub(super) struct ResourceModel<'a> {
@@ -28,8 +29,6 @@ pub(super) struct FieldModel<'a> {
     pub(super) rule: RuleTree<'a>,
     /// The field as callers see it: its name on the wire, its description and its constraints.
     pub(super) parameter: Parameter<'a>,
-    /// The options of `#[param(…)]`, by name.
-    pub(super) options: Vec<Ident>,
     /// Where `#[param(…)]` is written.
     pub(super) has_param: Option<Span>,
     pub(super) marks: Marks,
@@ -91,9 +90,7 @@ impl<'a> FieldModel<'a> {
         } else {
             Role::Updatable
         };
-        let options = param.keys.clone();
-        let description = doc::description(&field.attrs);
-        let mut parameter = Parameter::new(param, description, ident, &field.ty);
+        let mut parameter = Parameter::new(param, Doc::of(&field.attrs), ident, &field.ty);
         parameter.name = wire_name(ident, &serde, container);
         Some(Self {
             ident,
@@ -101,7 +98,6 @@ impl<'a> FieldModel<'a> {
             role,
             rule: RuleTree::of(&field.ty, generics, marks.replace.is_some()),
             parameter,
-            options,
             has_param: field
                 .attrs
                 .iter()
@@ -114,22 +110,19 @@ impl<'a> FieldModel<'a> {
 }
 
 fn named_fields(input: &DeriveInput) -> darling::Result<impl Iterator<Item = &Field>> {
-    let what = match &input.data {
-        Data::Struct(data) => match &data.fields {
-            Fields::Named(fields) => return Ok(fields.named.iter()),
-            Fields::Unnamed(_) => "a tuple struct",
-            Fields::Unit => "a unit struct",
-        },
-        Data::Enum(_) => "an enum",
-        Data::Union(_) => "a union",
-    };
-    let remedy = match &input.data {
-        Data::Enum(_) => "drop the derive, a field of this type is replaced whole",
-        _ => "write `struct … { field: Type }`, or drop the derive where the type is one value",
-    };
     let ident = &input.ident;
+    let remedy = match &input.data {
+        Data::Struct(DataStruct { fields: Fields::Named(fields), .. }) => {
+            return Ok(fields.named.iter());
+        }
+        Data::Enum(_) => "leave the derive out, a field of this type is replaced whole".to_owned(),
+        _ => format!(
+            "write `struct {ident} {{ … }}`, or leave the derive out where the type is one value"
+        ),
+    };
+    let shape = shape(&input.data);
     Err(fault(
         ident.span(),
-        format_args!("`{ident}` is {what}, and an update names fields: {remedy}"),
+        format_args!("`{ident}` is {shape}, and an update names fields: {remedy}"),
     ))
 }

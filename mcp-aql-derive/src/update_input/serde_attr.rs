@@ -74,11 +74,11 @@ impl SerdeAttr {
 /// What a field is called on the wire, and where that is written.
 pub(super) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr) -> Name {
     if let Some(name) = &field.rename {
-        return Name { text: name.value(), span: name.span() };
+        return Name { text: name.value(), span: name.span(), set: true };
     }
     let plain = ident.unraw().to_string();
     let renamed = container.rename_all.as_ref().and_then(|it| rename(&plain, &it.value()));
-    Name { text: renamed.unwrap_or(plain), span: ident.span() }
+    Name { text: renamed.unwrap_or(plain), span: ident.span(), set: false }
 }
 
 fn skip_value(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {

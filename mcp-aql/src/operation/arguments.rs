@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Context, Envelope, OperationReturn, Outcome, ParamGroup, Payload, State, StateMap};
+use super::{
+    Context, Envelope, OperationReturn, Outcome, ParamGroup, ParameterType, Payload, State,
+    StateMap,
+};
 use crate::error::OperationError;
 use crate::update::{Update, UpdateInput};
 use crate::vocab::Limits;
@@ -38,7 +40,7 @@ impl Call {
     /// # Errors
     /// `VALIDATION_INVALID_VALUE` when the value passes the table's checks and the type still
     /// refuses it, as a hand-written `Deserialize` may.
-    pub fn param<T: DeserializeOwned>(&mut self) -> Result<T, OperationError> {
+    pub fn param<T: ParameterType>(&mut self) -> Result<T, OperationError> {
         let argument = self.next()?;
         let name = argument.name;
         let value = argument.value.unwrap_or_default();
@@ -49,7 +51,7 @@ impl Call {
     ///
     /// # Errors
     /// As [`param`](Self::param).
-    pub fn optional<T: DeserializeOwned>(&mut self) -> Result<Option<T>, OperationError> {
+    pub fn optional<T: ParameterType>(&mut self) -> Result<Option<T>, OperationError> {
         let argument = self.next()?;
         let name = argument.name;
         argument

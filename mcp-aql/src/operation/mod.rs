@@ -27,6 +27,6 @@ pub use spec::{DataKey, ExampleSpec, OperationSpec};
 pub(crate) use state::StateMap;
 pub use state::{State, StateSpec};
 pub(crate) use table::{Handler, Parameter, RegisteredOperation};
-pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup};
+pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup, ParameterType};
 pub(crate) use warning::Warnings;
 pub use warning::{Severity, Warning};

@@ -1,7 +1,7 @@
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::Deprecation;
+use super::{Deprecation, ParameterType};
 use crate::constraint::Constraint;
 
 /// Describes a Rust type as a JSON schema.
@@ -52,7 +52,7 @@ pub struct ParameterSpec {
 
 impl ParameterSpec {
     /// A parameter that every call must give.
-    pub const fn required<T: JsonSchema>(name: &'static str, description: &'static str) -> Self {
+    pub const fn required<T: ParameterType>(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
             description,
@@ -66,7 +66,7 @@ impl ParameterSpec {
     }
 
     /// A parameter that a call may leave out. `T` is the type without the `Option`.
-    pub const fn optional<T: JsonSchema>(name: &'static str, description: &'static str) -> Self {
+    pub const fn optional<T: ParameterType>(name: &'static str, description: &'static str) -> Self {
         let mut spec = Self::required::<T>(name, description);
         spec.required = false;
         spec

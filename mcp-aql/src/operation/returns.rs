@@ -63,6 +63,7 @@ pub struct Plain(());
 #[derive(Debug)]
 pub struct Fallible(());
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> OperationReturn<Plain> for T {
     const RETURNS: ReturnsSpec = ReturnsSpec::wrapped::<T>();
 
@@ -71,6 +72,7 @@ impl<T: Serialize + JsonSchema> OperationReturn<Plain> for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema, E: Into<OperationError>> OperationReturn<Fallible>
     for Result<T, E>
 {

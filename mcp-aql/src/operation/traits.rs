@@ -1,6 +1,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
 use super::{Call, OperationSpec, Outcome, ParameterSpec};
 use crate::error::OperationError;
 
@@ -49,12 +52,23 @@ pub trait Operations: Send + Sync + 'static {
     const OPERATIONS: &'static [Method<Self>];
 }
 
+/// What a parameter's value can be: any type that implements `Deserialize` and `JsonSchema`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a parameter",
+    label = "not something to be read from JSON and described",
+    note = "write `#[derive(Deserialize, JsonSchema)]` above the type, or `State<{Self}>` here if it is shared state"
+)]
+pub trait ParameterType: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ParameterType for T {}
+
 /// Parameters that belong together and are shared by several operations: `#[derive(ParamGroup)]`.
 /// They expand inline, each a parameter of its own (REQ-RQ-13, REQ-INT-26).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group of parameters",
     label = "not a group of parameters",
-    note = "derive `ParamGroup` on it, or drop `#[param(group)]` to take it as one parameter"
+    note = "derive `ParamGroup` on it, or leave `#[param(group)]` out to take it as one parameter"
 )]
 pub trait ParamGroup: Sized {
     /// The parameters, in the order of the fields.

@@ -74,6 +74,7 @@ impl<V> IfMatch<V> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
     const PARAMETERS: &'static [ParameterSpec] = &[ParameterSpec::optional::<V>(
         "if_match",

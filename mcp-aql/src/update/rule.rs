@@ -36,6 +36,11 @@ pub use wrapper::{Boxed, Opt};
 /// How a field of type `V` decodes a change and merges it. Decoding may refuse; merging cannot fail.
 ///
 /// Source: REQ-UPD-07 to REQ-UPD-10.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{V}` cannot be updated",
+    label = "cannot be updated",
+    note = "write `#[derive(Clone, Deserialize, JsonSchema)]` above its type, or above the one inside of its `Option` or map"
+)]
 pub trait Rule<V>: 'static {
     /// A decoded change.
     type Patch: Clone + Send + Sync + 'static;
@@ -60,6 +65,11 @@ pub trait Rule<V>: 'static {
 /// A rule that can merge where nothing is stored yet: inside of an `Option`, under a new key.
 ///
 /// A [`Nested`] struct starts from its `Default`, so that the merge needs no complete value.
+#[diagnostic::on_unimplemented(
+    message = "an update cannot make a `{V}` where there is none",
+    label = "there may be none",
+    note = "write `#[derive(Default)]` above `{V}` to start from, or `#[update_input(replace)]` above this field to take it whole"
+)]
 pub trait Create<V>: Rule<V> {
     /// What the change makes of nothing.
     fn create(patch: Self::Patch, value: Value) -> V;

@@ -1,10 +1,10 @@
 use mcp_aql::prelude::*;
 use mcp_aql_tests::register;
 
-/// Find a task.
-#[operation(category = READ)]
-fn get_task() {}
+/// Delete a task.
+#[operation(category = DELETE)]
+fn delete_task() {}
 
 fn main() {
-    register(get_task {});
+    register(delete_task {});
 }

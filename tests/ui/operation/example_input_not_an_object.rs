@@ -11,4 +11,6 @@ fn update_task(
     let _ = (task_id, input);
 }
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(update_task {}); // must not add a second error
+}

@@ -10,4 +10,6 @@ fn get_task(
     let _ = done;
 }
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}

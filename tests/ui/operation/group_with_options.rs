@@ -15,4 +15,6 @@ fn get_task(
     let _ = page;
 }
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}

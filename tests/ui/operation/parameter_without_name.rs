@@ -7,4 +7,6 @@ fn get_task(
     _: u32,
 ) {}
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}

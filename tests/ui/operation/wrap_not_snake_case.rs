@@ -4,4 +4,6 @@ use mcp_aql::prelude::*;
 #[operation(category = "READ", wrap = "theTask")]
 fn get_task() {}
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}

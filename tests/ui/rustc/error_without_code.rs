@@ -8,4 +8,6 @@ fn get_task() -> Result<String, TaskError> {
     Err(TaskError)
 }
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}

@@ -8,4 +8,6 @@ fn list_tasks(#[param(group)] page: Paging) {
     drop(page);
 }
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(list_tasks {}); // must not add a second error
+}

@@ -4,9 +4,11 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// What it is about.
+    /// When it was made.
     #[resource(read_only = true)]
-    value: String,
+    created_at: String,
+    /// Short title.
+    title: String,
 }
 
 fn main() {

@@ -52,6 +52,7 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<V: UpdateInput> Rule<V> for Leaf<NESTED> {
     type Patch = Changes<V>;
     const MERGE: Merge = Merge::Fields(|| V::INPUT);
@@ -67,6 +68,7 @@ impl<V: UpdateInput> Rule<V> for Leaf<NESTED> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<V: UpdateInput + Default> Create<V> for Leaf<NESTED> {
     fn create(patch: Changes<V>, value: Value) -> V {
         let mut created = V::default();
@@ -75,6 +77,7 @@ impl<V: UpdateInput + Default> Create<V> for Leaf<NESTED> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Rule<Value> for Leaf<JSON> {
     type Patch = ();
     const MERGE: Merge = Merge::Json;
@@ -90,12 +93,14 @@ impl Rule<Value> for Leaf<JSON> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Create<Value> for Leaf<JSON> {
     fn create((): (), value: Value) -> Value {
         without_nulls(value)
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Rule<Map<String, Value>> for Leaf<JSON_OBJECT> {
     type Patch = ();
     const MERGE: Merge = Merge::Keys(&crate::update::ElementSpec::of::<Value, Json>());
@@ -111,6 +116,7 @@ impl Rule<Map<String, Value>> for Leaf<JSON_OBJECT> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Create<Map<String, Value>> for Leaf<JSON_OBJECT> {
     fn create((): (), value: Value) -> Map<String, Value> {
         into_members(without_nulls(value))
@@ -118,6 +124,7 @@ impl Create<Map<String, Value>> for Leaf<JSON_OBJECT> {
 }
 
 /// An `Option` behind an alias.
+#[diagnostic::do_not_recommend]
 impl<V> Rule<Option<V>> for Leaf<OPTION>
 where
     Opt<Replace>: Rule<Option<V>>,
@@ -136,6 +143,7 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<V> Create<Option<V>> for Leaf<OPTION>
 where
     Opt<Replace>: Create<Option<V>>,
@@ -146,6 +154,7 @@ where
 }
 
 /// A map behind an alias.
+#[diagnostic::do_not_recommend]
 impl<M: MapLike> Rule<M> for Leaf<MAP>
 where
     Keys<Replace>: Rule<M>,
@@ -164,6 +173,7 @@ where
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<M: MapLike> Create<M> for Leaf<MAP>
 where
     Keys<Replace>: Create<M>,
