@@ -66,7 +66,7 @@ impl Question {
         let mut question = Self::default();
         for argument in arguments {
             let text = || argument.value.as_ref().and_then(Value::as_str).map(str::to_owned);
-            match &*argument.name {
+            match argument.name {
                 "query" => question.query = text().unwrap_or_default(),
                 "name" => question.name = text(),
                 "category" => question.category = text(),

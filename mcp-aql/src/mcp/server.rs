@@ -108,11 +108,23 @@ impl Server {
         let Some(token) = progress_token(meta, &arguments) else {
             return adapter.handle(endpoint, arguments, scope).await;
         };
+        // Apart, so that the future of a call that nobody asks about stays small.
+        erased(self.reply_with_progress(endpoint, arguments, scope, notifier, token)).await
+    }
+
+    async fn reply_with_progress(
+        &self,
+        endpoint: Endpoint,
+        arguments: Map<String, Value>,
+        mut scope: CallScope,
+        notifier: Notifier,
+        token: ProgressToken,
+    ) -> Reply {
         let (sink, pump) = progress(notifier, token);
         scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
         let work = async {
-            let reply = adapter.handle(endpoint, arguments, scope).await;
+            let reply = self.adapter().handle(endpoint, arguments, scope).await;
             done.cancel();
             reply
         };

@@ -48,8 +48,11 @@ fn take(arguments: &mut Map<String, Value>, member: &str) -> Option<Value> {
     arguments.get_mut(member).map(Value::take).filter(|value| !value.is_null())
 }
 
-/// What [`take`] leaves behind.
-const MEMBERS: [&str; 3] = ["operation", "operations", "params"];
+/// Whether what stands at top level is a parameter: no metadata, and nothing that [`take`] has left.
+fn is_parameter(name: &str, value: &Value) -> bool {
+    let taken = value.is_null() && matches!(name, "operation" | "operations" | "params");
+    !taken && !name.starts_with('_')
+}
 
 fn operation_input(mut arguments: Map<String, Value>) -> Result<OperationInput, OperationError> {
     let operation = match take(&mut arguments, "operation") {
@@ -88,7 +91,7 @@ fn resolve(mut params: Map<String, Value>, top_level: Map<String, Value>) -> Map
         params.retain(|name, _| !name.starts_with('_'));
     }
     for (name, value) in top_level {
-        if !name.starts_with('_') && !(value.is_null() && MEMBERS.contains(&name.as_str())) {
+        if is_parameter(&name, &value) {
             params.entry(name).or_insert(value);
         }
     }
@@ -105,11 +108,7 @@ fn decode_batch(
     if !batch {
         return Err(fault("Batches are switched off: send one 'operation' per call".to_owned()));
     }
-    // `operations` itself has been taken, and null stands for nothing.
-    let given = |(name, value): &(&String, &Value)| {
-        !name.starts_with('_') && !(value.is_null() && MEMBERS.contains(&name.as_str()))
-    };
-    if let Some((name, _)) = rest.iter().find(given) {
+    if let Some((name, _)) = rest.iter().find(|(name, value)| is_parameter(name, value)) {
         let name = crate::router::clean(name);
         return Err(fault(format!(
             "A batch has no member besides 'operations': move '{name}' into its items"
