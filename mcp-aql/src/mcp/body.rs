@@ -4,15 +4,18 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tokio::time::{Instant, Sleep};
 
 use super::server::Server;
+use super::sessions::noticing;
 use super::wire::{
     Fault, Message, Refusal, Salvage, ToolCall, decode, fail_with, respond_with, too_long,
     tool_result,
@@ -22,12 +25,17 @@ use crate::request::{parse, too_large};
 
 /// So many times the longest body is still read, and dropped, to find out whom to answer.
 const READ_ON: usize = 4;
+/// When a client for which there was no session may try again, in seconds.
+const AGAIN: &str = "10";
+/// JSON-RPC's first code for what a server makes of it: there is no session to be had.
+const NO_SESSION: i32 = -32000;
 
 /// What refusing takes.
 #[derive(Clone)]
 pub(super) struct Guard {
     server: Arc<Server>,
     longest: usize,
+    patience: Duration,
 }
 
 /// What has been read of a body, and the rest of it once rmcp does not read any more.
@@ -36,12 +44,16 @@ struct Seen {
     pieces: Vec<Bytes>,
     rest: Option<Body>,
     ended: bool,
+    late: bool,
 }
 
-/// A body that notes what is read of it.
+/// A body that notes what is read of it, and fails when it is not there in time.
 struct Noted {
     body: Body,
     seen: Arc<Mutex<Seen>>,
+    until: Instant,
+    /// Made when the body is first waited for.
+    limit: Option<Pin<Box<Sleep>>>,
 }
 
 impl HttpBody for Noted {
@@ -52,11 +64,21 @@ impl HttpBody for Noted {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
+        let mut frame = Pin::new(&mut self.body).poll_frame(context);
+        let mut late = false;
+        if frame.is_pending() {
+            let until = self.until;
+            let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+            late = limit.as_mut().poll(context).is_ready();
+            if late {
+                let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
+                frame = Poll::Ready(Some(Err(axum::Error::new(error))));
+            }
+        }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match &frame {
             Poll::Ready(Some(Ok(frame))) => seen.pieces.extend(frame.data_ref().cloned()),
-            Poll::Ready(None | Some(Err(_))) => seen.ended = true,
+            Poll::Ready(None | Some(Err(_))) => (seen.ended, seen.late) = (true, late),
             Poll::Pending => {}
         }
         frame
@@ -75,8 +97,8 @@ impl Drop for Noted {
 }
 
 impl Guard {
-    pub(super) fn new(server: Server, longest: usize) -> Self {
-        Self { server: Arc::new(server), longest }
+    pub(super) fn new(server: Server, longest: usize, patience: Duration) -> Self {
+        Self { server: Arc::new(server), longest, patience }
     }
 
     /// Lets rmcp look at a request first, and says better why where it has nothing but a status.
@@ -87,10 +109,17 @@ impl Guard {
         let modern = newest(request.headers());
         let seen = Arc::<Mutex<Seen>>::default();
         let noting = Arc::clone(&seen);
-        let request = request.map(|body| Body::new(Noted { body, seen: noting }));
-        let response = next.run(request).await;
+        let until = Instant::now() + guard.patience;
+        let request =
+            request.map(|body| Body::new(Noted { body, seen: noting, until, limit: None }));
+        let (response, full) = noticing(next.run(request)).await;
         let status = response.status();
-        if status != StatusCode::PAYLOAD_TOO_LARGE && status != StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        if !matches!(
+            status,
+            StatusCode::PAYLOAD_TOO_LARGE
+                | StatusCode::UNSUPPORTED_MEDIA_TYPE
+                | StatusCode::INTERNAL_SERVER_ERROR
+        ) {
             return response;
         }
         let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
@@ -99,13 +128,16 @@ impl Guard {
             return response;
         }
         match status {
-            StatusCode::PAYLOAD_TOO_LARGE => guard.refuse_long(seen, modern).await,
+            StatusCode::PAYLOAD_TOO_LARGE => guard.refuse_long(seen, modern, until).await,
+            StatusCode::INTERNAL_SERVER_ERROR if seen.late => refuse_late(&seen),
+            StatusCode::INTERNAL_SERVER_ERROR if full => refuse_session(&seen),
+            StatusCode::INTERNAL_SERVER_ERROR => response,
             _ => guard.refuse(&seen.pieces.concat(), modern),
         }
     }
 
     /// Reads on, without keeping anything, to find out whom to answer (REQ-ENC-08).
-    async fn refuse_long(&self, seen: Seen, modern: bool) -> Response {
+    async fn refuse_long(&self, seen: Seen, modern: bool, until: Instant) -> Response {
         let mut salvage = Salvage::default();
         let mut read = 0;
         let mut take = |piece: &[u8]| {
@@ -121,7 +153,7 @@ impl Guard {
         if let Some(mut rest) = seen.rest.filter(|_| !seen.ended) {
             while on {
                 let frame = std::future::poll_fn(|context| Pin::new(&mut rest).poll_frame(context));
-                match frame.await {
+                match tokio::time::timeout_at(until, frame).await.ok().flatten() {
                     Some(Ok(frame)) => on = frame.data_ref().is_none_or(|piece| take(piece)),
                     Some(Err(_)) | None => break,
                 }
@@ -167,7 +199,7 @@ impl Guard {
                 status
             }
         };
-        (status, [(CONTENT_TYPE, "application/json")], body).into_response()
+        (status, json(), body).into_response()
     }
 
     fn result(&self, body: &mut Vec<u8>, id: &str, error: OperationError, modern: bool) {
@@ -175,6 +207,31 @@ impl Guard {
         let structured = self.server.structured();
         respond_with(body, id, |body| tool_result(body, &reply, modern, structured));
     }
+}
+
+/// Says that a body did not come to its end in time.
+fn refuse_late(seen: &Seen) -> Response {
+    let message = "Invalid request: it was not sent to its end in time";
+    (StatusCode::REQUEST_TIMEOUT, json(), failure(seen, -32600, message)).into_response()
+}
+
+/// Says that there are as many sessions as there may be.
+fn refuse_session(seen: &Seen) -> Response {
+    let body = failure(seen, NO_SESSION, "Too many sessions are open: try again later");
+    let again = [(RETRY_AFTER, AGAIN)];
+    (StatusCode::SERVICE_UNAVAILABLE, json(), again, body).into_response()
+}
+
+/// JSON-RPC's error for whoever sent a body.
+fn failure(seen: &Seen, code: i32, message: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    let id = Salvage::of(&seen.pieces.concat()).id;
+    fail_with(&mut body, id.as_deref(), code, message);
+    body
+}
+
+fn json() -> [(axum::http::HeaderName, &'static str); 1] {
+    [(CONTENT_TYPE, "application/json")]
 }
 
 /// Whether a request follows MCP 2026-07-28 or later.

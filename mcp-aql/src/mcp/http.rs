@@ -3,16 +3,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Guard;
 use super::connection::Connection;
+use super::listen;
 use super::pipe::longest_message;
 use super::server::{Server, Shared};
+use super::sessions::Sessions;
 use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
@@ -20,8 +20,8 @@ use crate::stop::told_to_stop;
 
 /// Where the adapter sits on its server.
 const PATH: &str = "/mcp";
-/// How long connections may take to close when the server shuts down.
-const SHUTDOWN: Duration = Duration::from_secs(5);
+/// The longest that a client is ever waited for.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// How an adapter is served over HTTP.
 ///
@@ -42,7 +42,9 @@ pub struct HttpOptions {
     allowed_origins: Vec<String>,
     remote: bool,
     sessions: bool,
-    session_timeout: Duration,
+    pub(super) session_timeout: Duration,
+    pub(super) max_sessions: usize,
+    client_timeout: Duration,
     shutdown: CancellationToken,
 }
 
@@ -61,6 +63,8 @@ impl HttpOptions {
             remote: false,
             sessions: true,
             session_timeout: Duration::from_secs(30 * 60),
+            max_sessions: 1000,
+            client_timeout: Duration::from_secs(30),
             shutdown: CancellationToken::new(),
         }
     }
@@ -106,6 +110,30 @@ impl HttpOptions {
         self
     }
 
+    /// Opens so many sessions at a time. Default: 1,000. A client for which there is no place gets
+    /// HTTP's 503 with `Retry-After`, and JSON-RPC's error -32000; nobody loses a session to it.
+    ///
+    /// Clients that leave without a word keep their places until
+    /// [`session_timeout`](Self::session_timeout). A session without calls takes some 60 KiB, and what
+    /// your operations keep in it.
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Gives up a client that takes longer than this to send a request's headers, or its body (408),
+    /// or that reads nothing of its answer for so long; closes a connection that was not used for so
+    /// long. Default: 30 seconds. How long an operation takes is
+    /// [`time_limit`](crate::AdapterBuilder::time_limit)'s business.
+    ///
+    /// [`Adapter::router`] keeps to it for bodies; the rest belongs to whoever owns the connections.
+    #[must_use]
+    pub fn client_timeout(mut self, after: Duration) -> Self {
+        self.client_timeout = after.min(YEAR);
+        self
+    }
+
     /// Whether the options let the adapter listen there.
     pub(crate) fn check(&self, address: IpAddr) -> Result {
         if address.is_loopback() || (self.remote && !self.allowed_hosts.is_empty()) {
@@ -145,14 +173,13 @@ impl Adapter {
         let shared = Shared::new(self);
         let longest = longest_message(self.limits().max_request_size);
         let unbound = Server::new(Arc::clone(&shared), Arc::new(Connection::http()));
-        let guard = Guard::new(unbound, longest);
+        let guard = Guard::new(unbound, longest, options.client_timeout);
         let factory = move || {
             let connection = Arc::new(Connection::http());
             Ok(Server::new(Arc::clone(&shared), connection))
         };
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(options.session_timeout);
-        let service = StreamableHttpService::new(factory, sessions.into(), options.config(self));
+        let sessions = Arc::new(Sessions::new(options));
+        let service = StreamableHttpService::new(factory, sessions, options.config(self));
         axum::Router::new()
             .nest_service(PATH, service)
             .layer(axum::middleware::from_fn_with_state(guard, Guard::pass))
@@ -212,26 +239,18 @@ impl Adapter {
         // A server's end is its own, even if its options are those of another one.
         options.shutdown = CancellationToken::new();
         let shutdown = options.shutdown.clone();
+        // Whoever drops this future ends the sessions as well.
+        let _end = shutdown.clone().drop_guard();
         let router = self.router(&options);
         tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
-        // Without this each reply on a kept-alive connection waits 40 ms for an acknowledgement.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY could not be set");
-            }
-        });
         let stopping = shutdown.clone();
-        let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+        let serving = listen::serve(listener, router, options.client_timeout, shutdown);
+        let stopped = async {
             stop.await;
-            // Ends the sessions and their streams, which would keep their connections open.
+            // Ends the sessions and their streams too, which would keep their connections open.
             stopping.cancel();
-        });
-        tokio::select! {
-            served = async { server.await } => served.map_err(Error::from),
-            () = async { shutdown.cancelled().await; tokio::time::sleep(SHUTDOWN).await } => {
-                tracing::warn!("connections that would not close were dropped");
-                Ok(())
-            }
-        }
+        };
+        tokio::join!(serving, stopped);
+        Ok(())
     }
 }

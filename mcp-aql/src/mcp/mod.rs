@@ -8,9 +8,13 @@ mod connection;
 mod describe;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod listen;
 mod pipe;
 mod progress;
 mod server;
+#[cfg(feature = "http")]
+mod sessions;
 mod stdio;
 mod tools;
 mod wire;
