@@ -24,9 +24,14 @@ pub(crate) struct Client {
 impl Client {
     /// Starts an example with these arguments and shakes hands with it.
     pub(crate) fn start(example: &str, directory: &Path, arguments: &[&str]) -> Self {
-        let mut process = Command::new(program(example))
-            .args(arguments)
-            .current_dir(directory)
+        let mut command = Command::new(program(example));
+        command.args(arguments).current_dir(directory);
+        Self::run(example, command)
+    }
+
+    /// As [`start`](Self::start), by a command that starts the example in its way.
+    pub(crate) fn run(example: &str, mut command: Command) -> Self {
+        let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -1,13 +1,17 @@
 //! What was answered lasts, whatever becomes of the process, and processes do not undo each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::{Client, reply};
+use crate::program::program;
 
 /// Every title in the file, page by page.
 fn titles(client: &mut Client) -> Vec<String> {
@@ -42,32 +46,182 @@ fn tasks_outlive_the_process() {
     assert!(titles(&mut client).is_empty());
 }
 
-#[test]
-fn what_was_answered_survives_a_kill() {
-    let directory = TempDir::new().unwrap();
-    let mut answered = BTreeSet::new();
-    for round in 0..5 {
-        let mut client = Client::start("tasks", directory.path(), &[]);
-        for index in 0..300 {
-            client.send("create", "create_task", json!({"title": format!("{round}-{index}")}));
-        }
-        // In the midst of it, earlier or later.
-        for _ in 0..20 * (round + 1) {
-            let answer = client.receive().unwrap();
-            let reply = reply(&answer);
-            answered.insert(reply["data"]["task"]["title"].as_str().unwrap().to_owned());
-        }
-        client.kill();
-        while let Some(answer) = client.receive() {
-            let reply = reply(&answer);
-            answered.insert(reply["data"]["task"]["title"].as_str().unwrap().to_owned());
-        }
+/// Processes that are killed in the test below; `KILLS=1000` kills so many.
+const KILLS: usize = 24;
+/// Clients that write at a time, each by a process of its own, all into one file.
+const CLIENTS: usize = 3;
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    /// A task of this title.
+    Created(String),
+    /// The task of this number has this in its metadata.
+    Updated(i64, String),
+}
+
+/// Numbers without a pattern (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
     }
+}
+
+/// Writes without a pause until it is killed; gives what was answered by then.
+fn write_until_killed(directory: &Path, name: &str, mut random: Random) -> Vec<Change> {
+    let mut client = Client::start("tasks", directory, &[]);
+    let title = format!("{name} first");
+    let first = client.data("create", "create_task", json!({"title": title}))["task"].take();
+    let id = &first["task_id"];
+    let number = id.as_str().unwrap().trim_start_matches("t-").parse().unwrap();
+    let mut answered = vec![Change::Created(title)];
+    let mut asked = HashMap::new();
+    for index in 0..random.below(300) {
+        let key = format!("{name} {index}");
+        let (request, change) = if random.below(2) == 0 {
+            let request = client.send("create", "create_task", json!({"title": key}));
+            (request, Change::Created(key))
+        } else {
+            let input = json!({"metadata": {&key: index}});
+            let params = json!({"task_id": id, "input": input});
+            (client.send("update", "update_task", params), Change::Updated(number, key))
+        };
+        asked.insert(request, change);
+    }
+    thread::sleep(Duration::from_micros(random.below(60_000)));
+    client.kill();
+    while let Some(answer) = client.receive() {
+        let reply = reply(&answer);
+        assert_eq!(reply["success"], true, "{reply}");
+        answered.push(asked.remove(&answer["id"].as_u64().unwrap()).expect("one answer each"));
+    }
+    answered
+}
+
+/// Kills a process that has just begun to open the file.
+fn kill_at_the_start(directory: &Path, mut random: Random) {
+    let mut process = Command::new(program("tasks"))
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_micros(random.below(30_000)));
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+/// The answered changes that are not in the file, which has to be sound.
+fn lost(file: &Path, answered: &BTreeSet<Change>) -> Vec<Change> {
+    let database = Connection::open(file).unwrap();
+    let sound: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok");
+    let mut statement = database.prepare("SELECT number, title, metadata FROM task").unwrap();
+    let stored: BTreeSet<_> = statement
+        .query_map([], |row| {
+            let number = row.get(0)?;
+            let metadata: serde_json::Map<_, _> =
+                serde_json::from_str(&row.get::<_, String>(2)?).unwrap();
+            let updates = metadata.into_iter().map(|(key, _)| Change::Updated(number, key));
+            Ok(updates.chain([Change::Created(row.get(1)?)]).collect::<Vec<_>>())
+        })
+        .unwrap()
+        .flat_map(Result::unwrap)
+        .collect();
+    answered.difference(&stored).cloned().collect()
+}
+
+#[test]
+fn what_was_answered_survives_every_kill() {
+    let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let (mut kills, mut checks, mut changes, mut round) = (0, 0, 0, 0_u64);
+    while kills < wanted {
+        // A new file now and then, so that files are killed while they are new, too.
+        let directory = TempDir::new().unwrap();
+        let mut answered = BTreeSet::new();
+        for _ in 0..8 {
+            thread::scope(|scope| {
+                let path = directory.path();
+                let seed = |client: u64| Random((round + 1) * 0x9e37_79b9 + client);
+                let clients: Vec<_> = (0..CLIENTS)
+                    .map(|client| {
+                        let random = seed(client as u64);
+                        let name = format!("{round}-{client}");
+                        scope.spawn(move || write_until_killed(path, &name, random))
+                    })
+                    .collect();
+                scope.spawn(move || kill_at_the_start(path, seed(99)));
+                for client in clients {
+                    answered.extend(client.join().unwrap());
+                }
+            });
+            kills += CLIENTS + 1;
+            round += 1;
+            // In between, it is the adapter that has to recover the file.
+            if round % 2 == 0 {
+                let lost = lost(&directory.path().join("tasks.db"), &answered);
+                assert!(lost.is_empty(), "after {kills} kills {} lost: {lost:?}", lost.len());
+                checks += 1;
+            }
+            if kills >= wanted {
+                break;
+            }
+        }
+        let lost = lost(&directory.path().join("tasks.db"), &answered);
+        assert!(lost.is_empty(), "after {kills} kills {} lost: {lost:?}", lost.len());
+        checks += 1;
+        changes += answered.len();
+    }
+    eprintln!("{kills} kills, {changes} answered changes, {checks} checks of the file, 0 lost");
+    assert!(changes >= kills, "too little was answered to lose any of it");
+}
+
+/// A process whose files cannot grow, as on a full disk.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_told_and_nothing_answered_is_lost() {
+    let directory = TempDir::new().unwrap();
+    let mut command = Command::new("sh");
+    // Without the trap the system ends a process that goes beyond its limit.
+    let limited = r#"trap "" XFSZ; ulimit -f 600; exec "$0""#;
+    command.args(["-c", limited]).arg(program("tasks")).current_dir(directory.path());
+    let mut client = Client::run("tasks", command);
+    let mut answered = Vec::new();
+    let error = loop {
+        let title = format!("task {}", answered.len());
+        let params = json!({"title": title, "description": "d".repeat(3000)});
+        let mut reply = client.call("create", "create_task", params);
+        if reply["success"] == false {
+            break reply["error"].take();
+        }
+        answered.push(reply["data"]["task"].take());
+        assert!(answered.len() < 5_000, "the disk does not fill");
+    };
+    assert_eq!(error["code"], "INTERNAL_ERROR", "{error}");
+    assert!(!error.to_string().contains("disk"), "the cause is for the log: {error}");
+    assert!(answered.len() > 10, "{}", answered.len());
+    // Whoever reads is served, and further changes fail one by one.
+    for _ in 0..20 {
+        let id = &answered[0]["task_id"];
+        assert_eq!(client.data("read", "get_task", json!({"task_id": id}))["task"], answered[0]);
+        let input = json!({"description": "e".repeat(3000)});
+        let params = json!({"task_id": id, "input": input});
+        assert_eq!(client.error("update", "update_task", params)["code"], "INTERNAL_ERROR");
+    }
+    client.close();
+    // There is room again: what was answered is there, and what failed is not.
     let mut client = Client::start("tasks", directory.path(), &[]);
-    let stored: BTreeSet<_> = titles(&mut client).into_iter().collect();
-    let lost: Vec<_> = answered.difference(&stored).collect();
-    assert!(lost.is_empty(), "{} of {} lost: {lost:?}", lost.len(), answered.len());
-    assert!(answered.len() >= 300);
+    for task in &answered {
+        let read = client.data("read", "get_task", json!({"task_id": task["task_id"]}));
+        assert_eq!(&read["task"], task);
+    }
+    assert_eq!(titles(&mut client).len(), answered.len());
+    client.data("create", "create_task", json!({"title": "There is room"}));
 }
 
 #[test]
