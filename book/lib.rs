@@ -30,6 +30,7 @@ chapters! {
     configuration: "src/configuration.md",
     command_line: "src/command-line.md",
     embedding: "src/embedding.md",
+    robustness: "src/robustness.md",
     testing: "src/testing.md",
     macros: "src/macros.md",
     limits: "src/limits.md",

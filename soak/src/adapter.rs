@@ -1,0 +1,153 @@
+//! The adapter under load. Its replies tell whom they are for.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use mcp_aql::prelude::*;
+use mcp_aql::{HttpOptions, Limits};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Session states that have not been dropped.
+static SESSIONS: AtomicI64 = AtomicI64::new(0);
+/// Operations that have not come to an end.
+static WAITING: AtomicI64 = AtomicI64::new(0);
+
+/// Counts as long as it lives.
+struct Counted(&'static AtomicI64);
+
+impl Counted {
+    fn new(what: &'static AtomicI64) -> Self {
+        what.fetch_add(1, Relaxed);
+        Self(what)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// What a session keeps.
+struct Kept {
+    calls: AtomicU64,
+    _counted: Counted,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { calls: AtomicU64::new(0), _counted: Counted::new(&SESSIONS) }
+    }
+}
+
+/// What comes back of a call.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Echo {
+    /// What the call said.
+    nonce: String,
+    /// The session's id.
+    session: Option<String>,
+    /// How many calls the session has seen.
+    calls: u64,
+}
+
+/// What is still there.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Left {
+    /// Session states that were not dropped.
+    sessions: i64,
+    /// Operations that have not come to an end.
+    waiting: i64,
+    /// Tasks of the runtime.
+    tasks: usize,
+}
+
+/// Say who calls and what was said.
+#[operation(category = "READ")]
+fn get_echo(
+    context: Context,
+    /// Anything.
+    nonce: String,
+) -> Echo {
+    let calls = context.session().map_or(0, |session| {
+        let before = session.state::<Kept>().calls.fetch_add(1, Relaxed);
+        before + 1
+    });
+    Echo { nonce, session: context.session().map(|session| session.id().to_owned()), calls }
+}
+
+/// Get a long text.
+#[operation(category = "READ")]
+fn get_bulk(
+    /// Its length.
+    bytes: usize,
+) -> String {
+    "x".repeat(bytes)
+}
+
+/// Get nothing, ever.
+#[operation(category = "READ")]
+async fn get_never() -> bool {
+    let _waiting = Counted::new(&WAITING);
+    std::future::pending().await
+}
+
+/// Work until nobody wants it any more.
+#[operation(category = "EXECUTE")]
+async fn execute_wait(context: Context) -> bool {
+    let _waiting = Counted::new(&WAITING);
+    context.cancelled().await;
+    true
+}
+
+/// Panic.
+#[operation(category = "EXECUTE")]
+#[expect(clippy::panic, reason = "to see what becomes of it")]
+fn execute_panic() -> bool {
+    panic!("on purpose")
+}
+
+/// Get what is still there.
+#[operation(category = "READ")]
+fn get_left() -> Left {
+    Left {
+        sessions: SESSIONS.load(Relaxed),
+        waiting: WAITING.load(Relaxed),
+        tasks: tokio::runtime::Handle::current().metrics().num_alive_tasks(),
+    }
+}
+
+fn adapter() -> mcp_aql::Result<Adapter> {
+    Ok(Adapter::builder("soak")
+        .operation(get_echo {})
+        .operation(get_bulk {})
+        .operation(get_never {})
+        .operation(execute_wait {})
+        .operation(execute_panic {})
+        .operation(get_left {})
+        .limits(Limits { max_response_size: 20 << 20, ..Limits::default() })
+        .without_config()
+        .build()?)
+}
+
+/// Serves over HTTP on a port that the system chooses, and prints the address.
+pub(crate) async fn serve_http(sessions: usize, client_timeout: Duration) -> mcp_aql::Result {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    #[expect(clippy::print_stdout, reason = "whoever started it waits for this")]
+    {
+        println!("{}", listener.local_addr()?);
+    }
+    let options = HttpOptions::new().max_sessions(sessions).client_timeout(client_timeout);
+    let stop = async {
+        // Until whoever started it is gone.
+        let mut input = tokio::io::stdin();
+        let _ = tokio::io::copy(&mut input, &mut tokio::io::sink()).await;
+    };
+    adapter()?.serve_listener(listener, options, stop).await
+}
+
+/// Serves over standard input and output.
+pub(crate) async fn serve_stdio() -> mcp_aql::Result {
+    adapter()?.serve_stdio().await
+}

@@ -1,0 +1,187 @@
+//! An HTTP client that does no more than it has to, so that the adapter is what is measured.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+
+use crate::Fault;
+
+/// A kept-alive connection.
+pub(crate) struct Connection {
+    pub(crate) stream: BufReader<TcpStream>,
+    address: SocketAddr,
+}
+
+/// An answer, read to its end.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) session: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// The JSON-RPC message: the body, or the last event of a stream.
+    pub(crate) fn message(&self) -> Result<Value, Fault> {
+        let text = std::str::from_utf8(&self.body)?;
+        let data = text.lines().rev().find_map(|line| {
+            line.strip_prefix("data:").map(str::trim).filter(|data| !data.is_empty())
+        });
+        Ok(serde_json::from_str(data.unwrap_or(text))?)
+    }
+
+    /// The operation's reply to the request of this id.
+    pub(crate) fn reply(&self, id: u64) -> Result<Value, Fault> {
+        let message = self.message().map_err(|error| {
+            format!("{} {error}: {}", self.status, String::from_utf8_lossy(&self.body))
+        })?;
+        if self.status != 200 || message["id"] != id {
+            return Err(format!("{} and {message} for request {id}", self.status).into());
+        }
+        let text = message["result"]["content"][0]["text"].as_str();
+        Ok(serde_json::from_str(text.ok_or_else(|| format!("no reply: {message}"))?)?)
+    }
+}
+
+/// The headers and the body of a call. With a session, or as MCP 2026-07-28 has it.
+pub(crate) fn call(
+    address: SocketAddr,
+    session: Option<&str>,
+    id: u64,
+    operation: &str,
+    params: Value,
+) -> Vec<u8> {
+    let family = if operation.starts_with("get") { "read" } else { "execute" };
+    let tool = format!("mcp_aql_{family}");
+    let arguments = json!({ "operation": operation, "params": params });
+    let mut params = json!({ "name": tool, "arguments": arguments });
+    let headers = match session {
+        Some(session) => format!("Mcp-Session-Id: {session}\r\n"),
+        None => {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "soak", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            format!(
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
+            )
+        }
+    };
+    let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+    request(address, "POST", &headers, &body.to_string())
+}
+
+pub(crate) fn request(address: SocketAddr, method: &str, headers: &str, body: &str) -> Vec<u8> {
+    format!(
+        "{method} /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+pub(crate) fn initialize(address: SocketAddr) -> Vec<u8> {
+    let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "soak", "version": "1" },
+    } });
+    request(address, "POST", "", &body.to_string())
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self, Fault> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream: BufReader::new(stream), address })
+    }
+
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<Answer, Fault> {
+        self.stream.write_all(request).await?;
+        self.answer().await
+    }
+
+    pub(crate) async fn call(
+        &mut self,
+        session: Option<&str>,
+        id: u64,
+        operation: &str,
+        params: Value,
+    ) -> Result<Value, Fault> {
+        let request = call(self.address, session, id, operation, params);
+        self.send(&request).await?.reply(id)
+    }
+
+    /// Opens a session; gives its name in HTTP.
+    pub(crate) async fn open_session(&mut self) -> Result<String, Fault> {
+        let answer = self.send(&initialize(self.address)).await?;
+        let name = answer.session.clone().filter(|_| answer.status == 200);
+        let name = name.ok_or_else(|| {
+            format!("no session: {} {}", answer.status, String::from_utf8_lossy(&answer.body))
+        })?;
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let headers = format!("Mcp-Session-Id: {name}\r\n");
+        let answer = self.send(&request(self.address, "POST", &headers, ready)).await?;
+        expect(&answer, 202)?;
+        Ok(name)
+    }
+
+    pub(crate) async fn close_session(&mut self, name: &str) -> Result<(), Fault> {
+        let headers = format!("Mcp-Session-Id: {name}\r\n");
+        let answer = self.send(&request(self.address, "DELETE", &headers, "")).await?;
+        expect(&answer, 202)
+    }
+
+    /// Reads an answer to its end.
+    pub(crate) async fn answer(&mut self) -> Result<Answer, Fault> {
+        let mut answer = Answer { status: 0, session: None, body: Vec::new() };
+        let (mut length, mut chunked) = (0, false);
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self.stream.read_line(&mut line).await? == 0 {
+                return Err("the connection ended before an answer".into());
+            }
+            let text = line.trim_end();
+            if let Some(status) = text.strip_prefix("HTTP/1.1 ") {
+                answer.status = status.split(' ').next().unwrap_or_default().parse()?;
+            } else if let Some((name, value)) = text.split_once(':') {
+                match (name.to_ascii_lowercase().as_str(), value.trim()) {
+                    ("content-length", value) => length = value.parse()?,
+                    ("transfer-encoding", value) => chunked = value == "chunked",
+                    ("mcp-session-id", value) => answer.session = Some(value.to_owned()),
+                    _ => {}
+                }
+            } else if text.is_empty() {
+                break;
+            }
+        }
+        loop {
+            if chunked {
+                line.clear();
+                self.stream.read_line(&mut line).await?;
+                length = usize::from_str_radix(line.trim_end(), 16)?;
+            }
+            let start = answer.body.len();
+            answer.body.resize(start + length, 0);
+            if let Some(room) = answer.body.get_mut(start..) {
+                self.stream.read_exact(room).await?;
+            }
+            if !chunked {
+                return Ok(answer);
+            }
+            self.stream.read_line(&mut line).await?;
+            if length == 0 {
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+fn expect(answer: &Answer, status: u16) -> Result<(), Fault> {
+    if answer.status == status {
+        return Ok(());
+    }
+    Err(format!("{} {}", answer.status, String::from_utf8_lossy(&answer.body)).into())
+}

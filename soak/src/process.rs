@@ -1,0 +1,70 @@
+//! The adapter's process, seen from outside.
+
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
+
+use crate::Fault;
+
+/// A running adapter. It ends with this value.
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    id: u32,
+}
+
+impl Process {
+    /// Starts this program as an adapter.
+    pub(crate) fn start(arguments: &[String]) -> Result<Self, Fault> {
+        let child = Command::new(std::env::current_exe()?)
+            .arg("adapter")
+            .args(arguments)
+            .env("RUST_BACKTRACE", "0")
+            // glibc's allocator would keep more and more of what is freed, the longer the texts were.
+            // What is measured is what the adapter holds.
+            .env("MALLOC_MMAP_THRESHOLD_", "131072")
+            .env("MALLOC_TRIM_THRESHOLD_", "131072")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Panics on purpose, thousands of them.
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let id = child.id().ok_or("it ended at once")?;
+        Ok(Self { child, id })
+    }
+
+    /// Starts it over HTTP; gives its address. It ends when the pipe is closed.
+    pub(crate) async fn http(
+        arguments: &[String],
+    ) -> Result<(Self, ChildStdin, std::net::SocketAddr), Fault> {
+        let mut process = Self::start(arguments)?;
+        let input = process.child.stdin.take().ok_or("no standard input")?;
+        let output = process.child.stdout.take().ok_or("no standard output")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).await?;
+        Ok((process, input, line.trim().parse()?))
+    }
+
+    /// Resident memory in KiB.
+    pub(crate) fn memory(&self) -> Result<u64, Fault> {
+        self.status("VmRSS:")
+    }
+
+    /// The most memory it ever had, in KiB.
+    pub(crate) fn peak(&self) -> Result<u64, Fault> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> Result<u64, Fault> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id))?;
+        let value = status.lines().find_map(|line| line.strip_prefix(field));
+        let number = value.and_then(|value| value.split_whitespace().next());
+        Ok(number.ok_or("no such field")?.parse()?)
+    }
+
+    /// Open file descriptors.
+    pub(crate) fn descriptors(&self) -> Result<usize, Fault> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.id))?.count())
+    }
+}

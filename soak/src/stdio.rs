@@ -1,0 +1,108 @@
+//! Clients on standard input and output that stop reading, or vanish.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::time::timeout;
+
+use crate::Fault;
+use crate::process::Process;
+use crate::report::Report;
+
+/// How long an answer is, and how many a client asks for without reading any.
+const BULK: usize = 16 << 10;
+const CALLS: u64 = 20_000;
+/// What may pile up for a client that does not read, in KiB. Its answers are 312 MiB.
+const PILE: u64 = 64 << 10;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn line(id: u64, operation: &str, params: &Value) -> String {
+    let family = if operation.starts_with("get") { "read" } else { "execute" };
+    let arguments = json!({ "operation": operation, "params": params });
+    let params = json!({ "name": format!("mcp_aql_{family}"), "arguments": arguments });
+    let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+    format!("{call}\n")
+}
+
+fn hello() -> String {
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "soak", "version": "1" },
+    } });
+    format!("{hello}\n{}\n", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+}
+
+pub(crate) async fn run(report: &mut Report) -> Result<(), Fault> {
+    report.part("standard input and output");
+    stops_reading(report).await?;
+    let (mut ended, many) = (0, 20_u64);
+    for index in 0..many {
+        ended += u64::from(vanishes(index).await?);
+    }
+    report.check(
+        "vanishes mid-call: the adapter ends well",
+        format!("{ended} of {many}"),
+        ended == many,
+    );
+    Ok(())
+}
+
+async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
+    let mut process = Process::start(&["stdio".to_owned()])?;
+    let mut input = process.child.stdin.take().ok_or("no standard input")?;
+    let output = process.child.stdout.take().ok_or("no standard output")?;
+    let mut lines = BufReader::new(output).lines();
+    input.write_all(hello().as_bytes()).await?;
+    timeout(PATIENCE, lines.next_line()).await??.ok_or("no answer")?;
+    let base = process.memory()?;
+    let writer = tokio::spawn(async move {
+        for id in 1..=CALLS {
+            input.write_all(line(id, "get_bulk", &json!({ "bytes": BULK })).as_bytes()).await?;
+        }
+        Ok::<_, std::io::Error>(input)
+    });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (held, piled) = (!writer.is_finished(), process.memory()?.saturating_sub(base));
+    report.check("stops reading: further calls wait", held, held);
+    report.check("stops reading: what piles up (MiB)", piled >> 10, piled < PILE);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..CALLS {
+        let line = timeout(PATIENCE, lines.next_line()).await??.ok_or("an answer is missing")?;
+        let answer: Value = serde_json::from_str(&line)?;
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        if text.len() > BULK {
+            seen.insert(answer["id"].as_u64());
+        }
+    }
+    let all = seen.len() as u64 == CALLS;
+    report.check("then reads on: each answer once", seen.len(), all);
+    drop(timeout(PATIENCE, writer).await???);
+    let status = timeout(PATIENCE, process.child.wait()).await??;
+    report.check("then hangs up: the adapter ends well", status, status.success());
+    Ok(())
+}
+
+/// Whether the process ends well when both pipes are closed in the midst of calls.
+async fn vanishes(index: u64) -> Result<bool, Fault> {
+    let mut process = Process::start(&["stdio".to_owned()])?;
+    let mut input = process.child.stdin.take().ok_or("no standard input")?;
+    let output = process.child.stdout.take().ok_or("no standard output")?;
+    let mut lines = BufReader::new(output).lines();
+    input.write_all(hello().as_bytes()).await?;
+    timeout(PATIENCE, lines.next_line()).await??.ok_or("no answer")?;
+    for id in 1..200 {
+        let line = match id % 4 {
+            0 => line(id, "get_never", &json!({})),
+            1 => line(id, "execute_wait", &json!({})),
+            _ => line(id, "get_bulk", &json!({ "bytes": 10_000 })),
+        };
+        // The pipe fills, since nobody reads: what does not fit is not said.
+        let _ = timeout(Duration::from_millis(50), input.write_all(line.as_bytes())).await;
+    }
+    tokio::time::sleep(Duration::from_millis(index * 5)).await;
+    drop((input, lines));
+    Ok(timeout(PATIENCE, process.child.wait())
+        .await
+        .is_ok_and(|ended| ended.is_ok_and(|status| status.success())))
+}
