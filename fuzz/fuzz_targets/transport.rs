@@ -22,7 +22,7 @@ async fn echo(
     context: Context,
 ) -> Option<String> {
     for step in 0..number.unwrap_or(0) {
-        context.progress(f64::from(step), None).await;
+        context.progress(f64::from(step + 1), None, "step").await;
         tokio::task::yield_now().await;
     }
     text
