@@ -29,7 +29,11 @@ async fn echo(
 }
 
 static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
-    Adapter::builder("fuzz").operation(echo {}).without_config().build().expect("the adapter is sound")
+    Adapter::builder("fuzz")
+        .operation(echo {})
+        .without_config()
+        .build()
+        .expect("the adapter is sound")
 });
 
 thread_local! {
@@ -56,7 +60,10 @@ fuzz_target!(|bytes: &[u8]| {
             write.shutdown().await.expect("the server reads");
             let mut answers = Vec::new();
             let all = read.read_to_end(&mut answers);
-            tokio::time::timeout(Duration::from_secs(10), all).await.expect("an end").expect("bytes");
+            tokio::time::timeout(Duration::from_secs(10), all)
+                .await
+                .expect("an end")
+                .expect("bytes");
             let answers = std::str::from_utf8(&answers).expect("answers are text");
             let mut last = 0;
             for line in answers.lines() {
