@@ -490,7 +490,8 @@ fn render(
             name: Arc::clone(&operation.name),
             category: operation.spec.category,
             entry: introspection::list_entry(&operation.spec, family),
-            in_brief: introspection::list_entry_in_brief(operation, family, shapes),
+            in_brief: OnceLock::new(),
+            index: operations.len(),
         });
     }
     let all_operations =

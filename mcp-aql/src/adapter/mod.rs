@@ -304,7 +304,8 @@ impl Adapter {
                 return valid
                     .and_then(|valid| {
                         let session = scope.session.as_ref();
-                        self.inner.introspection.answer(valid.arguments, session)
+                        let in_brief = |index| self.in_brief(index);
+                        self.inner.introspection.answer(valid.arguments, session, &in_brief)
                     })
                     .map_err(|error| introspect_failure(error, query.as_ref()));
             }
@@ -329,6 +330,16 @@ impl Adapter {
             warnings.extend(context.take_warnings());
         }
         outcome
+    }
+
+    /// The entry of an operation in a list that also tells what to send.
+    fn in_brief(&self, index: usize) -> String {
+        let Inner { registry, shapes, .. } = &*self.inner;
+        let entry = registry.entries.get(index);
+        entry.map_or_else(String::new, |entry| {
+            let family = registry.family_name(entry.family);
+            introspection::list_entry_in_brief(&entry.operation, family, shapes)
+        })
     }
 
     /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12); one that was measured as it was written

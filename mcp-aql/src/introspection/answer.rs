@@ -20,7 +20,8 @@ pub(crate) struct Introspection {
     pub(crate) protocol_of_part: String,
     /// The limits of a reply.
     pub(crate) limits: Limits,
-    /// Whether every answer keeps to them, so that no single one has to be measured. Found out when
+    /// Whether every answer that is not in brief keeps to them, so that no single one has to be
+    /// measured. Found out when
     /// the first is given: a start should not wait for it.
     pub(crate) fits: OnceLock<bool>,
     /// The list's entries, in order.
@@ -45,7 +46,9 @@ pub(crate) struct ListedOperation {
     pub(crate) category: SemanticCategory,
     pub(crate) entry: String,
     /// The entry with the parameters in its description.
-    pub(crate) in_brief: String,
+    pub(crate) in_brief: OnceLock<String>,
+    /// Its place in the registry.
+    pub(crate) index: usize,
 }
 
 /// The parameters of `introspect`.
@@ -131,7 +134,15 @@ impl Question {
 
 impl Introspection {
     /// Answers a checked question.
-    pub(crate) fn answer(&self, arguments: Vec<Argument>, session: Option<&Session>) -> Outcome {
+    ///
+    /// `in_brief` makes the entry of the operation at a place of the registry, which most adapters are
+    /// never asked for.
+    pub(crate) fn answer(
+        &self,
+        arguments: Vec<Argument>,
+        session: Option<&Session>,
+        in_brief: &dyn Fn(usize) -> String,
+    ) -> Outcome {
         let question = Question::new(arguments);
         question.check()?;
         let missing = |entry: &str| format!(r#"{{"{entry}":null}}"#);
@@ -141,17 +152,20 @@ impl Introspection {
                 Some(details) => payload.push_str(details),
                 None => payload.push_str(&missing("operation")),
             },
-            ("operations", None) => self.list_operations(&question, session, &mut payload)?,
+            ("operations", None) => {
+                self.list_operations(&question, session, in_brief, &mut payload)?
+            }
             (_, Some(name)) => match self.type_details.get(name) {
                 Some(details) => payload.push_str(details),
                 None => payload.push_str(&missing("type")),
             },
             (_, None) => self.list_types(question.prefix.as_deref(), &mut payload),
         }
-        Ok(Payload::ready(payload, *self.fits.get_or_init(|| self.fit())))
+        let measured = !question.parameters && *self.fits.get_or_init(|| self.fit());
+        Ok(Payload::ready(payload, measured))
     }
 
-    /// Whether every answer keeps to these limits. A part of a list is smaller than the whole, and in
+    /// Whether every answer that is not in brief keeps to the limits. A part of a list is smaller than the whole, and in
     /// what surrounds it there is little that varies.
     fn fit(&self) -> bool {
         const AROUND: usize = 4_096;
@@ -168,11 +182,7 @@ impl Introspection {
                 entries.join(",")
             )
         };
-        let lists = [
-            whole(|listed| &listed.entry),
-            whole(|listed| &listed.in_brief),
-            format!("{SUCCESS}{}}}", self.all_types),
-        ];
+        let lists = [whole(|listed| &listed.entry), format!("{SUCCESS}{}}}", self.all_types)];
         let details = self.operation_details.values().chain(self.type_details.values());
         lists.iter().all(|list| check_response(list, &room).is_ok())
             && details
@@ -184,6 +194,7 @@ impl Introspection {
         &self,
         question: &Question,
         session: Option<&Session>,
+        in_brief: &dyn Fn(usize) -> String,
         data: &mut String,
     ) -> Result<(), OperationError> {
         let whole = question.category.is_none()
@@ -205,7 +216,11 @@ impl Introspection {
             data.push_str(r#"},"operations":["#);
             for (index, listed) in page.iter().enumerate() {
                 data.push_str(if index == 0 { "" } else { "," });
-                data.push_str(if question.parameters { &listed.in_brief } else { &listed.entry });
+                data.push_str(if question.parameters {
+                    listed.in_brief.get_or_init(|| in_brief(listed.index))
+                } else {
+                    &listed.entry
+                });
             }
         }
         data.push_str("]}");

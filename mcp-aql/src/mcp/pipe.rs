@@ -352,21 +352,22 @@ impl Pipe {
             let reply = AssertUnwindSafe(work).catch_unwind().await;
             if calls.end(&id, number) {
                 let answer = match reply {
-                    Ok(reply) => outbox.push(|line| {
+                    Ok(reply) => outbox.push_last(Some(expected), |line| {
                         respond_with(line, &id, |line| {
                             tool_result(line, &reply, modern, server.structured());
                         });
                     }),
                     Err(_panic) => {
                         tracing::error!("a tool call panicked outside of its operation");
-                        outbox.push(|line| fail_with(line, Some(&id), -32603, "Internal error"))
+                        outbox.push_last(Some(expected), |line| {
+                            fail_with(line, Some(&id), -32603, "Internal error");
+                        })
                     }
                 };
                 if let Err(error) = answer {
                     tracing::debug!(%error, "a client that is gone misses an answer");
                 }
             }
-            drop(expected);
         });
     }
 

@@ -22,6 +22,36 @@ pub fn merge_json(target: &mut Value, patch: Value) {
     }
 }
 
+/// Objects within objects are merged in place down to here. Further down a stack of our own takes
+/// over, since the program's would run out.
+const IN_PLACE: usize = 64;
+
+/// Merges one object into another.
+pub(super) fn merge_map(target: &mut Map<String, Value>, patch: Map<String, Value>) {
+    merge_within(target, patch, IN_PLACE);
+}
+
+fn merge_within(target: &mut Map<String, Value>, patch: Map<String, Value>, levels: usize) {
+    for (key, value) in patch {
+        match value {
+            Value::Null => {
+                target.remove(&key);
+            }
+            Value::Object(patch) => match target.get_mut(&key) {
+                Some(Value::Object(child)) if levels > 0 => merge_within(child, patch, levels - 1),
+                Some(Value::Object(child)) => merge_deep(child, patch),
+                Some(other) => *other = without_nulls(Value::Object(patch)),
+                None => {
+                    target.insert(key, without_nulls(Value::Object(patch)));
+                }
+            },
+            value => {
+                target.insert(key, value);
+            }
+        }
+    }
+}
+
 /// An object that is being merged, lifted out of the object that holds it.
 struct Frame {
     key: String,
@@ -29,9 +59,9 @@ struct Frame {
     patch: serde_json::map::IntoIter,
 }
 
-/// Merges one object into another. Nested objects are lifted out of their parents while they are
-/// worked on: a stack of our own instead of recursion.
-pub(super) fn merge_map(root: &mut Map<String, Value>, patch: Map<String, Value>) {
+/// Merges one object into another, however deep. Nested objects are lifted out of their parents while
+/// they are worked on: a stack of our own instead of recursion.
+fn merge_deep(root: &mut Map<String, Value>, patch: Map<String, Value>) {
     let mut above = Vec::new();
     let mut key = String::new();
     let mut target = std::mem::take(root);

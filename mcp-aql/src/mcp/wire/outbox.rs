@@ -78,6 +78,15 @@ impl Outbox {
 
     /// Adds a line, which `write` writes without its end.
     pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.push_last(None, write)
+    }
+
+    /// Adds the answer of a call, which is over with it: whoever writes need not wait for it any more.
+    pub(crate) fn push_last(
+        &self,
+        call: Option<Running>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
         let first = {
             let mut waiting = self.waiting();
             if waiting.closed {
@@ -88,6 +97,7 @@ impl Outbox {
             waiting.lines.push(b'\n');
             first
         };
+        drop(call);
         if first {
             self.0.filled.notify_one();
         }
