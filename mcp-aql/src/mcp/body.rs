@@ -18,9 +18,7 @@ use super::server::Server;
 use super::sessions::noticing;
 use super::wire::{
     Fault, Message, Refusal, Salvage, ToolCall, decode, fail_with, respond_with, too_long,
-    tool_result,
 };
-use crate::error::OperationError;
 use crate::request::{parse, too_large};
 
 /// So many times the longest body is still read, and dropped, to find out whom to answer.
@@ -188,7 +186,8 @@ impl Guard {
         let mut body = Vec::new();
         let status = match (fault, id) {
             (Fault::Call(error), Some(id)) => {
-                self.result(&mut body, &id, error, modern);
+                let reply = self.server.refuse(error);
+                respond_with(&mut body, &id, |body| self.server.write_result(body, &reply, modern));
                 StatusCode::OK
             }
             (fault, id) => {
@@ -200,12 +199,6 @@ impl Guard {
             }
         };
         (status, json(), body).into_response()
-    }
-
-    fn result(&self, body: &mut Vec<u8>, id: &str, error: OperationError, modern: bool) {
-        let reply = self.server.refuse(error);
-        let structured = self.server.structured();
-        respond_with(body, id, |body| tool_result(body, &reply, modern, structured));
     }
 }
 

@@ -33,7 +33,7 @@ use super::progress::Notifier;
 use super::server::{Server, Shared};
 use super::wire::{
     Fault, Line, Lines, Message, Outbox, Refusal, Salvage, ToolCall, decode, fail_with,
-    respond_with, too_long, tool_result,
+    respond_with, too_long,
 };
 use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
@@ -107,7 +107,7 @@ async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
     }));
 
     let others = async {
-        let running = match server.clone_of().serve(transport).await {
+        let running = match Arc::clone(&server).serve(transport).await {
             Ok(running) => running,
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
                 return Ok(());
@@ -354,7 +354,7 @@ impl Pipe {
                 let answer = match reply {
                     Ok(reply) => outbox.push_last(Some(expected), |line| {
                         respond_with(line, &id, |line| {
-                            tool_result(line, &reply, modern, server.structured());
+                            server.write_result(line, &reply, modern);
                         });
                     }),
                     Err(_panic) => {
@@ -411,8 +411,7 @@ impl Pipe {
             (None, Fault::Call(error), Some(id)) => {
                 let reply = self.server.refuse(error);
                 let modern = !self.handshake.done.load(Ordering::Acquire);
-                let structured = self.server.structured();
-                self.respond(id, |line| tool_result(line, &reply, modern, structured));
+                self.respond(id, |line| self.server.write_result(line, &reply, modern));
             }
             (None, fault, _) => tracing::debug!(?fault, "nobody to answer"),
         }

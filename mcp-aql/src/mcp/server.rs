@@ -21,7 +21,7 @@ use super::connection::Connection;
 use super::describe::instructions;
 use super::progress::{Notifier, progress};
 use super::tools::ToolTable;
-use super::wire::BAD_CALL;
+use super::wire::{BAD_CALL, tool_result};
 use crate::adapter::{Adapter, erased};
 use crate::error::OperationError;
 use crate::operation::CallScope;
@@ -57,11 +57,6 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(shared: Arc<Shared>, connection: Arc<Connection>) -> Self {
         Self { shared, connection }
-    }
-
-    /// Another handler of the same connection.
-    pub(super) fn clone_of(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), connection: Arc::clone(&self.connection) }
     }
 
     /// The reply to a call that could not be read.
@@ -159,8 +154,13 @@ impl Server {
         Ok(result)
     }
 
+    /// Writes a reply as a tool's result, where rmcp does not.
+    pub(super) fn write_result(&self, line: &mut Vec<u8>, reply: &Reply, modern: bool) {
+        tool_result(line, reply, modern, self.structured());
+    }
+
     /// Whether results carry structured content.
-    pub(super) fn structured(&self) -> bool {
+    fn structured(&self) -> bool {
         self.adapter().inner.settings.structured_content
     }
 }
