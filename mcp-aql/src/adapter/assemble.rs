@@ -4,17 +4,18 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
+use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
 use crate::dispatch::Turnstile;
 use crate::introspection::{
-    self, Introspection, ListedOperation, ProtocolFacts, TypeRegistry, protocol_head,
+    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
     protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
     RegisteredOperation, summary,
 };
-use crate::router::{EndpointMode, EndpointProfile, Entry, Registry};
+use crate::router::{EndpointProfile, Entry, Registry};
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
@@ -52,21 +53,6 @@ impl fmt::Debug for BuildError {
 }
 
 impl std::error::Error for BuildError {}
-
-/// What introspection shows of one operation besides its table.
-struct Shown {
-    returns: Members,
-    examples: Examples,
-}
-
-/// Calls of an operation, each a description and the JSON text of its `params`.
-#[derive(Default)]
-struct Examples {
-    /// The author's, or one made of the table where it shows more than that.
-    shown: Vec<(String, String)>,
-    /// The JSON text of a call's `params`, for those who want one in any case.
-    sample: Option<String>,
-}
 
 /// Puts the adapter together, or lists what stands in the way.
 pub(super) fn assemble(
@@ -130,8 +116,8 @@ pub(super) fn assemble(
     let mut shown = Vec::new();
     for (entry, returns) in entries.iter().zip(returns) {
         check_defaults(&entry.operation, &shapes, &mut problems);
-        let examples = examples(&entry.operation, &shapes, &mut problems);
-        shown.push(Shown { returns, examples });
+        let (examples, sample) = examples(&entry.operation, &shapes, &mut problems);
+        shown.push(Shown { returns, examples, sample });
     }
     let (all_types, clashes) = types.finish(&shapes);
     problems.extend(clashes);
@@ -143,13 +129,13 @@ pub(super) fn assemble(
 
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, &shown, &all_types, &shapes);
+    let introspection = render(&registry, &settings, all_types);
     let turnstile = Arc::new(Turnstile::new(
         settings.concurrency,
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let inner = Inner { parts, settings, registry, shapes, introspection, turnstile };
+    let inner = Inner { parts, settings, registry, shapes, shown, introspection, turnstile };
     Ok(Adapter { inner: Arc::new(inner) })
 }
 
@@ -379,12 +365,13 @@ fn check_defaults(operation: &RegisteredOperation, shapes: &Shapes, problems: &m
     }
 }
 
-/// The author's examples, or one made from the table; all of them are checked like a client's call.
+/// The examples to show, and a call for those who want one in any case: the author's, or one made from
+/// the table, which is shown where it shows more than that. All are checked like a client's call.
 fn examples(
     operation: &RegisteredOperation,
     shapes: &Shapes,
     problems: &mut Vec<String>,
-) -> Examples {
+) -> (Vec<(String, String)>, Option<String>) {
     let rules = Rules { strict: true, camel_case_aliases: false };
     let check = |params: &str| match serde_json::from_str(params) {
         Ok(params) => validate(operation, params, shapes, rules)
@@ -392,11 +379,11 @@ fn examples(
             .map_err(|error| error.message().to_owned()),
         Err(_) => Err("it is not a JSON object".to_owned()),
     };
-    let mut examples = Examples::default();
+    let mut shown = Vec::new();
     for example in operation.spec.examples {
         match check(example.params) {
             Ok(()) => {
-                examples.shown.push((example.description.to_owned(), example.params.to_owned()))
+                shown.push((example.description.to_owned(), example.params.to_owned()));
             }
             Err(message) => problems.push(format!(
                 "operation `{}`: an example is not a valid call: {message}",
@@ -404,24 +391,22 @@ fn examples(
             )),
         }
     }
-    if operation.spec.examples.is_empty() {
-        let params = sample_params(&operation.parameters, shapes);
-        match check(&params) {
-            Ok(()) => {
-                if !repeats_the_table(&operation.parameters, shapes) {
-                    examples.shown.push((String::new(), params.clone()));
-                }
-                examples.sample = Some(params);
-            }
-            Err(_) => tracing::warn!(
-                operation = &*operation.name,
-                "no example can be made from the constraints: write one with `example = {{…}}`"
-            ),
-        }
-    } else {
-        examples.sample = examples.shown.first().map(|(_, params)| params.clone());
+    if !operation.spec.examples.is_empty() {
+        let sample = shown.first().map(|(_, params)| params.clone());
+        return (shown, sample);
     }
-    examples
+    let sample = sample_params(&operation.parameters, shapes);
+    if check(&sample).is_err() {
+        tracing::warn!(
+            operation = &*operation.name,
+            "no example can be made from the constraints: write one with `example = {{…}}`"
+        );
+        return (shown, None);
+    }
+    if !repeats_the_table(&operation.parameters, shapes) {
+        shown.push((String::new(), sample.clone()));
+    }
+    (shown, Some(sample))
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
@@ -444,9 +429,7 @@ fn tool_names(profile: &EndpointProfile, settings: &Settings) -> Vec<String> {
 fn render(
     registry: &Registry,
     settings: &Settings,
-    shown: &[Shown],
-    all_types: &BTreeMap<String, Members>,
-    shapes: &Shapes,
+    all_types: BTreeMap<String, Members>,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -463,62 +446,38 @@ fn render(
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
     });
-    let mut operations = Vec::new();
-    let mut operation_details = HashMap::new();
-    let mut samples = HashMap::new();
-    for (entry, shown) in registry.entries.iter().zip(shown) {
-        let operation = &entry.operation;
-        let family = registry.family_name(entry.family);
-        let tool = match settings.mode {
-            EndpointMode::Single => registry.tool_names.last(),
-            EndpointMode::Semantic | EndpointMode::All => registry.tool_names.get(entry.family),
-        };
-        let tool = tool.map_or("", String::as_str);
-        let details = introspection::details(
-            operation,
-            family,
-            tool,
-            &shown.returns,
-            &shown.examples.shown,
-            shapes,
-        );
-        if let Some(sample) = &shown.examples.sample {
-            samples.insert(Arc::clone(&operation.name), sample.clone());
-        }
-        operation_details.insert(Arc::clone(&operation.name), details);
-        operations.push(ListedOperation {
-            name: Arc::clone(&operation.name),
-            category: operation.spec.category,
-            entry: introspection::list_entry(&operation.spec, family),
+    let listed = |entry: &Entry| {
+        let spec = &entry.operation.spec;
+        ListedOperation {
+            name: Arc::clone(&entry.operation.name),
+            category: spec.category,
+            entry: introspection::list_entry(spec, registry.family_name(entry.family)),
             in_brief: OnceLock::new(),
-            index: operations.len(),
-        });
-    }
+            in_full: OnceLock::new(),
+        }
+    };
+    let operations: Vec<_> = registry.entries.iter().map(listed).collect();
     let all_operations =
         operations.iter().map(|listed| listed.entry.as_str()).collect::<Vec<_>>().join(",");
-    let mut types = BTreeMap::new();
-    let mut type_details = HashMap::new();
-    for (name, details) in all_types {
+    let listed = |(name, details): (String, Members)| {
         let mut entry = Members::new();
         entry.put("name", name.as_str());
         entry.put_some("kind", details.text("kind"));
         entry.put_some("description", details.text("description").map(summary));
-        types.insert(name.clone(), entry.to_json());
-        type_details.insert(name.clone(), format!(r#"{{"type":{}}}"#, details.to_json()));
-    }
-    let entries: Vec<_> = types.values().map(String::as_str).collect();
+        let entry = entry.to_json();
+        (name, ListedType { entry, details, in_full: OnceLock::new() })
+    };
+    let types: BTreeMap<_, _> = all_types.into_iter().map(listed).collect();
+    let entries: Vec<_> = types.values().map(|listed| listed.entry.as_str()).collect();
     let all_types = format!(r#"{{"types":[{}]}}"#, entries.join(","));
     Introspection {
         protocol,
         protocol_of_part: protocol_of_part(),
         limits: settings.limits,
-        fits: OnceLock::new(),
+        lists_fit: OnceLock::new(),
         operations,
         all_operations,
-        operation_details,
-        samples,
         all_types,
         types,
-        type_details,
     }
 }

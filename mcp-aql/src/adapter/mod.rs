@@ -4,6 +4,7 @@ mod assemble;
 mod builder;
 mod config;
 mod settings;
+mod told;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,9 +24,7 @@ use crate::operation::{
     BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
     Severity, Warning, Warnings,
 };
-use crate::request::{
-    OperationInput, Request, check_request, check_response, decode, parse, too_large,
-};
+use crate::request::{OperationInput, Refused, Request, check_response, decode, parse, too_large};
 use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
 use crate::shape::Shapes;
@@ -70,6 +69,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) registry: Registry,
     pub(crate) shapes: Shapes,
+    pub(crate) shown: Vec<told::Shown>,
     pub(crate) introspection: Introspection,
     pub(crate) turnstile: SharedTurnstile,
 }
@@ -113,34 +113,33 @@ impl Adapter {
         scope: CallScope,
     ) -> Reply {
         let limits = &self.inner.settings.limits;
-        let is_batch = arguments.get("operations").is_some_and(|items| !items.is_null());
-        let name = arguments.get("operation").and_then(Value::as_str);
-        let introspects = name == Some(introspection::SPEC.name);
-        let request = check_request(&arguments, limits)
-            .and_then(|()| decode(arguments, self.inner.settings.batch, limits));
-        match request {
+        match decode(arguments, self.inner.settings.batch, limits) {
             Ok(Request::One(input)) => {
-                let mut warnings = Warnings::default();
-                let scope = Arc::new(scope);
-                match self.run_one(input, endpoint, &scope, limits, &mut warnings).await {
+                let introspects = input.operation == introspection::SPEC.name;
+                let context = Context::new(scope);
+                match self.run_one(input, endpoint, &context, limits).await {
                     Ok(payload) => {
+                        let warnings = context.take_warnings();
                         let measured = payload.is_measured() && warnings.is_empty();
                         let reply = Reply::success(payload, &warnings.into_vec());
-                        self.bounded(reply, measured, limits, &scope, introspects)
+                        self.bounded(reply, measured, limits, context.scope(), introspects)
                     }
                     Err(error) => self.failure(error),
                 }
             }
             // Apart, so that the future of a single call stays small.
-            Ok(Request::Batch(items)) => {
-                erased(self.run_batch(items, endpoint, Arc::new(scope))).await
-            }
+            Ok(Request::Batch(items)) => erased(self.run_batch(items, endpoint, scope)).await,
             // A batch that fails as a whole has code and message alone (REQ-BAT-06); the numbers of a
             // broken limit come first (REQ-ENC-13).
-            Err(error) if is_batch && error.code() != ErrorCode::ValidationPayloadTooLarge => {
+            Err(Refused { error, batch: true, .. })
+                if error.code() != ErrorCode::ValidationPayloadTooLarge =>
+            {
                 self.failure(error.without_details())
             }
-            Err(error) => self.failure(self.labelled(error, &scope, introspects)),
+            Err(Refused { operation, error, .. }) => {
+                let introspects = operation == introspection::SPEC.name;
+                self.failure(self.labelled(error, &scope, introspects))
+            }
         }
     }
 
@@ -185,39 +184,36 @@ impl Adapter {
     /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05).
     async fn run_batch(
         &self,
-        items: Vec<Result<OperationInput, crate::request::BatchFault>>,
+        items: Vec<Result<OperationInput, Refused>>,
         endpoint: Endpoint,
-        scope: Arc<CallScope>,
+        scope: CallScope,
     ) -> Reply {
         let limits = &self.inner.settings.limits;
-        // An item's reply sits three levels down in the batch's.
-        let inner = Limits { max_nesting_depth: limits.max_nesting_depth - 3, ..*limits };
+        let inner = limits.of_item();
         let mut batch = BatchReply::new(limits.max_response_size, items.len());
         let mut warnings = Warnings::default();
         for item in items {
-            let (operation, introspects) = match &item {
-                Ok(input) => (&input.operation, input.operation == introspection::SPEC.name),
-                Err(fault) => (&fault.operation, fault.operation == introspection::SPEC.name),
+            let operation = match &item {
+                Ok(input) => &input.operation,
+                Err(refused) => &refused.operation,
             };
+            let introspects = operation == introspection::SPEC.name;
             let operation = crate::shape::shorten(operation);
             if batch.is_full() {
                 batch.push_not_run(&operation);
                 continue;
             }
+            let context = Context::new(scope.clone());
             let outcome = match item {
-                Ok(input) => self.run_one(input, endpoint, &scope, &inner, &mut warnings).await,
-                Err(fault) => Err(self.labelled(fault.error, &scope, introspects)),
+                Ok(input) => self.run_one(input, endpoint, &context, &inner).await,
+                Err(refused) => Err(self.labelled(refused.error, &scope, introspects)),
             };
             let reply = match outcome {
                 Ok(payload) => {
+                    warnings.extend(context.take_warnings());
                     let measured = payload.is_measured();
-                    self.bounded(
-                        Reply::success(payload, &[]),
-                        measured,
-                        &inner,
-                        &scope,
-                        introspects,
-                    )
+                    let reply = Reply::success(payload, &[]);
+                    self.bounded(reply, measured, &inner, &scope, introspects)
                 }
                 Err(error) => self.failure(error),
             };
@@ -231,10 +227,10 @@ impl Adapter {
         &self,
         input: OperationInput,
         endpoint: Endpoint,
-        scope: &Arc<CallScope>,
+        context: &Context,
         limits: &Limits,
-        warnings: &mut Warnings,
     ) -> Result<Payload, OperationError> {
+        let scope = context.scope();
         let operation = match self.inner.registry.route(&input.operation, endpoint) {
             Ok(operation) => operation,
             Err(error) => {
@@ -252,10 +248,9 @@ impl Adapter {
         );
         // Where nobody logs, nobody asks for the time.
         let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
-        let outcome = self
-            .run_routed(operation, input, scope, limits, warnings)
-            .instrument(span.clone())
-            .await;
+        let run = self.run_routed(operation, input, context, limits);
+        let outcome =
+            if span.is_disabled() { run.await } else { run.instrument(span.clone()).await };
         let _entered = span.enter();
         let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {
@@ -285,9 +280,8 @@ impl Adapter {
         &self,
         operation: &RegisteredOperation,
         input: OperationInput,
-        scope: &Arc<CallScope>,
+        context: &Context,
         limits: &Limits,
-        warnings: &mut Warnings,
     ) -> Result<Payload, OperationError> {
         let rules = Rules {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
@@ -303,16 +297,15 @@ impl Adapter {
             Handler::Introspect => {
                 return valid
                     .and_then(|valid| {
-                        let session = scope.session.as_ref();
-                        let in_brief = |index| self.in_brief(index);
-                        self.inner.introspection.answer(valid.arguments, session, &in_brief)
+                        let session = context.session();
+                        self.inner.introspection.answer(valid.arguments, session, &*self.inner)
                     })
                     .map_err(|error| introspect_failure(error, query.as_ref()));
             }
             Handler::Function(function) => function,
         };
         let valid = valid?;
-        let context = Context::new(operation.spec.name, Arc::clone(scope));
+        let context = context.of(operation.spec.name);
         warn_of_names(operation, &valid, &context);
         let call = Call {
             arguments: valid.arguments.into_iter(),
@@ -325,21 +318,7 @@ impl Adapter {
             tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
         }
         let category = operation.spec.category;
-        let outcome = self.inner.turnstile.run(category, &context, || function.run(call)).await;
-        if outcome.is_ok() {
-            warnings.extend(context.take_warnings());
-        }
-        outcome
-    }
-
-    /// The entry of an operation in a list that also tells what to send.
-    fn in_brief(&self, index: usize) -> String {
-        let Inner { registry, shapes, .. } = &*self.inner;
-        let entry = registry.entries.get(index);
-        entry.map_or_else(String::new, |entry| {
-            let family = registry.family_name(entry.family);
-            introspection::list_entry_in_brief(&entry.operation, family, shapes)
-        })
+        self.inner.turnstile.run(category, &context, || function.run(call)).await
     }
 
     /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12); one that was measured as it was written

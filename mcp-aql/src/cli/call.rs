@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::Ended;
 use super::render::Output;
 use crate::adapter::Adapter;
+use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
 use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
 use crate::response::OperationResult;
@@ -100,9 +101,9 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
 
 /// A value from the command line, as the parameter's type reads it: text stays text.
 fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Value {
-    let details = adapter.inner.introspection.operation_details.get(operation);
+    let details = adapter.inner.in_full(operation);
     let details: Value =
-        details.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        details.and_then(|entry| serde_json::from_str(&entry.text).ok()).unwrap_or_default();
     let parameters = details.pointer("/operation/parameters").and_then(Value::as_array);
     let is = |parameter: &Value, key: &str, wanted: &str| {
         parameter.get(key).and_then(Value::as_str) == Some(wanted)

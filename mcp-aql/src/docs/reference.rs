@@ -9,7 +9,7 @@ use super::json::Json;
 use super::told::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use crate::adapter::Adapter;
 use crate::error::ErrorCode;
-use crate::introspection::{TypeRegistry, protocol_type_names};
+use crate::introspection::{Source as _, TypeRegistry, protocol_type_names};
 use crate::operation::{Envelope, Handler, Parameter};
 use crate::router::{EndpointMode, Entry};
 use crate::vocab::{EndpointPermissions, Limits, SemanticCategory};
@@ -175,11 +175,13 @@ fn is_built_in(entry: &Entry) -> bool {
 }
 
 fn types(adapter: &Adapter) -> Types {
-    let details = &adapter.inner.introspection.type_details;
-    details
+    let introspection = &adapter.inner.introspection;
+    introspection
+        .types
         .iter()
-        .map(|(name, text)| {
-            let info = serde_json::from_str::<OneType>(text).map(|one| one.r#type);
+        .map(|(name, listed)| {
+            let entry = listed.text(&introspection.limits);
+            let info = serde_json::from_str::<OneType>(&entry.text).map(|one| one.r#type);
             (name.clone(), info.unwrap_or_default())
         })
         .collect()
@@ -188,8 +190,8 @@ fn types(adapter: &Adapter) -> Types {
 fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
     let registered = &entry.operation;
     let spec = &registered.spec;
-    let details = adapter.inner.introspection.operation_details.get(spec.name);
-    let info = details.and_then(|text| serde_json::from_str::<OneOperation>(text).ok());
+    let details = adapter.inner.in_full(spec.name);
+    let info = details.and_then(|entry| serde_json::from_str::<OneOperation>(&entry.text).ok());
     let OperationInfo { tool, parameters, returns, examples } =
         info.map(|one| one.operation).unwrap_or_default();
     let mut examples: Vec<_> = examples
@@ -200,9 +202,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
         })
         .collect();
     // Introspection leaves out a call that only repeats the table; a person likes to see one.
-    if let (true, Some(params)) =
-        (examples.is_empty(), adapter.inner.introspection.samples.get(spec.name))
-    {
+    if let (true, Some(params)) = (examples.is_empty(), adapter.inner.sample(spec.name)) {
         let call = call(&tool, spec.name, params);
         examples.push(Example { call, description: String::new() });
     }

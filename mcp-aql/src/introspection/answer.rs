@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
@@ -9,9 +8,11 @@ use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Outcome, Payload, SUCCESS, Session};
 use crate::request::check_response;
 use crate::router::clean;
+use crate::shape::Members;
 use crate::vocab::{Limits, SemanticCategory, closest};
 
-/// Everything `introspect` can answer, as JSON text (REQ-INT-27).
+/// Everything `introspect` can answer (REQ-INT-27). Lists are ready as JSON text; an entry in full is
+/// written when it is first asked for, so that a start does not wait for what few calls read.
 #[derive(Debug)]
 pub(crate) struct Introspection {
     /// `_protocol` without its closing brace.
@@ -20,24 +21,16 @@ pub(crate) struct Introspection {
     pub(crate) protocol_of_part: String,
     /// The limits of a reply.
     pub(crate) limits: Limits,
-    /// Whether every answer that is not in brief keeps to them, so that no single one has to be
-    /// measured. Found out when
-    /// the first is given: a start should not wait for it.
-    pub(crate) fits: OnceLock<bool>,
-    /// The list's entries, in order.
+    /// Whether the lists that are not in brief keep to them, so that no single one has to be measured.
+    pub(crate) lists_fit: OnceLock<bool>,
+    /// The list's entries, in the order of the registry.
     pub(crate) operations: Vec<ListedOperation>,
     /// The whole list, joined.
     pub(crate) all_operations: String,
-    /// `{"operation":…}` by name.
-    pub(crate) operation_details: HashMap<Arc<str>, String>,
-    /// A call of each operation, as the JSON text of its `params`.
-    pub(crate) samples: HashMap<Arc<str>, String>,
     /// `{"types":[…]}`
     pub(crate) all_types: String,
     /// The entries of the types list, by name.
-    pub(crate) types: BTreeMap<String, String>,
-    /// `{"type":…}` by name.
-    pub(crate) type_details: HashMap<String, String>,
+    pub(crate) types: BTreeMap<String, ListedType>,
 }
 
 #[derive(Debug)]
@@ -47,8 +40,56 @@ pub(crate) struct ListedOperation {
     pub(crate) entry: String,
     /// The entry with the parameters in its description.
     pub(crate) in_brief: OnceLock<String>,
-    /// Its place in the registry.
-    pub(crate) index: usize,
+    /// `{"operation":…}`
+    pub(crate) in_full: OnceLock<Entry>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ListedType {
+    pub(crate) entry: String,
+    pub(crate) details: Members,
+    /// `{"type":…}`
+    pub(crate) in_full: OnceLock<Entry>,
+}
+
+impl ListedType {
+    pub(crate) fn text(&self, limits: &Limits) -> &Entry {
+        self.in_full
+            .get_or_init(|| Entry::new(format!(r#"{{"type":{}}}"#, self.details.to_json()), limits))
+    }
+}
+
+/// An entry in full, as JSON text.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) text: String,
+    /// Whether a reply with it keeps to the limits, also as an item of a batch.
+    fits: bool,
+}
+
+impl Entry {
+    pub(crate) fn new(text: String, limits: &Limits) -> Self {
+        let fits = check_response(&format!("{SUCCESS}{text}}}"), &limits.of_item()).is_ok();
+        Self { text, fits }
+    }
+}
+
+/// A part of the list of operations.
+struct Page<'a> {
+    /// Entries with their places in the whole list.
+    entries: Vec<(usize, &'a ListedOperation)>,
+    /// Where they lie, if a page was asked for.
+    info: String,
+}
+
+/// What entries are made of.
+pub(crate) trait Source {
+    /// Whether there is such an operation.
+    fn has(&self, name: &str) -> bool;
+    /// The entry of the operation at this place of the list, with its parameters in the description.
+    fn in_brief(&self, index: usize) -> String;
+    /// An operation's entry in full.
+    fn in_full(&self, name: &str) -> Option<&Entry>;
 }
 
 /// The parameters of `introspect`.
@@ -134,74 +175,67 @@ impl Question {
 
 impl Introspection {
     /// Answers a checked question.
-    ///
-    /// `in_brief` makes the entry of the operation at a place of the registry, which most adapters are
-    /// never asked for.
     pub(crate) fn answer(
         &self,
         arguments: Vec<Argument>,
         session: Option<&Session>,
-        in_brief: &dyn Fn(usize) -> String,
+        source: &impl Source,
     ) -> Outcome {
         let question = Question::new(arguments);
         question.check()?;
-        let missing = |entry: &str| format!(r#"{{"{entry}":null}}"#);
-        let mut payload = String::from(SUCCESS);
-        match (question.query.as_str(), &question.name) {
-            ("operations", Some(name)) => match self.operation_details.get(name.as_str()) {
-                Some(details) => payload.push_str(details),
-                None => payload.push_str(&missing("operation")),
+        let (text, measured) = match (question.query.as_str(), &question.name) {
+            ("operations", Some(name)) => match source.in_full(name) {
+                Some(entry) => of_entry(entry),
+                None => (success(r#"{"operation":null}"#), true),
             },
             ("operations", None) => {
-                self.list_operations(&question, session, in_brief, &mut payload)?
+                let list = self.list_operations(&question, session, source)?;
+                (list, !question.parameters && self.lists_fit())
             }
-            (_, Some(name)) => match self.type_details.get(name) {
-                Some(details) => payload.push_str(details),
-                None => payload.push_str(&missing("type")),
+            (_, Some(name)) => match self.types.get(name) {
+                Some(listed) => of_entry(listed.text(&self.limits)),
+                None => (success(r#"{"type":null}"#), true),
             },
-            (_, None) => self.list_types(question.prefix.as_deref(), &mut payload),
-        }
-        let measured = !question.parameters && *self.fits.get_or_init(|| self.fit());
-        Ok(Payload::ready(payload, measured))
+            (_, None) => (self.list_types(question.prefix.as_deref()), self.lists_fit()),
+        };
+        Ok(Payload::ready(text, measured))
     }
 
-    /// Whether every answer that is not in brief keeps to the limits. A part of a list is smaller than the whole, and in
-    /// what surrounds it there is little that varies.
-    fn fit(&self) -> bool {
-        const AROUND: usize = 4_096;
-        let limits = &self.limits;
-        let room = Limits {
-            max_response_size: limits.max_response_size.saturating_sub(AROUND),
-            ..*limits
-        };
-        let whole = |entry: fn(&ListedOperation) -> &str| {
-            let entries: Vec<_> = self.operations.iter().map(entry).collect();
-            format!(
+    /// Whether the lists that are not in brief keep to the limits. A part of a list is smaller than the
+    /// whole, and in what surrounds it there is little that varies. Found out when the first list is
+    /// given: a start should not wait for it.
+    fn lists_fit(&self) -> bool {
+        const ROOM: usize = 4_096;
+        *self.lists_fit.get_or_init(|| {
+            let limits = &self.limits;
+            let room = Limits {
+                max_response_size: limits.max_response_size.saturating_sub(ROOM),
+                ..limits.of_item()
+            };
+            let operations = format!(
                 r#"{SUCCESS}{{"_protocol":{}}},"operations":[{}]}}}}"#,
-                self.protocol,
-                entries.join(",")
-            )
-        };
-        let lists = [whole(|listed| &listed.entry), format!("{SUCCESS}{}}}", self.all_types)];
-        let details = self.operation_details.values().chain(self.type_details.values());
-        lists.iter().all(|list| check_response(list, &room).is_ok())
-            && details
-                .map(|details| format!("{SUCCESS}{details}}}"))
-                .all(|details| check_response(&details, &room).is_ok())
+                self.protocol, self.all_operations
+            );
+            let types = format!("{SUCCESS}{}}}", self.all_types);
+            [operations, types].iter().all(|list| check_response(list, &room).is_ok())
+        })
     }
 
     fn list_operations(
         &self,
         question: &Question,
         session: Option<&Session>,
-        in_brief: &dyn Fn(usize) -> String,
-        data: &mut String,
-    ) -> Result<(), OperationError> {
+        source: &impl Source,
+    ) -> Result<String, OperationError> {
         let whole = question.category.is_none()
             && question.prefix.is_none()
             && question.names.is_none()
             && question.first.is_none();
-        data.reserve(self.protocol.len() + self.all_operations.len() + 128);
+        let mut data = String::new();
+        if whole {
+            data.reserve(AROUND + self.protocol.len() + self.all_operations.len());
+        }
+        data.push_str(SUCCESS);
         data.push_str(r#"{"_protocol":"#);
         data.push_str(if whole { &self.protocol } else { &self.protocol_of_part });
         if let Some(session) = session.filter(|_| whole) {
@@ -211,65 +245,64 @@ impl Introspection {
             data.push_str(r#"},"operations":["#);
             data.push_str(&self.all_operations);
         } else {
-            let (page, page_info) = self.page(question)?;
-            data.push_str(&page_info);
+            let Page { entries, info } = self.page(question, source)?;
+            data.push_str(&info);
             data.push_str(r#"},"operations":["#);
-            for (index, listed) in page.iter().enumerate() {
+            for (index, (place, listed)) in entries.iter().enumerate() {
                 data.push_str(if index == 0 { "" } else { "," });
                 data.push_str(if question.parameters {
-                    listed.in_brief.get_or_init(|| in_brief(listed.index))
+                    listed.in_brief.get_or_init(|| source.in_brief(*place))
                 } else {
                     &listed.entry
                 });
             }
         }
         data.push_str("]}");
-        Ok(())
+        Ok(data)
     }
 
-    /// The entries asked for, and where they lie when a page was asked for.
-    fn page(&self, question: &Question) -> Result<(Vec<&ListedOperation>, String), OperationError> {
+    /// The entries asked for.
+    fn page(&self, question: &Question, source: &impl Source) -> Result<Page<'_>, OperationError> {
         let names = question.names.as_deref();
         for name in names.unwrap_or_default() {
-            if !self.operation_details.contains_key(name.as_str()) {
+            if !source.has(name) {
                 return Err(self.unknown_operation(name));
             }
         }
         let prefix = question.prefix.as_deref().unwrap_or_default();
         let category = question.category.as_deref();
-        let mut found: Vec<&ListedOperation> = self
-            .operations
-            .iter()
-            .filter(|listed| listed.name.starts_with(prefix))
-            .filter(|listed| category.is_none_or(|category| listed.category.as_str() == category))
-            .filter(|listed| names.is_none_or(|names| names.iter().any(|it| **it == *listed.name)))
-            .collect();
+        let wanted = |listed: &ListedOperation| {
+            listed.name.starts_with(prefix)
+                && category.is_none_or(|category| listed.category.as_str() == category)
+                && names.is_none_or(|names| names.iter().any(|it| **it == *listed.name))
+        };
+        let mut found: Vec<_> =
+            self.operations.iter().enumerate().filter(|(_, listed)| wanted(listed)).collect();
         let Some(first) = question.first else {
-            return Ok((found, String::new()));
+            return Ok(Page { entries: found, info: String::new() });
         };
         let total = found.len();
         let start = match &question.after {
             Some(after) => found
                 .iter()
-                .position(|listed| *listed.name == **after)
+                .position(|(_, listed)| *listed.name == **after)
                 .map(|position| position + 1)
                 .ok_or_else(|| unknown_cursor(after))?,
             None => 0,
         };
         found.drain(..start);
         found.truncate(first);
-        let mut page_info = format!(
+        let mut info = format!(
             r#","pageInfo":{{"hasNextPage":{},"hasPreviousPage":{}"#,
             start + found.len() < total,
             start > 0,
         );
-        if let (Some(head), Some(tail)) = (found.first(), found.last()) {
+        if let (Some((_, head)), Some((_, tail))) = (found.first(), found.last()) {
             // Operation names need no escaping.
-            let _ =
-                write!(page_info, r#","startCursor":"{}","endCursor":"{}""#, head.name, tail.name);
+            let _ = write!(info, r#","startCursor":"{}","endCursor":"{}""#, head.name, tail.name);
         }
-        let _ = write!(page_info, r#","totalCount":{total}}}"#);
-        Ok((found, page_info))
+        let _ = write!(info, r#","totalCount":{total}}}"#);
+        Ok(Page { entries: found, info })
     }
 
     /// A list has no place for a `null`, and to leave a name out in silence would mislead.
@@ -282,16 +315,32 @@ impl Introspection {
         )
     }
 
-    fn list_types(&self, prefix: Option<&str>, data: &mut String) {
-        let Some(prefix) = prefix else { return data.push_str(&self.all_types) };
+    fn list_types(&self, prefix: Option<&str>) -> String {
+        let Some(prefix) = prefix else { return success(&self.all_types) };
         let entries: Vec<_> = self
             .types
             .iter()
             .filter(|(name, _)| name.starts_with(prefix))
-            .map(|(_, entry)| entry.as_str())
+            .map(|(_, listed)| listed.entry.as_str())
             .collect();
-        let _ = write!(data, r#"{{"types":[{}]}}"#, entries.join(","));
+        success(&format!(r#"{{"types":[{}]}}"#, entries.join(",")))
     }
+}
+
+/// A reply with this entry, and whether it is known to keep to the limits.
+fn of_entry(entry: &Entry) -> (String, bool) {
+    (success(&entry.text), entry.fits)
+}
+
+/// Room for what stands around ready-made text.
+const AROUND: usize = 128;
+
+/// A reply up to and including its data.
+fn success(data: &str) -> String {
+    let mut text = String::with_capacity(SUCCESS.len() + data.len() + AROUND);
+    text.push_str(SUCCESS);
+    text.push_str(data);
+    text
 }
 
 fn unknown_cursor(after: &str) -> OperationError {

@@ -1,5 +1,5 @@
-//! `introspect`: operations, types and `_protocol`, rendered once when the adapter is built and
-//! served as they are.
+//! `introspect`: operations, types and `_protocol`, each rendered once and served as it is: lists when
+//! the adapter is built, entries in full when they are first asked for.
 
 mod answer;
 mod brief;
@@ -9,7 +9,9 @@ mod protocol;
 mod table;
 mod types;
 
-pub(crate) use answer::{Introspection, ListedOperation, introspect_failure};
+pub(crate) use answer::{
+    Entry, Introspection, ListedOperation, ListedType, Source, introspect_failure,
+};
 pub(crate) use example::{repeats_the_table, sample_params};
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};

@@ -130,7 +130,7 @@ impl<'a> Describer<'a> {
     /// construction.
     fn example(&self, spec: &OperationSpec) -> String {
         let name = spec.name;
-        let params = self.adapter.inner.introspection.samples.get(name);
+        let params = self.adapter.inner.sample(name);
         let params: Value =
             params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         match params.as_object() {

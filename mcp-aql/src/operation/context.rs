@@ -28,11 +28,13 @@ use crate::error::OperationError;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Context(Arc<Inner>);
+pub struct Context {
+    operation: &'static str,
+    call: Arc<Inner>,
+}
 
 struct Inner {
-    operation: &'static str,
-    scope: Arc<CallScope>,
+    scope: CallScope,
     warnings: Mutex<Warnings>,
 }
 
@@ -72,18 +74,28 @@ impl fmt::Debug for CallScope {
 }
 
 impl Context {
-    pub(crate) fn new(operation: &'static str, scope: Arc<CallScope>) -> Self {
-        Self(Arc::new(Inner { operation, scope, warnings: Mutex::default() }))
+    /// Of a call whose operation is not known yet.
+    pub(crate) fn new(scope: CallScope) -> Self {
+        Self { operation: "", call: Arc::new(Inner { scope, warnings: Mutex::default() }) }
+    }
+
+    /// Of the same call, now that its operation is known.
+    pub(crate) fn of(&self, operation: &'static str) -> Self {
+        Self { operation, call: Arc::clone(&self.call) }
+    }
+
+    pub(crate) fn scope(&self) -> &CallScope {
+        &self.call.scope
     }
 
     /// The operation that runs.
     pub fn operation(&self) -> &str {
-        self.0.operation
+        self.operation
     }
 
     /// The caller's session, or `None` where the client has no connection of its own.
     pub fn session(&self) -> Option<&Session> {
-        self.0.scope.session.as_ref()
+        self.call.scope.session.as_ref()
     }
 
     /// The caller's session, or the error that says why there is none.
@@ -102,28 +114,28 @@ impl Context {
     /// What the client calls this request in its `_meta`. A label for logs, never an identity
     /// (REQ-SES-05).
     pub fn label(&self) -> Option<&str> {
-        self.0.scope.label.as_deref()
+        self.call.scope.label.as_deref()
     }
 
     /// Whether the caller gave up on this call.
     pub fn is_cancelled(&self) -> bool {
-        self.0.scope.cancellation.is_cancelled()
+        self.call.scope.cancellation.is_cancelled()
     }
 
     /// Waits until the caller gives up on this call.
     pub async fn cancelled(&self) {
-        self.0.scope.cancellation.cancelled().await;
+        self.call.scope.cancellation.cancelled().await;
     }
 
     /// Whether anyone listens to [`progress`](Self::progress).
     pub fn wants_progress(&self) -> bool {
-        self.0.scope.progress.is_some()
+        self.call.scope.progress.is_some()
     }
 
     /// Tells the caller that `done` of `total` steps are behind us. Does nothing when the caller did
     /// not ask (REQ-MCP-13 to REQ-MCP-16).
     pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
-        if let Some(sink) = &self.0.scope.progress {
+        if let Some(sink) = &self.call.scope.progress {
             let message = Some(message.into()).filter(|message| !message.is_empty());
             sink.report(done, total, message).await;
         }
@@ -132,11 +144,11 @@ impl Context {
     /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and at
     /// most ten reach the caller, the most urgent first (REQ-WRN-10, REQ-WRN-11).
     pub fn warn(&self, warning: Warning) {
-        self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
     }
 
     pub(crate) fn take_warnings(&self) -> Warnings {
-        std::mem::take(&mut *self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -144,8 +156,8 @@ impl fmt::Debug for Context {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Context")
-            .field("operation", &self.0.operation)
-            .field("session", &self.0.scope.session)
+            .field("operation", &self.operation)
+            .field("session", &self.call.scope.session)
             .finish_non_exhaustive()
     }
 }

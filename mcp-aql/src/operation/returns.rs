@@ -95,10 +95,19 @@ pub(crate) enum Envelope {
 /// The success half of a reply, as JSON text that grows: the result is serialized straight into it.
 #[derive(Debug)]
 pub struct Payload {
-    text: Vec<u8>,
+    text: Text,
     envelope: Envelope,
     limits: Limits,
     measured: bool,
+}
+
+/// Where a reply's text comes from.
+#[derive(Debug)]
+enum Text {
+    /// A serializer wrote it.
+    Written(Vec<u8>),
+    /// It was kept ready.
+    Ready(String),
 }
 
 /// What every success starts with.
@@ -106,7 +115,7 @@ pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
 
 impl Payload {
     pub(crate) fn new(envelope: Envelope, limits: Limits) -> Self {
-        Self { text: Vec::new(), envelope, limits, measured: false }
+        Self { text: Text::Written(Vec::new()), envelope, limits, measured: false }
     }
 
     /// Whether its data is known to keep to the limits.
@@ -116,40 +125,42 @@ impl Payload {
 
     /// Serializes the result into the reply.
     fn with<T: Serialize + ?Sized>(mut self, data: &T) -> Outcome {
-        // Most results fit: growing costs more than what is left over.
-        self.text.reserve(1024);
-        self.text.extend_from_slice(SUCCESS.as_bytes());
+        // Most results fit, and allocators have blocks of this size at hand.
+        let mut text = Vec::with_capacity(512);
+        text.extend_from_slice(SUCCESS.as_bytes());
         let mut depth = 1;
         if let Envelope::Key(key) = &self.envelope {
             // Keys are public names: nothing in them needs escaping.
-            self.text.extend_from_slice(b"{\"");
-            self.text.extend_from_slice(key.as_bytes());
-            self.text.extend_from_slice(b"\":");
+            text.extend_from_slice(b"{\"");
+            text.extend_from_slice(key.as_bytes());
+            text.extend_from_slice(b"\":");
             depth += 1;
         }
-        write_json(&mut self.text, data, depth, &self.limits).map_err(|error| {
-            match error.code() {
-                ErrorCode::ValidationPayloadTooLarge => error.with_detail("operation_ran", true),
-                _ => error,
-            }
+        write_json(&mut text, data, depth, &self.limits).map_err(|error| match error.code() {
+            ErrorCode::ValidationPayloadTooLarge => error.with_detail("operation_ran", true),
+            _ => error,
         })?;
-        self.measured = true;
         if self.envelope != Envelope::Bare {
-            self.text.push(b'}');
+            text.push(b'}');
         }
+        self.text = Text::Written(text);
+        self.measured = true;
         Ok(self)
     }
 
     /// A payload that is JSON text already: [`SUCCESS`] and the data behind it.
     pub(crate) fn ready(text: String, measured: bool) -> Self {
-        let text = text.into_bytes();
+        let text = Text::Ready(text);
         Self { text, envelope: Envelope::Bare, limits: Limits::default(), measured }
     }
 
     /// The reply's text up to and including `data`, without the closing brace.
     pub(crate) fn into_text(self) -> String {
-        // serde_json writes UTF-8, and so does everything else in here: nothing is replaced.
-        String::from_utf8(self.text)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        match self.text {
+            Text::Ready(text) => text,
+            // serde_json writes UTF-8, and so does everything else in here: nothing is replaced.
+            Text::Written(text) => String::from_utf8(text)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        }
     }
 }

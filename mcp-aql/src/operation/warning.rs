@@ -210,6 +210,9 @@ impl Warnings {
     /// What goes into the reply: the most urgent first, in the order raised, ten at most; the last
     /// of ten then says how many were left out.
     pub(crate) fn into_vec(mut self) -> Vec<Warning> {
+        if self.is_empty() {
+            return Vec::new();
+        }
         self.0.sort_by_key(|(warning, _)| warning.urgency());
         let found = self.0.len();
         let mut warnings: Vec<_> = self

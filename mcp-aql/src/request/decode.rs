@@ -1,5 +1,6 @@
 use serde_json::{Map, Value};
 
+use super::limits::check_request;
 use crate::error::{ErrorCode, OperationError};
 use crate::vocab::{Limits, json_type};
 
@@ -9,14 +10,7 @@ pub(crate) enum Request {
     /// One operation.
     One(OperationInput),
     /// Several, in order.
-    Batch(Vec<Result<OperationInput, BatchFault>>),
-}
-
-/// An item of a batch that is no request: it fails by itself, and the others run.
-#[derive(Debug)]
-pub(crate) struct BatchFault {
-    pub(crate) operation: String,
-    pub(crate) error: OperationError,
+    Batch(Vec<Result<OperationInput, Refused>>),
 }
 
 /// One request: the operation's name and its parameters, from `params` and from the top level
@@ -27,53 +21,102 @@ pub(crate) struct OperationInput {
     pub(crate) params: Map<String, Value>,
 }
 
-/// Reads the tool arguments. Metadata, whose names start with `_`, is taken out: it is no parameter
-/// (REQ-UNK-05).
-pub(crate) fn decode(
-    mut arguments: Map<String, Value>,
-    batch: bool,
-    limits: &Limits,
-) -> Result<Request, OperationError> {
-    match take(&mut arguments, "operations") {
-        Some(operations) => decode_batch(operations, &arguments, batch, limits),
-        None => operation_input(arguments).map(Request::One),
+/// A request, or an item of a batch, that is none. An item fails by itself, and the others run.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// The operation it names, if it does.
+    pub(crate) operation: String,
+    /// It was a batch.
+    pub(crate) batch: bool,
+    pub(crate) error: OperationError,
+}
+
+/// The members of a request, sorted in one pass. Metadata, whose names start with `_`, is gone: it is
+/// no parameter (REQ-UNK-05). Clients that write absent members as null mean the same as those that
+/// leave them out.
+#[derive(Default)]
+struct Members {
+    operation: Option<Value>,
+    operations: Option<Value>,
+    params: Option<Value>,
+    /// What else stands at top level: parameters (REQ-RQ-03).
+    rest: Vec<(String, Value)>,
+}
+
+impl Members {
+    fn of(arguments: Map<String, Value>) -> Self {
+        let mut members = Self::default();
+        for (name, value) in arguments {
+            match name.as_str() {
+                "operation" => members.operation = given(value),
+                "operations" => members.operations = given(value),
+                "params" => members.params = given(value),
+                _ if name.starts_with('_') => {}
+                _ => members.rest.push((name, value)),
+            }
+        }
+        members
+    }
+
+    /// The operation's name, if it is one.
+    fn name(&self) -> String {
+        self.operation.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 }
 
-/// Takes a member out. Clients that write absent members as null mean the same as those that leave
-/// them out.
-///
-/// Its name stays behind with null: taking a name out of a map costs more than stepping over it.
-fn take(arguments: &mut Map<String, Value>, member: &str) -> Option<Value> {
-    arguments.get_mut(member).map(Value::take).filter(|value| !value.is_null())
+fn given(value: Value) -> Option<Value> {
+    Some(value).filter(|value| !value.is_null())
 }
 
-/// Whether what stands at top level is a parameter: no metadata, and nothing that [`take`] has left.
-fn is_parameter(name: &str, value: &Value) -> bool {
-    let taken = value.is_null() && matches!(name, "operation" | "operations" | "params");
-    !taken && !name.starts_with('_')
+/// Measures the tool arguments and reads them.
+pub(crate) fn decode(
+    arguments: Map<String, Value>,
+    batch: bool,
+    limits: &Limits,
+) -> Result<Request, Refused> {
+    let measured = check_request(&arguments, limits);
+    let mut members = Members::of(arguments);
+    if let Err(error) = measured {
+        let (operation, batch) = (members.name(), members.operations.is_some());
+        return Err(Refused { operation, batch, error });
+    }
+    match members.operations.take() {
+        None => operation_input(members).map(Request::One),
+        Some(operations) => decode_batch(operations, &members, batch, limits)
+            .map_err(|error| Refused { operation: members.name(), batch: true, error }),
+    }
 }
 
-fn operation_input(mut arguments: Map<String, Value>) -> Result<OperationInput, OperationError> {
-    let operation = match take(&mut arguments, "operation") {
+fn operation_input(members: Members) -> Result<OperationInput, Refused> {
+    let refused = |operation, error| Err(Refused { operation, batch: false, error });
+    let operation = match members.operation {
         Some(Value::String(name)) if !name.is_empty() => name,
-        Some(Value::String(_)) => {
-            return Err(OperationError::invalid_value("operation", "must not be empty"));
+        Some(Value::String(empty)) => {
+            let error = OperationError::invalid_value("operation", "must not be empty");
+            return refused(empty, error);
         }
         Some(other) => {
-            return Err(OperationError::invalid_type("operation", "string", json_type(&other)));
+            let actual = json_type(&other);
+            let error = OperationError::invalid_type("operation", "string", actual);
+            return refused(String::new(), error);
         }
-        None => return Err(missing_operation()),
+        None => return refused(String::new(), missing_operation()),
     };
-    let params = match take(&mut arguments, "params") {
+    let params = match members.params {
         Some(Value::Object(params)) => params,
         None => Map::new(),
         Some(other) => {
-            return Err(OperationError::invalid_type("params", "object", json_type(&other))
-                .with_detail("operation", operation));
+            let error = OperationError::invalid_type("params", "object", json_type(&other))
+                .with_detail("operation", operation.as_str());
+            return refused(operation, error);
         }
     };
-    Ok(OperationInput { operation, params: resolve(params, arguments) })
+    let mut params = resolve(params, members.rest);
+    // Only a batch has such a member; elsewhere it is a name like any other.
+    if let Some(value) = members.operations {
+        params.entry("operations").or_insert(value);
+    }
+    Ok(OperationInput { operation, params })
 }
 
 fn missing_operation() -> OperationError {
@@ -86,21 +129,19 @@ fn missing_operation() -> OperationError {
 }
 
 /// `params.<name>` comes before the top-level `<name>` (REQ-RQ-03).
-fn resolve(mut params: Map<String, Value>, top_level: Map<String, Value>) -> Map<String, Value> {
+fn resolve(mut params: Map<String, Value>, rest: Vec<(String, Value)>) -> Map<String, Value> {
     if params.keys().any(|name| name.starts_with('_')) {
         params.retain(|name, _| !name.starts_with('_'));
     }
-    for (name, value) in top_level {
-        if is_parameter(&name, &value) {
-            params.entry(name).or_insert(value);
-        }
+    for (name, value) in rest {
+        params.entry(name).or_insert(value);
     }
     params
 }
 
 fn decode_batch(
     operations: Value,
-    rest: &Map<String, Value>,
+    members: &Members,
     batch: bool,
     limits: &Limits,
 ) -> Result<Request, OperationError> {
@@ -108,7 +149,13 @@ fn decode_batch(
     if !batch {
         return Err(fault("Batches are switched off: send one 'operation' per call".to_owned()));
     }
-    if let Some((name, _)) = rest.iter().find(|(name, value)| is_parameter(name, value)) {
+    let beside = members
+        .operation
+        .as_ref()
+        .map(|_| "operation")
+        .or_else(|| members.params.as_ref().map(|_| "params"))
+        .or_else(|| members.rest.first().map(|(name, _)| name.as_str()));
+    if let Some(name) = beside {
         let name = crate::router::clean(name);
         return Err(fault(format!(
             "A batch has no member besides 'operations': move '{name}' into its items"
@@ -129,13 +176,12 @@ fn decode_batch(
     Ok(Request::Batch(items.into_iter().map(batch_item).collect()))
 }
 
-fn batch_item(item: Value) -> Result<OperationInput, BatchFault> {
+fn batch_item(item: Value) -> Result<OperationInput, Refused> {
     let Value::Object(item) = item else {
         let error = OperationError::invalid_type("operations", "object", json_type(&item));
-        return Err(BatchFault { operation: String::new(), error });
+        return Err(Refused { operation: String::new(), batch: false, error });
     };
-    let operation = item.get("operation").and_then(Value::as_str).unwrap_or_default().to_owned();
-    operation_input(item).map_err(|error| BatchFault { operation, error })
+    operation_input(Members::of(item))
 }
 
 #[cfg(test)]
@@ -145,6 +191,7 @@ mod tests {
 
     fn decoded(value: Value) -> Result<Request, OperationError> {
         decode(value.as_object().unwrap().clone(), true, &Limits::default())
+            .map_err(|refused| refused.error)
     }
 
     fn one(value: Value) -> OperationInput {

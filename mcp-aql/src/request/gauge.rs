@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 
-use super::limits::{Measure, too_large};
+use super::limits::{Broken, Measure, too_large};
 use crate::error::OperationError;
 use crate::vocab::Limits;
 
@@ -17,24 +17,36 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     depth: usize,
     limits: &Limits,
 ) -> Result<(), OperationError> {
-    let mut writer = Bounded { text, most: limits.max_response_size, over: false };
+    let most = limits.max_response_size;
+    let mut writer = Bounded { text, most, over: false };
     let mut gauge = Gauge { measure: Measure::new(depth, limits), broken: None };
     let written = data.serialize(&mut Serializer::with_formatter(&mut writer, &mut gauge));
-    if let Some(error) = gauge.broken {
-        return Err(error);
+    if let Some(broken) = gauge.broken {
+        return Err(broken.error(limits));
     }
-    if writer.over {
-        let most = limits.max_response_size;
+    if writer.over || text.len() > most {
         return Err(too_large("response_size", most, most.saturating_add(1), "bytes"));
     }
     written.map_err(OperationError::internal)
 }
 
-/// Stops writing once the reply has grown past its limit.
+/// Stops writing once the reply has grown past its limit: not at once, but when it needs more room.
 struct Bounded<'a> {
     text: &'a mut Vec<u8>,
     most: usize,
     over: bool,
+}
+
+impl Bounded<'_> {
+    #[cold]
+    fn grow(&mut self, more: usize) -> io::Result<()> {
+        if more > self.most.saturating_sub(self.text.len()) {
+            self.over = true;
+            return Err(stop());
+        }
+        self.text.reserve(more);
+        Ok(())
+    }
 }
 
 impl Write for Bounded<'_> {
@@ -45,9 +57,8 @@ impl Write for Bounded<'_> {
 
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() > self.most.saturating_sub(self.text.len()) {
-            self.over = true;
-            return Err(stop());
+        if bytes.len() > self.text.capacity() - self.text.len() {
+            self.grow(bytes.len())?;
         }
         self.text.extend_from_slice(bytes);
         Ok(())
@@ -61,19 +72,16 @@ impl Write for Bounded<'_> {
 /// Compact JSON that is counted.
 struct Gauge<'a> {
     measure: Measure<'a>,
-    broken: Option<OperationError>,
+    broken: Option<Broken>,
 }
 
 impl Gauge<'_> {
     #[inline]
-    fn note(&mut self, measured: Result<(), OperationError>) -> io::Result<()> {
-        match measured {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.broken = Some(error);
-                Err(stop())
-            }
-        }
+    fn note(&mut self, measured: Result<(), Broken>) -> io::Result<()> {
+        measured.map_err(|broken| {
+            self.broken = Some(broken);
+            stop()
+        })
     }
 }
 
@@ -248,6 +256,6 @@ mod tests {
         let error = write_json(&mut text, &Endless, 1, &limits()).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ValidationPayloadTooLarge);
         assert_eq!(error.details()["limit_type"], "response_size");
-        assert!(text.len() <= 400);
+        assert!(text.capacity() <= 2 * 400);
     }
 }

@@ -86,9 +86,8 @@ fn look_at(
         Value::Object(fields) => look_at_object(fields, depth + 1, limits, seen)?,
         Value::Array(values) => {
             check_depth(depth + 1, limits)?;
-            let most = limits.max_array_elements;
-            if values.len() > most {
-                return Err(too_large("array_elements", most, values.len(), "elements"));
+            if values.len() > limits.max_array_elements {
+                return Err(Broken::Elements(values.len()).error(limits));
             }
             seen.at_most += 2 + values.len();
             for value in values {
@@ -101,11 +100,20 @@ fn look_at(
 
 fn look_at_text(text: &str, limits: &Limits, seen: &mut Seen) -> Result<(), OperationError> {
     if text.len() > limits.max_string_length {
-        return Err(too_large("string_length", limits.max_string_length, text.len(), "bytes"));
+        return Err(Broken::Text(text.len()).error(limits));
     }
     seen.at_most += text.len().saturating_mul(LONGEST_ESCAPE) + 2;
-    seen.nul |= memchr::memchr(0, text.as_bytes()).is_some();
+    seen.nul |= holds_nul(text);
     Ok(())
+}
+
+/// Most texts are names and short values, for which setting up a search costs more than looking.
+fn holds_nul(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    match bytes.len() {
+        0..32 => bytes.contains(&0),
+        _ => memchr::memchr(0, bytes).is_some(),
+    }
 }
 
 /// `\u0001`
@@ -145,8 +153,7 @@ fn text_length(text: &str) -> usize {
 
 fn check_depth(depth: usize, limits: &Limits) -> Result<(), OperationError> {
     if depth > limits.max_nesting_depth {
-        // What lies deeper is not looked at: the count tells that the limit is passed, not by how much.
-        return Err(too_large("nesting_depth", limits.max_nesting_depth, depth, "levels"));
+        return Err(Broken::Depth(depth).error(limits));
     }
     Ok(())
 }
@@ -181,7 +188,32 @@ pub(crate) fn check_response(text: &str, limits: &Limits) -> Result<(), Operatio
     if text.len() > limits.max_response_size {
         return Err(too_large("response_size", limits.max_response_size, text.len(), "bytes"));
     }
-    Measure::new(0, limits).json(text)
+    Measure::new(0, limits).json(text).map_err(|broken| broken.error(limits))
+}
+
+/// A limit that is broken; small, as it is passed around for every piece of JSON.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Broken {
+    Depth(usize),
+    Elements(usize),
+    Text(usize),
+}
+
+impl Broken {
+    #[cold]
+    pub(super) fn error(self, limits: &Limits) -> OperationError {
+        match self {
+            Self::Depth(depth) => {
+                too_large("nesting_depth", limits.max_nesting_depth, depth, "levels")
+            }
+            Self::Elements(count) => {
+                too_large("array_elements", limits.max_array_elements, count, "elements")
+            }
+            Self::Text(bytes) => {
+                too_large("string_length", limits.max_string_length, bytes, "bytes")
+            }
+        }
+    }
 }
 
 /// Counts what limits are about, of JSON that is written or read piece by piece.
@@ -202,9 +234,12 @@ impl<'a> Measure<'a> {
     }
 
     #[inline]
-    pub(super) fn open(&mut self, array: bool) -> Result<(), OperationError> {
+    pub(super) fn open(&mut self, array: bool) -> Result<(), Broken> {
         self.depth += 1;
-        check_depth(self.depth, self.limits)?;
+        // What lies deeper is not looked at: the count tells that the limit is passed, not by how much.
+        if self.depth > self.limits.max_nesting_depth {
+            return Err(Broken::Depth(self.depth));
+        }
         if array {
             self.elements.push(0);
         }
@@ -221,12 +256,11 @@ impl<'a> Measure<'a> {
 
     /// Another element of the innermost array.
     #[inline]
-    pub(super) fn element(&mut self) -> Result<(), OperationError> {
+    pub(super) fn element(&mut self) -> Result<(), Broken> {
         let Some(count) = self.elements.last_mut() else { return Ok(()) };
         *count += 1;
-        let most = self.limits.max_array_elements;
-        if *count > most {
-            return Err(too_large("array_elements", most, *count, "elements"));
+        if *count > self.limits.max_array_elements {
+            return Err(Broken::Elements(*count));
         }
         Ok(())
     }
@@ -242,16 +276,15 @@ impl<'a> Measure<'a> {
     }
 
     #[inline]
-    pub(super) fn end_text(&mut self) -> Result<(), OperationError> {
-        let most = self.limits.max_string_length;
-        if self.length > most {
-            return Err(too_large("string_length", most, self.length, "bytes"));
+    pub(super) fn end_text(&mut self) -> Result<(), Broken> {
+        if self.length > self.limits.max_string_length {
+            return Err(Broken::Text(self.length));
         }
         Ok(())
     }
 
     /// Valid JSON, as a whole.
-    pub(super) fn json(&mut self, text: &str) -> Result<(), OperationError> {
+    pub(super) fn json(&mut self, text: &str) -> Result<(), Broken> {
         // Whether each thing that is open is an array.
         let mut open: Vec<bool> = Vec::new();
         let mut bytes = text.bytes();
@@ -280,7 +313,7 @@ impl<'a> Measure<'a> {
     }
 
     /// A string, up to its closing quotation mark.
-    fn quoted(&mut self, bytes: &mut std::str::Bytes<'_>) -> Result<(), OperationError> {
+    fn quoted(&mut self, bytes: &mut std::str::Bytes<'_>) -> Result<(), Broken> {
         self.begin_text();
         while let Some(byte) = bytes.next() {
             match byte {

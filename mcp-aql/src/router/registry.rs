@@ -53,8 +53,13 @@ impl Registry {
         self.tool_names.get(family).map_or("", String::as_str)
     }
 
+    /// An operation's place among the entries.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
-        self.entries.get(*self.by_name.get(name)?)
+        self.entries.get(self.place_of(name)?)
     }
 
     /// The operation of this name, if it may be called through this door (REQ-EPT-03, REQ-EPT-16).

@@ -108,7 +108,7 @@ mod tests {
             let argument = crate::operation::Argument { name: "if_match", value };
             let mut call = Call {
                 arguments: vec![argument].into_iter(),
-                context: crate::operation::Context::new("update_task", std::sync::Arc::default()),
+                context: crate::operation::Context::new(crate::CallScope::default()),
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
                 limits: crate::vocab::Limits::default(),

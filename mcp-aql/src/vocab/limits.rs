@@ -41,6 +41,11 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The limits of a batch's item, whose reply sits three levels down in the batch's.
+    pub(crate) const fn of_item(self) -> Self {
+        Self { max_nesting_depth: self.max_nesting_depth.saturating_sub(3), ..self }
+    }
+
     /// Every limit that lies outside of the protocol's range.
     ///
     /// # Errors
