@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokio::time::{Instant, Sleep};
 
+use super::direct::Direct;
 use super::server::Server;
 use super::sessions::noticing;
 use super::wire::{
@@ -31,7 +32,7 @@ const NO_SESSION: i32 = -32000;
 /// What refusing takes.
 #[derive(Clone)]
 pub(super) struct Guard {
-    server: Arc<Server>,
+    direct: Arc<Direct>,
     longest: usize,
     patience: Duration,
 }
@@ -95,11 +96,16 @@ impl Drop for Noted {
 }
 
 impl Guard {
-    pub(super) fn new(server: Server, longest: usize, patience: Duration) -> Self {
-        Self { server: Arc::new(server), longest, patience }
+    pub(super) fn new(direct: Direct, longest: usize, patience: Duration) -> Self {
+        Self { direct: Arc::new(direct), longest, patience }
     }
 
-    /// Lets rmcp look at a request first, and says better why where it has nothing but a status.
+    fn server(&self) -> &Server {
+        self.direct.server()
+    }
+
+    /// Answers plain calls. Of other requests it lets rmcp look at them first, and says better why where
+    /// rmcp has nothing but a status.
     pub(super) async fn pass(State(guard): State<Self>, request: Request, next: Next) -> Response {
         if request.method() != Method::POST {
             return next.run(request).await;
@@ -108,8 +114,20 @@ impl Guard {
         let seen = Arc::<Mutex<Seen>>::default();
         let noting = Arc::clone(&seen);
         let until = Instant::now() + guard.patience;
-        let request =
+        let mut request =
             request.map(|body| Body::new(Noted { body, seen: noting, until, limit: None }));
+        if let Some(form) = guard.direct.form(&request, guard.longest) {
+            let (head, body) = request.into_parts();
+            let Ok(body) = axum::body::to_bytes(body, guard.longest).await else {
+                let seen =
+                    std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+                return refuse_broken(&seen);
+            };
+            match guard.direct.answer(&form, &body) {
+                Some(answer) => return answer.await,
+                None => request = Request::from_parts(head, Body::from(body)),
+            }
+        }
         let (response, full) = noticing(next.run(request)).await;
         let status = response.status();
         if !matches!(
@@ -158,7 +176,7 @@ impl Guard {
             }
         }
         let salvaged = salvage.finish();
-        let limit = self.server.adapter().limits().max_request_size;
+        let limit = self.server().adapter().limits().max_request_size;
         let error = too_large("request_size", limit, salvaged.bytes, "bytes");
         self.answer(too_long(salvaged, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
     }
@@ -167,7 +185,7 @@ impl Guard {
         let refusal = match decode(body) {
             Message::Refused(refusal) => refusal,
             Message::Call(ToolCall { id, arguments, .. }) => {
-                let limits = self.server.adapter().limits();
+                let limits = self.server().adapter().limits();
                 let outcome = parse(arguments.unwrap_or("{}").as_bytes(), limits);
                 let fault = outcome.err().map_or(Fault::Form, Fault::Call);
                 Refusal { id: Some(id.to_owned()), fault }
@@ -186,8 +204,10 @@ impl Guard {
         let mut body = Vec::new();
         let status = match (fault, id) {
             (Fault::Call(error), Some(id)) => {
-                let reply = self.server.refuse(error);
-                respond_with(&mut body, &id, |body| self.server.write_result(body, &reply, modern));
+                let reply = self.server().refuse(error);
+                respond_with(&mut body, &id, |body| {
+                    self.server().write_result(body, &reply, modern)
+                });
                 StatusCode::OK
             }
             (fault, id) => {
@@ -200,6 +220,15 @@ impl Guard {
         };
         (status, json(), body).into_response()
     }
+}
+
+/// Says that a body did not come to its end.
+fn refuse_broken(seen: &Seen) -> Response {
+    if seen.late {
+        return refuse_late(seen);
+    }
+    // Its client is gone, most probably.
+    StatusCode::BAD_REQUEST.into_response()
 }
 
 /// Says that a body did not come to its end in time.

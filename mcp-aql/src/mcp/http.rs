@@ -9,17 +9,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::body::Guard;
 use super::connection::Connection;
+use super::direct::Direct;
 use super::listen;
 use super::pipe::longest_message;
 use super::server::{Server, Shared};
-use super::sessions::Sessions;
+use super::sessions::{Sessions, made};
 use crate::adapter::{Adapter, erased};
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 use crate::stop::told_to_stop;
 
 /// Where the adapter sits on its server.
-const PATH: &str = "/mcp";
+pub(super) const PATH: &str = "/mcp";
 /// The longest that a client is ever waited for.
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -172,14 +173,18 @@ impl Adapter {
     pub fn router(&self, options: &HttpOptions) -> axum::Router {
         let shared = Shared::new(self);
         let longest = longest_message(self.limits().max_request_size);
-        let unbound = Server::new(Arc::clone(&shared), Arc::new(Connection::http()));
-        let guard = Guard::new(unbound, longest, options.client_timeout);
+        let sessions = Arc::new(Sessions::new(options));
+        let config = options.config(self);
+        let hosts = config.allowed_hosts.clone();
+        let stop = options.shutdown.clone();
+        let direct = Direct::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, stop);
+        let guard = Guard::new(direct, longest, options.client_timeout);
         let factory = move || {
             let connection = Arc::new(Connection::http());
+            made(&connection);
             Ok(Server::new(Arc::clone(&shared), connection))
         };
-        let sessions = Arc::new(Sessions::new(options));
-        let service = StreamableHttpService::new(factory, sessions, options.config(self));
+        let service = StreamableHttpService::new(factory, sessions, config);
         axum::Router::new()
             .nest_service(PATH, service)
             .layer(axum::middleware::from_fn_with_state(guard, Guard::pass))

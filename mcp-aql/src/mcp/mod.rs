@@ -4,8 +4,11 @@
 
 #[cfg(feature = "http")]
 mod body;
+mod calls;
 mod connection;
 mod describe;
+#[cfg(feature = "http")]
+mod direct;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]

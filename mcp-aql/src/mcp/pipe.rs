@@ -5,12 +5,11 @@
 //! `server/discover`, what a client has that we do not know of — goes through rmcp, which sees a
 //! connection with few messages.
 
-use std::collections::HashMap;
 use std::future::{Future, Ready, ready};
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -28,6 +27,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::calls::Calls;
 use super::connection::Connection;
 use super::progress::Notifier;
 use super::server::{Server, Shared};
@@ -214,45 +214,6 @@ impl Transport<RoleServer> for Rest {
 fn send(outbox: &Outbox, message: &ServerJsonRpcMessage) -> io::Result<()> {
     let json = serde_json::to_vec(message)?;
     outbox.push(|line| line.extend(json))
-}
-
-/// The calls that run, by the id of their request.
-#[derive(Debug, Default)]
-struct Calls {
-    running: Mutex<HashMap<Box<str>, (u64, CancellationToken)>>,
-    next: AtomicU64,
-}
-
-impl Calls {
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<Box<str>, (u64, CancellationToken)>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn begin(&self, id: &str, cancellation: CancellationToken) -> u64 {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.running().insert(id.into(), (number, cancellation));
-        number
-    }
-
-    /// Whether somebody still waits for the answer.
-    fn end(&self, id: &str, number: u64) -> bool {
-        let mut running = self.running();
-        // A client that uses an id twice at once gets both answers.
-        match running.get(id) {
-            Some((latest, _)) if *latest == number => running.remove(id).is_some(),
-            Some(_) => true,
-            None => false,
-        }
-    }
-
-    /// Cancels a call. False when it is none of these.
-    fn cancel(&self, id: &str) -> bool {
-        let found = self.running().remove(id);
-        if let Some((_, cancellation)) = &found {
-            cancellation.cancel();
-        }
-        found.is_some()
-    }
 }
 
 /// Where lines are read and calls begin.

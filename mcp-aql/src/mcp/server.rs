@@ -107,6 +107,20 @@ impl Server {
         erased(self.reply_with_progress(endpoint, arguments, scope, notifier, token)).await
     }
 
+    /// As [`reply`](Self::reply), for a call whose progress nobody asks about.
+    pub(super) async fn reply_at_once(
+        &self,
+        endpoint: Endpoint,
+        arguments: Map<String, Value>,
+        meta: &RequestMetaObject,
+        cancellation: CancellationToken,
+    ) -> Reply {
+        let label = label(meta, &arguments);
+        let session = self.connection.session();
+        let scope = CallScope { session, cancellation, label, progress: None };
+        self.adapter().handle(endpoint, arguments, scope).await
+    }
+
     async fn reply_with_progress(
         &self,
         endpoint: Endpoint,
@@ -173,7 +187,7 @@ async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infal
 }
 
 /// The token of the request's `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
-fn progress_token(
+pub(super) fn progress_token(
     meta: &RequestMetaObject,
     arguments: &Map<String, Value>,
 ) -> Option<ProgressToken> {

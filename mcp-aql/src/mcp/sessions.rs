@@ -1,9 +1,15 @@
 //! Sessions over HTTP, so many and no more.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
 use futures_util::Stream;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage,
+    ServerJsonRpcMessage,
+};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
@@ -11,24 +17,38 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
-use tokio::sync::Mutex;
 
+use super::calls::Calls;
+use super::connection::Connection;
 use super::http::HttpOptions;
 
 tokio::task_local! {
-    /// Whether the request that is being served was refused a session. rmcp asks for a session while
-    /// it serves the request, and has no other way to say why there was none.
-    static REFUSED: Cell<bool>;
+    /// What happens while rmcp serves one request, and what it has no other way to say.
+    static SERVED: Served;
+}
+
+#[derive(Default)]
+struct Served {
+    /// There was no session for it.
+    refused: Cell<bool>,
+    /// The connection that was made for it last: of its session, if it opens one.
+    connection: RefCell<Weak<Connection>>,
 }
 
 /// Serves a request; tells whether it was refused a session.
 pub(super) async fn noticing<F: Future>(serving: F) -> (F::Output, bool) {
-    REFUSED
-        .scope(Cell::new(false), async {
+    SERVED
+        .scope(Served::default(), async {
             let served = serving.await;
-            (served, REFUSED.with(Cell::get))
+            (served, SERVED.with(|served| served.refused.get()))
         })
         .await
+}
+
+/// Notes the connection that was made for the request that is being served.
+pub(super) fn made(connection: &Arc<Connection>) {
+    // Outside of a request, nothing opens a session.
+    let _ = SERVED.try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));
 }
 
 /// rmcp's sessions, counted.
@@ -36,7 +56,26 @@ pub(super) struct Sessions {
     inner: LocalSessionManager,
     most: usize,
     /// Sessions open one after the other, so that the last place is given once.
-    opening: Mutex<()>,
+    opening: tokio::sync::Mutex<()>,
+    open: RwLock<HashMap<SessionId, Arc<Open>>>,
+    /// How often rmcp is told that a session is in use.
+    pulse: Duration,
+}
+
+/// An open session, for the calls that do not go through rmcp.
+pub(super) struct Open {
+    id: SessionId,
+    connection: Weak<Connection>,
+    pub(super) calls: Calls,
+    /// When rmcp last knew that it is in use.
+    told: Mutex<Instant>,
+}
+
+impl Open {
+    /// The session's connection, unless it has ended.
+    pub(super) fn connection(&self) -> Option<Arc<Connection>> {
+        self.connection.upgrade()
+    }
 }
 
 /// Why there was no session.
@@ -52,7 +91,36 @@ impl Sessions {
     pub(super) fn new(options: &HttpOptions) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(options.session_timeout);
-        Self { inner, most: options.max_sessions, opening: Mutex::default() }
+        Self {
+            inner,
+            most: options.max_sessions,
+            opening: tokio::sync::Mutex::default(),
+            open: RwLock::default(),
+            pulse: options.session_timeout / 8,
+        }
+    }
+
+    /// The open session of this id.
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Open>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// Keeps a session from ending for want of use. rmcp counts the time since the last message that
+    /// went through it, so now and then it gets one that means nothing.
+    pub(super) async fn keep(&self, session: &Open) {
+        {
+            let mut told = session.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.elapsed() < self.pulse {
+                return;
+            }
+            *told = Instant::now();
+        }
+        let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
+        let nothing = ClientNotification::CustomNotification(nothing);
+        let sent = self.inner.accept_message(&session.id, JsonRpcMessage::notification(nothing));
+        if let Err(error) = sent.await {
+            tracing::debug!(%error, "the session has ended");
+        }
     }
 }
 
@@ -63,10 +131,21 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
         let _one = self.opening.lock().await;
         if self.inner.sessions.read().await.len() >= self.most {
-            let _ = REFUSED.try_with(|refused| refused.set(true));
+            let _ = SERVED.try_with(|served| served.refused.set(true));
             return Err(SessionsError::Full(self.most));
         }
-        Ok(self.inner.create_session().await?)
+        let (id, transport) = self.inner.create_session().await?;
+        let connection = SERVED.try_with(|served| served.connection.take()).unwrap_or_default();
+        let open = Open {
+            id: Arc::clone(&id),
+            connection,
+            calls: Calls::default(),
+            told: Mutex::new(Instant::now()),
+        };
+        let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        sessions.insert(Arc::clone(&id), Arc::new(open));
+        drop(sessions);
+        Ok((id, transport))
     }
 
     async fn initialize_session(
@@ -82,6 +161,11 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
+        let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        // A call that runs beside rmcp would keep it open.
+        if let Some(connection) = open.and_then(|open| open.connection()) {
+            connection.end();
+        }
         Ok(self.inner.close_session(id).await?)
     }
 

@@ -1,0 +1,324 @@
+//! Tool calls over HTTP that are as plain as nearly all are: decoded and answered here. For each of
+//! them rmcp would start a service or wake a session's, and open a stream of events.
+//!
+//! Nothing is refused here. Whatever is not plain, in headers or in its body, goes through rmcp, which
+//! knows the rest of MCP.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{FutureExt as _, Stream};
+use rmcp::model::{ProtocolVersion, RequestMetaObject};
+use serde_json::{Map, Value};
+use tokio::time::{Interval, interval};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::connection::Connection;
+use super::http::PATH;
+use super::server::{Server, Shared, progress_token};
+use super::sessions::{Open, Sessions};
+use super::wire::{Message, decode, fail_with, respond_with};
+use crate::adapter::erased;
+use crate::operation::BoxFuture;
+use crate::request::parse;
+use crate::router::Endpoint;
+use crate::vocab::SemanticCategory;
+
+/// After so long a reply comes as an event, with signs of life until it is there: what stands between
+/// client and server may drop a connection on which nothing happens.
+const SOON: Duration = Duration::from_secs(2);
+/// How often there is a sign of life.
+const PULSE: Duration = Duration::from_secs(15);
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// Answers plain calls.
+pub(super) struct Direct {
+    shared: Arc<Shared>,
+    /// For requests without a session.
+    server: Arc<Server>,
+    sessions: Arc<Sessions>,
+    hosts: Vec<String>,
+    stop: CancellationToken,
+}
+
+/// What the headers of a plain request say.
+pub(super) enum Form {
+    /// A request by itself, as MCP 2026-07-28 has it, that calls this tool.
+    Alone(HeaderValue),
+    /// A request of a session, as versions before it have it.
+    Of(Arc<Open>),
+}
+
+/// A call that runs.
+struct Work {
+    /// The reply, as JSON-RPC's message; none if the client has cancelled the request.
+    reply: BoxFuture<'static, Option<Vec<u8>>>,
+    /// Cancels the call when nobody waits any more.
+    _cancels: DropGuard,
+}
+
+impl Direct {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        sessions: Arc<Sessions>,
+        hosts: Vec<String>,
+        stop: CancellationToken,
+    ) -> Self {
+        let server = Arc::new(Server::new(Arc::clone(&shared), Arc::new(Connection::http())));
+        Self { shared, server, sessions, hosts, stop }
+    }
+
+    /// Serves nobody in particular.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// What the headers say, if they are those of a plain request.
+    pub(super) fn form(&self, request: &Request, longest: usize) -> Option<Form> {
+        let headers = request.headers();
+        let length: usize = only(headers, &CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
+        let plain = length <= longest
+            && request.uri().path() == PATH
+            && request.uri().authority().is_none()
+            && !headers.contains_key(ORIGIN)
+            && only(headers, &CONTENT_TYPE)? == "application/json"
+            && takes_both(only(headers, &ACCEPT)?)
+            && self.is_host(only(headers, &HOST)?);
+        if !plain {
+            return None;
+        }
+        let version = match headers.contains_key(VERSION) {
+            true => Some(only(headers, &VERSION)?.to_str().ok()?),
+            false => None,
+        };
+        if headers.contains_key(SESSION_ID) {
+            let earlier = ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25);
+            if version.is_some_and(|version| earlier.iter().all(|one| one.as_str() != version)) {
+                return None;
+            }
+            let id = only(headers, &SESSION_ID)?.to_str().ok()?;
+            return self.sessions.get(id).map(Form::Of);
+        }
+        let alone = version? == ProtocolVersion::V_2026_07_28.as_str()
+            && only(headers, &METHOD)? == "tools/call"
+            && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));
+        alone.then(|| only(headers, &NAME).cloned().map(Form::Alone)).flatten()
+    }
+
+    /// Whether a `Host` header has one of the allowed names.
+    fn is_host(&self, host: &HeaderValue) -> bool {
+        let Ok(host) = host.to_str() else { return false };
+        let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+        // Names that are allowed with one port alone, or that are in brackets, are for rmcp.
+        port.parse::<u16>().is_ok()
+            && !name.is_empty()
+            && self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    }
+
+    /// Answers a plain call.
+    pub(super) fn answer(
+        &self,
+        form: &Form,
+        body: &[u8],
+    ) -> Option<impl Future<Output = Response> + Send + use<>> {
+        let call = match decode(body) {
+            Message::Call(call) => call,
+            Message::Cancelled { request } => {
+                if let Form::Of(session) = form {
+                    session.calls.cancel(request);
+                }
+                return None;
+            }
+            _ => return None,
+        };
+        let endpoint = self.server.tools().endpoint(&call.name)?;
+        let meta: RequestMetaObject = match call.meta {
+            Some(meta) => serde_json::from_str(meta.get()).ok()?,
+            None => RequestMetaObject::default(),
+        };
+        let arguments = match call.arguments {
+            Some(json) => parse(json.as_bytes(), self.server.adapter().limits()).ok()?,
+            None => Map::new(),
+        };
+        if progress_token(&meta, &arguments).is_some() {
+            return None;
+        }
+        let reads = self.reads(&arguments);
+        let work = match form {
+            Form::Alone(tool) => {
+                let newest = ProtocolVersion::V_2026_07_28;
+                let fits = *tool == *call.name
+                    && meta.protocol_version()? == newest
+                    && meta.missing_required_keys(&newest).is_empty();
+                let call = Call { endpoint, arguments, meta, id: call.id.into() };
+                fits.then(|| self.alone(call, reads))?
+            }
+            // Whoever loses the connection can fetch the reply later, from rmcp: worth having for
+            // what must not be called twice.
+            Form::Of(session) => {
+                let connection = session.connection()?;
+                let fits = reads && meta.protocol_version().is_none();
+                let call = Call { endpoint, arguments, meta, id: call.id.into() };
+                fits.then(|| self.of(Arc::clone(session), connection, call))?
+            }
+        };
+        Some(respond(work))
+    }
+
+    /// Whether this is a call of one READ operation.
+    fn reads(&self, arguments: &Map<String, Value>) -> bool {
+        let name = arguments.get("operation").and_then(Value::as_str);
+        let entry = name.and_then(|name| self.server.adapter().inner.registry.get(name));
+        entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
+            && !arguments.contains_key("operations")
+    }
+
+    fn alone(&self, call: Call, reads: bool) -> Work {
+        let cancellation = self.stop.child_token();
+        let cancels = cancellation.clone().drop_guard();
+        let server = Arc::clone(&self.server);
+        let reply = async move { Some(call.run(&server, cancellation, true).await) };
+        // A change that has begun runs to its end, whether or not somebody waits for it.
+        let reply = match reads {
+            true => erased(reply),
+            false => {
+                let task = tokio::spawn(reply);
+                erased(async { task.await.ok().flatten() })
+            }
+        };
+        Work { reply, _cancels: cancels }
+    }
+
+    fn of(&self, session: Arc<Open>, connection: Arc<Connection>, call: Call) -> Work {
+        let server = Server::new(Arc::clone(&self.shared), connection);
+        let cancellation = server.cancellation();
+        let cancels = cancellation.clone().drop_guard();
+        let number = session.calls.begin(&call.id, cancellation.clone());
+        let running = Running { session, id: call.id.clone(), number };
+        let sessions = Arc::clone(&self.sessions);
+        let reply = async move {
+            sessions.keep(&running.session).await;
+            let reply = call.run(&server, cancellation, false).await;
+            running.is_awaited().then_some(reply)
+        };
+        Work { reply: erased(reply), _cancels: cancels }
+    }
+}
+
+/// A call, decoded.
+struct Call {
+    endpoint: Endpoint,
+    arguments: Map<String, Value>,
+    meta: RequestMetaObject,
+    /// The request's id, as it was written.
+    id: Box<str>,
+}
+
+impl Call {
+    async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
+        let Self { endpoint, arguments, meta, id } = self;
+        let work = server.reply_at_once(endpoint, arguments, &meta, cancellation);
+        // Panics of operations are caught further inside; this is for our own.
+        let reply = AssertUnwindSafe(work).catch_unwind().await;
+        let mut message = Vec::new();
+        match reply {
+            Ok(reply) => {
+                message.reserve(reply.text.len() + reply.text.len() / 4 + 128);
+                respond_with(&mut message, &id, |message| {
+                    server.write_result(message, &reply, modern);
+                });
+            }
+            Err(_panic) => {
+                tracing::error!("a tool call panicked outside of its operation");
+                fail_with(&mut message, Some(&id), -32603, "Internal error");
+            }
+        }
+        message
+    }
+}
+
+/// A call among those of its session.
+struct Running {
+    session: Arc<Open>,
+    id: Box<str>,
+    number: u64,
+}
+
+impl Running {
+    fn is_awaited(&self) -> bool {
+        self.session.calls.end(&self.id, self.number)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.session.calls.end(&self.id, self.number);
+    }
+}
+
+/// Waits for a reply, and sends events where that takes long.
+async fn respond(mut work: Work) -> Response {
+    match tokio::time::timeout(SOON, &mut work.reply).await {
+        Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
+        Ok(None) => events(Body::empty()),
+        Err(_late) => {
+            events(Body::from_stream(Events { work: Some(work), pulse: interval(PULSE) }))
+        }
+    }
+}
+
+fn events(body: Body) -> Response {
+    ([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response()
+}
+
+/// Signs of life, and in the end a reply.
+struct Events {
+    work: Option<Work>,
+    pulse: Interval,
+}
+
+impl Stream for Events {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        if let Poll::Ready(reply) = work.reply.poll_unpin(context) {
+            self.work = None;
+            let event = reply.map(|reply| {
+                // JSON has no line breaks.
+                Ok(Bytes::from([b"data: ".as_slice(), &reply, b"\n\n"].concat()))
+            });
+            return Poll::Ready(event);
+        }
+        self.pulse.poll_tick(context).map(|_| Some(Ok(Bytes::from_static(b":\n\n"))))
+    }
+}
+
+/// A header that is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// Whether an `Accept` header names what MCP wants it to name, and nothing else.
+fn takes_both(accept: &HeaderValue) -> bool {
+    let Some((first, second)) = accept.to_str().ok().and_then(|text| text.split_once(',')) else {
+        return false;
+    };
+    let both = ["application/json", "text/event-stream"];
+    let named = [first.trim(), second.trim()];
+    named == both || named == [both[1], both[0]]
+}
