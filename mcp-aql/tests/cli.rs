@@ -80,6 +80,103 @@ fn faults_of_usage_exit_with_two_and_say_what_to_write() {
     }
 }
 
+#[cfg(feature = "http")]
+#[test]
+fn nobody_serves_http_with_bounds_that_make_no_sense() {
+    let http = ["serve", "--http", "127.0.0.1:0"];
+    for (args, fragment) in [
+        (&["serve", "--max-sessions", "5"][..], "--http <ADDRESS>"),
+        (&["serve", "--client-timeout", "5"], "--http <ADDRESS>"),
+        (&[&http[..], &["--max-sessions", "5", "--stateless"]].concat(), "cannot be used with"),
+        (&[&http[..], &["--max-sessions", "0"]].concat(), "0 is not in 1..=1000000"),
+        (&[&http[..], &["--max-sessions", "-1"]].concat(), "-1 is not in 1..=1000000"),
+        (&[&http[..], &["--max-sessions", "1000001"]].concat(), "is not in 1..=1000000"),
+        (&[&http[..], &["--max-sessions", "many"]].concat(), "invalid digit"),
+        (&[&http[..], &["--client-timeout", "0"]].concat(), "0 is not in 1..=86400"),
+        (&[&http[..], &["--client-timeout", "-30"]].concat(), "-30 is not in 1..=86400"),
+        (&[&http[..], &["--client-timeout", "86401"]].concat(), "is not in 1..=86400"),
+        (&[&http[..], &["--client-timeout", "99999999999999999999"]].concat(), "too large"),
+    ] {
+        let output = run(args, "");
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(stderr(&output).contains(fragment), "{args:?}: {}", stderr(&output));
+    }
+}
+
+/// The adapter over HTTP, until it is dropped.
+#[cfg(feature = "http")]
+struct Served {
+    child: std::process::Child,
+    address: String,
+}
+
+#[cfg(feature = "http")]
+impl Served {
+    fn start(args: &[&str]) -> Self {
+        use std::io::BufRead as _;
+
+        let mut command = support::command();
+        command.args(["serve", "--http", "127.0.0.1:0"]).args(args).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut told = String::new();
+        std::io::BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+        let address = told.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
+        let address = address.unwrap_or_else(|| panic!("{told}")).0.to_owned();
+        Self { child, address }
+    }
+
+    /// What comes back on a connection of its own until the adapter closes it. 20 seconds are less
+    /// than a client is waited for by default.
+    fn exchange(&self, sent: &str) -> String {
+        use std::io::Read as _;
+
+        let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+#[cfg(feature = "http")]
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn the_bounds_of_http_are_those_of_the_command_line() {
+    // REQ-SES-01, REQ-SES-02
+    let served = Served::start(&["--max-sessions", "2", "--client-timeout", "1"]);
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" },
+    } })
+    .to_string();
+    let request = |length: usize| {
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{hello}"
+        )
+    };
+    for _ in 0..2 {
+        let answer = served.exchange(&request(hello.len()));
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    }
+    let answer = served.exchange(&request(hello.len()));
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
+    // Whoever does not go on is hung up on.
+    let answer = served.exchange(&request(hello.len() + 1));
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!(served.exchange("POST /mcp HTTP/1.1\r\nHost: lo"), "");
+}
+
 #[test]
 fn introspect_is_what_clients_get() {
     // REQ-INT-01, REQ-INT-09

@@ -33,6 +33,7 @@ mod docs;
 mod introspect;
 mod log;
 mod render;
+mod serve;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -49,6 +50,7 @@ use crate::operation::BoxFuture;
 pub use client_config::Client;
 pub use docs::DocsFormat;
 use render::Output;
+pub use serve::Serve;
 
 /// What every adapter's command line takes.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -103,28 +105,7 @@ impl Options {
 #[non_exhaustive]
 pub enum Command {
     /// Serve MCP: on standard input and output, or over HTTP
-    Serve {
-        /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
-        #[cfg(feature = "http")]
-        #[arg(long, value_name = "ADDRESS")]
-        http: Option<std::net::SocketAddr>,
-        /// Also answer requests to this host
-        #[cfg(feature = "http")]
-        #[arg(long, value_name = "HOST", requires = "http")]
-        allow_host: Vec<String>,
-        /// Also answer pages of this origin: scheme, host and port
-        #[cfg(feature = "http")]
-        #[arg(long, value_name = "ORIGIN", requires = "http")]
-        allow_origin: Vec<String>,
-        /// Listen on an address that other machines reach
-        #[cfg(feature = "http")]
-        #[arg(long, requires = "http")]
-        allow_remote: bool,
-        /// Keep no sessions
-        #[cfg(feature = "http")]
-        #[arg(long, requires = "http")]
-        stateless: bool,
-    },
+    Serve(Serve),
     /// Run one operation and print its result
     Call {
         /// The operation
@@ -279,25 +260,7 @@ impl Adapter {
                 }
                 adapter.serve_stdio().await.map(|()| Ended::Well)
             }
-            #[cfg(not(feature = "http"))]
-            Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
-            #[cfg(feature = "http")]
-            Some(Command::Serve { http: None, .. }) => {
-                adapter.serve_stdio().await.map(|()| Ended::Well)
-            }
-            #[cfg(feature = "http")]
-            Some(Command::Serve {
-                http: Some(address),
-                allow_host,
-                allow_origin,
-                allow_remote,
-                stateless,
-            }) => {
-                let mut http = crate::HttpOptions::new().allow_remote(allow_remote);
-                http = allow_host.into_iter().fold(http, crate::HttpOptions::allow_host);
-                http = allow_origin.into_iter().fold(http, crate::HttpOptions::allow_origin);
-                serve_http(adapter, address, http.sessions(!stateless)).await
-            }
+            Some(Command::Serve(serve)) => serve.run(adapter).await,
             Some(Command::Call { operation, params, param }) => {
                 call::run(adapter, &output, &operation, params.as_deref(), &param).await
             }
@@ -331,21 +294,6 @@ fn parser(adapter: &Adapter) -> clap::Command {
     Options::augment_args(clap::Command::new(adapter.name().to_owned()))
         .version(adapter.version().to_owned())
         .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()))
-}
-
-#[cfg(feature = "http")]
-async fn serve_http(
-    adapter: &Adapter,
-    address: std::net::SocketAddr,
-    options: crate::HttpOptions,
-) -> Result<Ended> {
-    options.check(address.ip())?;
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    let address = listener.local_addr()?;
-    // Only now is it known where the adapter listens, if the port was left to the system.
-    let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
-    adapter.serve_listener(listener, options, crate::stop::told_to_stop()).await?;
-    Ok(Ended::Well)
 }
 
 fn completions(shell: Shell, mut parser: clap::Command) -> Result<Ended> {

@@ -56,6 +56,9 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
+    pub(crate) const MAX_SESSIONS: usize = 1000;
+    pub(crate) const CLIENT_SECONDS: u64 = 30;
+
     /// Loopback only, with sessions.
     pub fn new() -> Self {
         Self {
@@ -64,8 +67,8 @@ impl HttpOptions {
             remote: false,
             sessions: true,
             session_timeout: Duration::from_secs(30 * 60),
-            max_sessions: 1000,
-            client_timeout: Duration::from_secs(30),
+            max_sessions: Self::MAX_SESSIONS,
+            client_timeout: Duration::from_secs(Self::CLIENT_SECONDS),
             shutdown: CancellationToken::new(),
         }
     }
