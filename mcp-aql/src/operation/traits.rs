@@ -53,6 +53,36 @@ pub trait Operations: Send + Sync + 'static {
 }
 
 /// What a parameter's value can be: any type that implements `Deserialize` and `JsonSchema`.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::ParameterType;
+/// use serde::Deserialize;
+///
+/// /// Where the work on a task stands.
+/// #[derive(Deserialize, JsonSchema)]
+/// #[serde(rename_all = "snake_case")]
+/// enum Status {
+///     Todo,
+///     Done,
+/// }
+///
+/// /// Count the tasks that stand there.
+/// #[operation(category = "READ")]
+/// fn count_tasks(
+///     /// Where they stand.
+///     status: Status,
+/// ) -> usize {
+///     match status {
+///         Status::Todo => 2,
+///         Status::Done => 7,
+///     }
+/// }
+///
+/// fn is_parameter_type<T: ParameterType>() {}
+/// is_parameter_type::<Status>();
+/// is_parameter_type::<Vec<Status>>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a parameter",
     label = "not something to be read from JSON and described",
