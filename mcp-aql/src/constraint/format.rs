@@ -92,7 +92,7 @@ impl Format {
             Self::DateTime => chrono::DateTime::parse_from_rfc3339(text).is_ok(),
             Self::Time => chrono::NaiveTime::parse_from_str(text, "%H:%M:%S%.f").is_ok(),
             Self::Email => email_address::EmailAddress::is_valid(text),
-            Self::Uri => fluent_uri::Uri::parse(text).is_ok(),
+            Self::Uri => iri_string::types::UriStr::new(text).is_ok(),
             Self::Uuid => text.len() == 36 && uuid::Uuid::try_parse(text).is_ok(),
             Self::Ipv4 => text.parse::<std::net::Ipv4Addr>().is_ok(),
             Self::Ipv6 => text.parse::<std::net::Ipv6Addr>().is_ok(),
@@ -129,6 +129,39 @@ mod tests {
         ] {
             assert_eq!(Format::Date.accepts(text), date, "{text}");
             assert_eq!(Format::DateTime.accepts(text), instant, "{text}");
+        }
+    }
+
+    #[test]
+    fn uris_are_absolute() {
+        for (text, uri) in [
+            ("https://user@example.org:8443/a/b?q=1&r=%20#top", true),
+            ("HTTP://[2001:db8::1]:80/", true),
+            ("http://example.org", true),
+            ("mailto:ada@example.org", true),
+            ("urn:isbn:0451450523", true),
+            ("file:///etc/hosts", true),
+            ("tel:+1-816-555-1212", true),
+            ("a:", true),
+            ("/a/b", false),
+            ("//example.org/a", false),
+            ("example.org", false),
+            ("1a:b", false),
+            ("http://example.org/a b", false),
+            ("http://example.org/%2", false),
+            ("http://example.org/%zz", false),
+            ("http://example.org/\u{e9}", false),
+            ("http://[2001:db8::1/", false),
+            ("http://[::ffff:999.0.0.1]/", false),
+            ("http://example.org:port/", false),
+            ("http://example.org/#a#b", false),
+            ("http://example.org/\n", false),
+            (" http://example.org/", false),
+            ("http://a@b@example.org/", false),
+            ("http://example.org/<a>", false),
+            ("http://example.org/\\a", false),
+        ] {
+            assert_eq!(Format::Uri.accepts(text), uri, "{text}");
         }
     }
 
