@@ -6,7 +6,9 @@ mod brief;
 mod example;
 mod operations;
 mod protocol;
+mod protocol_types;
 mod table;
+mod type_details;
 mod types;
 
 pub(crate) use answer::{
@@ -15,7 +17,7 @@ pub(crate) use answer::{
 pub(crate) use example::{repeats_the_table, sample_params};
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
+#[cfg(feature = "cli")]
+pub(crate) use protocol_types::protocol_type_names;
 pub(crate) use table::SPEC;
 pub(crate) use types::TypeRegistry;
-#[cfg(feature = "cli")]
-pub(crate) use types::protocol_type_names;

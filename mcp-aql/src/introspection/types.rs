@@ -4,12 +4,10 @@ use std::sync::Arc;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::Value;
 
+use super::protocol_types::protocol_types;
+use super::type_details::{object_type, type_details};
 use crate::operation::{DataKey, Envelope, SchemaFn};
-use crate::shape::{
-    Compiler, Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, further_constraints,
-    type_name,
-};
-use crate::vocab::SemanticCategory;
+use crate::shape::{Compiler, Kind, Members, ObjectShape, Shape, Shapes, describe, type_name};
 
 /// Collects the types of all parameters and results, from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
@@ -225,191 +223,8 @@ fn has_items(object: &ObjectShape) -> bool {
     object.fields.get("items").is_some_and(|field| matches!(field.shape.kind, Kind::Array(_)))
 }
 
-/// An object type in full.
-fn object_type(name: &str, description: Option<&str>, fields: Vec<Members>) -> Members {
-    let mut details = Members::new();
-    details.put("name", name);
-    details.put("kind", "object");
-    details.put_some("description", description);
-    details.put_list("fields", fields);
-    details
-}
-
-/// A type in full, and the types made for the variants of a union.
-fn type_details(name: &str, shape: &Shape, shapes: &Shapes) -> Vec<(String, Members)> {
-    let mut details = Members::new();
-    let mut more = Vec::new();
-    details.put("name", name);
-    details.put("kind", "scalar");
-    details.put_some("description", shape.description.as_deref().map(prose));
-    let resolved = shape.resolve(shapes);
-    match &resolved.kind {
-        Kind::Object(object) => {
-            details.put("kind", "object");
-            details.put_list("fields", fields_of(object, shapes));
-        }
-        Kind::Union(variants) => {
-            let members: Vec<_> =
-                variants.iter().map(|variant| member(name, variant, shapes, &mut more)).collect();
-            details.put("kind", "union");
-            details.put("members", members);
-        }
-        Kind::String if !resolved.checks.allowed.is_empty() => {
-            details.put("kind", "enum");
-            details.put("values", resolved.checks.allowed.clone());
-        }
-        _ => {}
-    }
-    more.insert(0, (name.to_owned(), details));
-    more
-}
-
-/// A doc comment without what only a Rust reader has use for: code samples and headed sections.
-fn prose(description: &str) -> String {
-    description
-        .lines()
-        .take_while(|line| !line.trim_start().starts_with("```") && !line.starts_with("# "))
-        .collect::<Vec<_>>()
-        .join("\n")
-        .trim()
-        .to_owned()
-}
-
-/// The name of a union's variant; one that has no name of its own gets a type made for it.
-fn member(
-    union: &str,
-    variant: &Shape,
-    shapes: &Shapes,
-    more: &mut Vec<(String, Members)>,
-) -> String {
-    let Kind::Object(object) = &variant.kind else {
-        return match &variant.kind {
-            Kind::String if !variant.checks.allowed.is_empty() => {
-                let text: Vec<_> = variant.checks.allowed.iter().map(ToString::to_string).collect();
-                text.join(" or ").replace('"', "'")
-            }
-            _ => type_name(variant, shapes),
-        };
-    };
-    let tag = object
-        .fields
-        .values()
-        .find_map(|field| match field.shape.checks.allowed.as_slice() {
-            [Value::String(tag)] => Some(tag.clone()),
-            _ => None,
-        })
-        .or_else(|| object.order.first().cloned())
-        .unwrap_or_else(|| "Empty".to_owned());
-    let name = format!("{union}{}", pascal_case(&tag));
-    more.extend(type_details(&name, variant, shapes));
-    name
-}
-
-fn fields_of(object: &ObjectShape, shapes: &Shapes) -> Vec<Members> {
-    object
-        .order
-        .iter()
-        .filter_map(|name| {
-            let field = object.fields.get(name)?;
-            Some(field_info(name, &field.shape, field.required, shapes))
-        })
-        .collect()
-}
-
-/// A field in the form of a parameter.
-fn field_info(name: &str, shape: &Shape, required: bool, shapes: &Shapes) -> Members {
-    let mut info = Members::new();
-    info.put("name", name);
-    // Their places; `describe` fills the first.
-    info.put("type", "any");
-    info.put("required", required);
-    let mut text = shape.description.as_deref().map(prose).unwrap_or_default();
-    if let Some(further) = further_constraints(shape, shapes) {
-        text = format!("{text} {further}").trim_start().to_owned();
-    }
-    if let Kind::Object(object) = &shape.kind
-        && let Rest::Each(each) = &object.rest
-        && object.fields.is_empty()
-    {
-        let each = type_name(each, shapes);
-        text = format!("{text} Values: {each}.").trim_start().to_owned();
-    }
-    info.put_some("description", (!text.is_empty()).then_some(text));
-    describe(shape, shapes, &mut info);
-    info.put_some("sensitive", shape.sensitive.then_some(true));
-    info
-}
-
-/// The names of the protocol's own types.
-#[cfg(feature = "cli")]
-pub(crate) fn protocol_type_names() -> std::collections::BTreeSet<String> {
-    protocol_types().into_iter().map(|(name, _)| name).collect()
-}
-
-/// The protocol's own types (REQ-INT-23).
-fn protocol_types() -> Vec<(String, Members)> {
-    let object = |name: &str, description: &str, fields: &[(&str, &str, bool)]| {
-        let fields = fields
-            .iter()
-            .map(|(name, kind, required)| {
-                let mut field = Members::new();
-                field.put("name", *name);
-                field.put("type", *kind);
-                field.put("required", *required);
-                field
-            })
-            .collect();
-        (name.to_owned(), object_type(name, Some(description), fields))
-    };
-    let mut category = Members::new();
-    category.put("name", "SemanticCategory");
-    category.put("kind", "enum");
-    category.put("description", "What an operation does to stored state.");
-    category.put("values", SemanticCategory::ALL.map(SemanticCategory::as_str).to_vec());
-    let mut result = Members::new();
-    result.put("name", "OperationResult");
-    result.put("kind", "union");
-    result.put("description", "Every reply.");
-    result.put("members", vec!["OperationSuccess", "OperationFailure"]);
-    vec![
-        ("SemanticCategory".to_owned(), category),
-        ("OperationResult".to_owned(), result),
-        object(
-            "OperationInput",
-            "A request: one operation, or a batch in operations.",
-            &[("operation", "string", true), ("params", "object", false)],
-        ),
-        object(
-            "OperationSuccess",
-            "The reply of an operation that succeeded.",
-            &[
-                ("success", "boolean", true),
-                ("data", "any", true),
-                ("warnings", "array", false),
-                ("results", "array", false),
-                ("summary", "object", false),
-            ],
-        ),
-        object(
-            "OperationFailure",
-            "The reply of an operation that failed.",
-            &[("success", "boolean", true), ("error", "ErrorDetail", true)],
-        ),
-        object(
-            "ErrorDetail",
-            "Why an operation failed.",
-            &[("code", "string", true), ("message", "string", true), ("details", "object", false)],
-        ),
-        object(
-            "EndpointPermissions",
-            "Whether an operation only reads, and whether it removes or overwrites.",
-            &[("readOnly", "boolean", true), ("destructive", "boolean", true)],
-        ),
-    ]
-}
-
 /// `TaskBoard` → `task_board`
-pub(crate) fn snake_case(name: &str) -> String {
+fn snake_case(name: &str) -> String {
     let mut text = String::with_capacity(name.len() + 4);
     let mut before: Option<char> = None;
     let mut letters = name.chars().peekable();
@@ -435,17 +250,6 @@ pub(crate) fn snake_case(name: &str) -> String {
     text
 }
 
-/// `due_date` → `DueDate`
-fn pascal_case(name: &str) -> String {
-    name.split(|each: char| !each.is_ascii_alphanumeric())
-        .filter_map(|word| {
-            let mut letters = word.chars();
-            let first = letters.next()?;
-            Some(first.to_ascii_uppercase().to_string() + letters.as_str())
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -461,6 +265,5 @@ mod tests {
         ] {
             assert_eq!(snake_case(pascal), snake);
         }
-        assert_eq!(pascal_case("due_date"), "DueDate");
     }
 }
