@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::Fault;
@@ -48,13 +49,19 @@ pub(crate) async fn run(report: &mut Report) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
+/// An adapter that has shaken hands, what it reads and what it writes.
+async fn connect() -> Result<(Process, ChildStdin, Lines<BufReader<ChildStdout>>), Fault> {
     let mut process = Process::start(&["stdio".to_owned()])?;
     let mut input = process.child.stdin.take().ok_or("no standard input")?;
     let output = process.child.stdout.take().ok_or("no standard output")?;
     let mut lines = BufReader::new(output).lines();
     input.write_all(hello().as_bytes()).await?;
     timeout(PATIENCE, lines.next_line()).await??.ok_or("no answer")?;
+    Ok((process, input, lines))
+}
+
+async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
+    let (mut process, mut input, mut lines) = connect().await?;
     let base = process.memory()?;
     let writer = tokio::spawn(async move {
         for id in 1..=CALLS {
@@ -85,12 +92,7 @@ async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
 
 /// Whether the process ends well when both pipes are closed in the midst of calls.
 async fn vanishes(index: u64) -> Result<bool, Fault> {
-    let mut process = Process::start(&["stdio".to_owned()])?;
-    let mut input = process.child.stdin.take().ok_or("no standard input")?;
-    let output = process.child.stdout.take().ok_or("no standard output")?;
-    let mut lines = BufReader::new(output).lines();
-    input.write_all(hello().as_bytes()).await?;
-    timeout(PATIENCE, lines.next_line()).await??.ok_or("no answer")?;
+    let (mut process, mut input, lines) = connect().await?;
     for id in 1..200 {
         let line = match id % 4 {
             0 => line(id, "get_never", &json!({})),
