@@ -1,0 +1,102 @@
+//! How much a client may ask for, and for how long.
+
+use std::time::Duration;
+
+use mcp_aql::HttpOptions;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::support::adapter::builder;
+use super::{call, hello, newest, request, start, text};
+
+#[tokio::test]
+async fn no_more_sessions_than_there_may_be() {
+    // REQ-SES-01, REQ-SES-02
+    let server = start(builder(), HttpOptions::new().max_sessions(2)).await;
+    let (one, two) = (server.connect().await, server.connect().await);
+    for _ in 0..2 {
+        let (status, answer) = server.post(&[], hello()).await;
+        assert_eq!(status, 503, "{answer}");
+        assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
+        assert!(answer.contains(r#""id":0,"error":{"code":-32000,"#), "{answer}");
+    }
+    // Who has a session keeps it, and who needs none is served.
+    for client in [&one, &two] {
+        assert_eq!(call(client, "execute_hold").await["data"], 1);
+    }
+    let (headers, body) = newest("list_notes");
+    assert_eq!(server.post(&headers, body).await.0, 200);
+    // A place that is left is given again.
+    one.cancel().await.unwrap();
+    let three = server.connect().await;
+    assert_eq!(call(&three, "execute_hold").await["data"], 1);
+    assert_eq!(server.post(&[], hello()).await.0, 503);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_go_on_is_given_up() {
+    // REQ-SES-02
+    let patience = Duration::from_millis(300);
+    let server = start(builder(), HttpOptions::new().client_timeout(patience)).await;
+    let body = hello();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len() + 100,
+    );
+    for (what, sent, expected) in [
+        ("says nothing", String::new(), vec![]),
+        ("half the headers", head[..60].to_owned(), vec![]),
+        ("half the body", format!("{head}{body}"), vec!["408", r#""id":0,"error":{"code":-32600"#]),
+        ("no body", head, vec!["408", r#"{"jsonrpc":"2.0","error":{"code":-32600"#]),
+    ] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        let ended = timeout(Duration::from_secs(20), stream.read_to_string(&mut answer)).await;
+        ended.unwrap_or_else(|_| panic!("{what}: the connection stayed")).unwrap();
+        assert_eq!(answer.is_empty(), expected.is_empty(), "{what}: {answer}");
+        for part in expected {
+            assert!(answer.contains(part), "{what}: {answer}");
+        }
+    }
+    // An operation may take longer than a client.
+    let client = server.connect().await;
+    let arguments = json!({ "operation": "execute_export", "params": { "steps": 100 } });
+    let result = client.call_tool(request("mcp_aql_execute", &arguments)).await.unwrap();
+    assert_eq!(text(&result), r#"{"success":true,"data":100}"#);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_given_up() {
+    // REQ-SES-02
+    let patience = Duration::from_millis(500);
+    let server = start(builder(), HttpOptions::new().client_timeout(patience)).await;
+    let client = server.connect().await;
+    const TITLE: usize = 1_000_000;
+    for _ in 0..10 {
+        let arguments =
+            json!({ "operation": "create_note", "params": { "title": "t".repeat(TITLE) } });
+        client.call_tool(request("mcp_aql_create", &arguments)).await.unwrap();
+    }
+    let (headers, list) = newest("list_notes");
+    let headers = headers.map(|(name, value)| format!("{name}: {value}\r\n")).concat();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n",
+        list.len(),
+    );
+    let read = async |pause: Duration| {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(list.as_bytes()).await.unwrap();
+        tokio::time::sleep(pause).await;
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        answer.len()
+    };
+    assert!(read(Duration::ZERO).await > 9 * TITLE, "a client that reads gets it all");
+    assert!(read(patience * 8).await < 9 * TITLE, "nobody waited for a client that did not");
+}

@@ -1,0 +1,101 @@
+//! Sessions, and clients that leave.
+
+use std::time::Duration;
+
+use mcp_aql::HttpOptions;
+use serde_json::{Value, json};
+
+use super::support::adapter::{Signals, builder, builder_with};
+use super::support::reached;
+use super::{call, hello, newest, request, start};
+
+#[tokio::test]
+async fn each_client_has_a_session_until_it_leaves() {
+    // REQ-SES-01, REQ-SES-02, REQ-SES-06
+    let signals = Signals::default();
+    let server = start(builder_with(&signals), HttpOptions::new()).await;
+    let (one, two) = (server.connect().await, server.connect().await);
+    assert_eq!(one.list_all_tools().await.unwrap().len(), 5);
+    let session = call(&one, "show_caller").await["data"]["caller"]["session"].clone();
+    assert!(session.as_str().unwrap().starts_with("s-"), "{session}");
+    assert_eq!(call(&one, "show_caller").await["data"]["caller"]["session"], session);
+    assert_ne!(call(&two, "show_caller").await["data"]["caller"]["session"], session);
+    assert_eq!(call(&one, "execute_hold").await["data"], 1);
+    assert_eq!(call(&one, "execute_hold").await["data"], 2);
+    assert_eq!(call(&two, "execute_hold").await["data"], 1);
+    // Holding anew dropped what the first client held before.
+    reached(&signals.sessions_ended, 1).await;
+    one.cancel().await.unwrap();
+    reached(&signals.sessions_ended, 2).await;
+    assert_eq!(call(&two, "execute_hold").await["data"], 2);
+    server.stop.send(()).unwrap();
+    server.done.await.unwrap().unwrap();
+    // The server's end is the end of its sessions.
+    reached(&signals.sessions_ended, 4).await;
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_uses_ends() {
+    // REQ-SES-02
+    let signals = Signals::default();
+    let options = HttpOptions::new().session_timeout(Duration::from_millis(50));
+    let server = start(builder_with(&signals), options).await;
+    let body = hello();
+    let (status, answer) = server.post(&[], &body).await;
+    assert_eq!(status, 200);
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let hold = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "mcp_aql_execute", "arguments": { "operation": "execute_hold" } } });
+    let (held, _) = server.post(&[("Mcp-Session-Id", id)], &hold.to_string()).await;
+    // On a slow machine the session may have ended before the call; then there is nothing to drop.
+    if held == 200 {
+        reached(&signals.sessions_ended, 1).await;
+    }
+    loop {
+        let (status, _) = server.post(&[("Mcp-Session-Id", id)], &hold.to_string()).await;
+        if status == 404 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    server.stop.send(()).unwrap();
+    server.done.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn without_sessions_nobody_pretends() {
+    // REQ-SES-01, REQ-SES-05
+    let server = start(builder(), HttpOptions::new().sessions(false)).await;
+    let client = server.connect().await;
+    assert_eq!(call(&client, "show_caller").await["data"]["caller"]["session"], Value::Null);
+    let refused = call(&client, "execute_hold").await;
+    assert_eq!(refused["error"]["code"], "PERMISSION_DENIED");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("session"), "{refused}");
+}
+
+#[tokio::test]
+async fn the_newest_mcp_has_no_session_over_http_whatever_it_claims() {
+    // REQ-SES-01, REQ-SES-05
+    let server = start(builder(), HttpOptions::new()).await;
+    let (headers, body) = newest("show_caller");
+    let forged = [&headers[..], &[("Mcp-Session-Id", "forged")]].concat();
+    let (status, answer) = server.post(&forged, body).await;
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains(r#"\"session\":null"#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_cancelled_request_cancels_its_operation() {
+    // MCP: a client that stops waiting cancels its request
+    let signals = Signals::default();
+    let server = start(builder_with(&signals), HttpOptions::new()).await;
+    let client = server.connect().await;
+    let peer = client.peer().clone();
+    let waiting = tokio::spawn(async move {
+        let wait = json!({ "operation": "execute_wait" });
+        peer.call_tool(request("mcp_aql_execute", &wait)).await
+    });
+    reached(&signals.started, 1).await;
+    waiting.abort();
+    reached(&signals.cancelled, 1).await;
+}
