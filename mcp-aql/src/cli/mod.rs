@@ -30,10 +30,11 @@
 mod call;
 mod client_config;
 mod docs;
+#[cfg(feature = "http")]
+mod http;
 mod introspect;
 mod log;
 mod render;
-mod serve;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -49,8 +50,9 @@ use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 pub use client_config::Client;
 pub use docs::DocsFormat;
+#[cfg(feature = "http")]
+pub use http::Http;
 use render::Output;
-pub use serve::Serve;
 
 /// What every adapter's command line takes.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -105,7 +107,12 @@ impl Options {
 #[non_exhaustive]
 pub enum Command {
     /// Serve MCP: on standard input and output, or over HTTP
-    Serve(Serve),
+    Serve {
+        /// Flags that go with `--http`
+        #[cfg(feature = "http")]
+        #[command(flatten)]
+        http: Http,
+    },
     /// Run one operation and print its result
     Call {
         /// The operation
@@ -260,7 +267,10 @@ impl Adapter {
                 }
                 adapter.serve_stdio().await.map(|()| Ended::Well)
             }
-            Some(Command::Serve(serve)) => serve.run(adapter).await,
+            #[cfg(feature = "http")]
+            Some(Command::Serve { http }) => http.serve(adapter).await,
+            #[cfg(not(feature = "http"))]
+            Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
             Some(Command::Call { operation, params, param }) => {
                 call::run(adapter, &output, &operation, params.as_deref(), &param).await
             }

@@ -1,43 +1,35 @@
-#[cfg(feature = "http")]
-use std::{io::Write as _, net::SocketAddr, time::Duration};
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
 
-#[cfg(feature = "http")]
 use clap::builder::RangedI64ValueParser;
-#[cfg(feature = "http")]
 use tokio::net::TcpListener;
 
 use super::Ended;
-#[cfg(feature = "http")]
 use crate::HttpOptions;
 use crate::adapter::Adapter;
 use crate::main_error::Result;
 
-/// How to serve MCP: on standard input and output, or over HTTP.
+/// How `serve` serves MCP over HTTP, if it does.
 #[derive(Debug, Clone, clap::Args)]
 #[non_exhaustive]
-pub struct Serve {
+pub struct Http {
     /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
-    #[cfg(feature = "http")]
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
     /// Also answer requests to this host
-    #[cfg(feature = "http")]
     #[arg(long, value_name = "HOST", requires = "http")]
     pub allow_host: Vec<String>,
     /// Also answer pages of this origin: scheme, host and port
-    #[cfg(feature = "http")]
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub allow_origin: Vec<String>,
     /// Listen on an address that other machines reach
-    #[cfg(feature = "http")]
     #[arg(long, requires = "http")]
     pub allow_remote: bool,
     /// Keep no sessions
-    #[cfg(feature = "http")]
     #[arg(long, requires = "http")]
     pub stateless: bool,
     /// Keep so many sessions at a time; further clients get 503
-    #[cfg(feature = "http")]
     #[arg(
         long,
         value_name = "N",
@@ -49,7 +41,6 @@ pub struct Serve {
     )]
     pub max_sessions: usize,
     /// Give up a client that sends or reads nothing for so long
-    #[cfg(feature = "http")]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -61,17 +52,15 @@ pub struct Serve {
     pub client_timeout: u64,
 }
 
-impl Serve {
-    pub(super) async fn run(self, adapter: &Adapter) -> Result<Ended> {
-        #[cfg(feature = "http")]
-        if let Some(address) = self.http {
-            return serve_http(adapter, address, self.http_options()).await;
+impl Http {
+    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Ended> {
+        match self.http {
+            Some(address) => serve(adapter, address, self.options()).await,
+            None => adapter.serve_stdio().await.map(|()| Ended::Well),
         }
-        adapter.serve_stdio().await.map(|()| Ended::Well)
     }
 
-    #[cfg(feature = "http")]
-    fn http_options(self) -> HttpOptions {
+    fn options(self) -> HttpOptions {
         let options = HttpOptions::new()
             .allow_remote(self.allow_remote)
             .sessions(!self.stateless)
@@ -82,8 +71,7 @@ impl Serve {
     }
 }
 
-#[cfg(feature = "http")]
-async fn serve_http(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Ended> {
+async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Ended> {
     options.check(address.ip())?;
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
