@@ -11,6 +11,7 @@
 mod access;
 mod bodies;
 mod bounds;
+mod direct;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
@@ -64,10 +65,11 @@ impl Server {
             ("Content-Type", "application/json"),
             ("Connection", "close"),
         ];
-        for (name, value) in own.iter().chain(headers) {
+        let given = |name: &str| headers.iter().any(|(given, _)| *given == name);
+        for (name, value) in own.iter().filter(|(name, _)| !given(name)).chain(headers) {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
-        if !headers.iter().any(|(name, _)| *name == "Host") {
+        if !given("Host") {
             request.push_str(&format!("Host: {}\r\n", self.address));
         }
         request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));

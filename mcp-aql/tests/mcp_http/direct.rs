@@ -1,0 +1,298 @@
+//! Calls that are answered without rmcp, beside those that go through it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql::HttpOptions;
+use mcp_aql::{AdapterBuilder, Call, Method, OperationSpec, Operations, SemanticCategory};
+use mcp_aql::{ParameterEntry, ParameterSpec, ReturnsSpec};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::support::adapter::{Signals, builder, builder_with};
+use super::support::reached;
+use super::{Server, hello, start};
+
+/// Waits, as a READ, for so long or until its caller gives up.
+struct Watch(Signals);
+
+impl Operations for Watch {
+    const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        OperationSpec::new("watch_news", SemanticCategory::Read, "Wait for news.")
+            .parameters(&[ParameterEntry::One(ParameterSpec::required::<u64>(
+                "millis",
+                "How long, in milliseconds.",
+            ))])
+            .returns(ReturnsSpec::of::<u64, _>()),
+        |watch, mut call: Call| {
+            Box::pin(async move {
+                let millis = call.param::<u64>()?;
+                let told = Told(Arc::clone(&watch.0.cancelled));
+                watch.0.started.send_modify(|count| *count += 1);
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+                std::mem::forget(told);
+                call.reply(millis)
+            })
+        },
+    )];
+}
+
+/// Counts the calls that did not come to their end.
+struct Told(Arc<tokio::sync::watch::Sender<u32>>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
+
+fn watching(signals: &Signals) -> AdapterBuilder {
+    builder_with(signals).operations(Watch(signals.clone()))
+}
+
+/// What an answer is made of: its kind of body, and JSON-RPC's message in it.
+fn opened(answer: &str) -> (&str, Value) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let kind = head.lines().find_map(|line| line.strip_prefix("content-type: ")).unwrap_or("");
+    let message = body
+        .lines()
+        .map(|line| line.strip_prefix("data: ").unwrap_or(line))
+        .find(|line| line.starts_with('{'));
+    (kind, message.map_or(Value::Null, |text| serde_json::from_str(text).unwrap()))
+}
+
+async fn session(server: &Server) -> String {
+    let (_, answer) = server.post(&[], hello()).await;
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
+    assert_eq!(server.post(&[("Mcp-Session-Id", id)], ready).await.0, 202);
+    id.to_owned()
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/call",
+        "params": { "name": tool, "arguments": arguments } })
+}
+
+fn alone(tool: &str, arguments: Value) -> ([(&'static str, String); 3], Value) {
+    let mut call = call(tool, arguments);
+    call["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let headers = [
+        ("MCP-Protocol-Version", "2026-07-28".to_owned()),
+        ("Mcp-Method", "tools/call".to_owned()),
+        ("Mcp-Name", tool.to_owned()),
+    ];
+    (headers, call)
+}
+
+/// Does not wait for ever.
+async fn soon<T>(answer: impl Future<Output = T>) -> T {
+    let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
+    answer.expect("the call still runs")
+}
+
+/// The same request, in a form that only rmcp takes.
+const DETOUR: (&str, &str) = ("Accept", "application/json;q=1, text/event-stream");
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+#[tokio::test]
+async fn plain_calls_get_the_answers_that_others_get() {
+    // REQ-MCP-09, REQ-MCP-10, REQ-MCP-12
+    let server = start(builder(), HttpOptions::new()).await;
+    let id = session(&server).await;
+    let create = json!({ "operation": "create_note", "params": { "title": "Milk" } });
+    let (_, answer) =
+        server.post(&[("Mcp-Session-Id", &id)], call("mcp_aql_create", create).to_string()).await;
+    assert_eq!(opened(&answer).0, EVENTS, "a reply that can be fetched again: {answer}");
+
+    let read = "mcp_aql_read";
+    for (tool, arguments) in [
+        (read, json!({ "operation": "list_notes" })),
+        (read, json!({ "operation": "get_note", "params": { "note_id": 1 } })),
+        (read, json!({ "operation": "get_note", "note_id": 1 })),
+        (read, json!({ "operation": "get_note", "params": { "note_id": 9 } })),
+        (read, json!({ "operation": "get_note", "params": { "noteid": 1 } })),
+        (
+            read,
+            json!({ "operation": "introspect", "params": { "query": "operations", "prefix": "get" } }),
+        ),
+        (read, json!({ "operation": "execute_panic" })),
+        (read, json!({ "operation": "nope" })),
+        (read, json!({})),
+        (read, json!({ "operations": [{ "operation": "list_notes" }] })),
+        ("mcp_aql_create", json!({ "operation": "list_notes" })),
+        ("nope", json!({ "operation": "list_notes" })),
+    ] {
+        let in_session = call(tool, arguments.clone()).to_string();
+        let headers = [("Mcp-Session-Id", id.as_str())];
+        let plain = server.post(&headers, &in_session).await;
+        let other = server.post_as(DETOUR, &headers, &in_session).await;
+        assert_eq!((plain.0, opened(&plain.1).1), (other.0, opened(&other.1).1), "{in_session}");
+
+        let (headers, body) = alone(tool, arguments);
+        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let plain = server.post(&headers, body.to_string()).await;
+        let other = server.post_as(DETOUR, &headers, body.to_string()).await;
+        assert_eq!((plain.0, opened(&plain.1).1), (other.0, opened(&other.1).1), "{body}");
+        if tool == read {
+            assert_eq!((opened(&plain.1).0, opened(&other.1).0), (JSON, EVENTS), "{body}");
+        }
+    }
+    let panics = json!({ "operation": "execute_panic" });
+    let (headers, body) = alone("mcp_aql_execute", panics);
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let (_, answer) = server.post(&headers, body.to_string()).await;
+    let (kind, message) = opened(&answer);
+    assert_eq!((kind, &message["result"]["isError"]), (JSON, &json!(true)), "{answer}");
+}
+
+#[tokio::test]
+async fn headers_that_are_not_plain_are_judged_by_rmcp() {
+    // REQ-MCP-12
+    let server = start(builder(), HttpOptions::new().allow_host("tasks.test:8443")).await;
+    let (headers, body) = alone("mcp_aql_read", json!({ "operation": "list_notes" }));
+    let own = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    for (more, status, kind) in [
+        (vec![], 200, JSON),
+        (vec![("Host", "LOCALHOST")], 200, JSON),
+        (vec![("Host", "localhost:65536")], 200, EVENTS),
+        (vec![("Host", "tasks.test")], 403, ""),
+        (vec![("Host", "tasks.test:8443")], 200, EVENTS),
+        (vec![("Host", "evil.test")], 403, ""),
+        (vec![("Origin", "http://localhost")], 200, EVENTS),
+        (vec![("Origin", "http://evil.test")], 403, ""),
+        (vec![("Mcp-Param-X", "1")], 200, EVENTS),
+        (vec![("Mcp-Session-Id", "forged")], 200, EVENTS),
+    ] {
+        let (actual, answer) = server.post(&[&own[..], &more].concat(), body.to_string()).await;
+        assert_eq!(actual, status, "{more:?}: {answer}");
+        if status == 200 {
+            assert_eq!(opened(&answer).0, kind, "{more:?}: {answer}");
+        }
+    }
+    for (index, wrong) in
+        [(0, "2025-11-25"), (0, "1999-01-01"), (1, "tools/list"), (2, "mcp_aql_create")]
+    {
+        let mut headers = own;
+        headers[index].1 = wrong;
+        let (status, answer) = server.post(&headers, body.to_string()).await;
+        assert_eq!(status, 400, "{wrong}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_reply_comes_as_an_event() {
+    // REQ-MCP-09
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let arguments = json!({ "operation": "watch_news", "params": { "millis": 2_300 } });
+    let (headers, body) = alone("mcp_aql_read", arguments.clone());
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let (status, answer) = server.post(&headers, body.to_string()).await;
+    let (kind, message) = opened(&answer);
+    assert_eq!((status, kind), (200, EVENTS), "{answer}");
+    assert_eq!(
+        message["result"]["content"][0]["text"], r#"{"success":true,"data":2300}"#,
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn a_read_ends_with_its_caller() {
+    // REQ-SES-02; MCP: a client that stops waiting cancels its request
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let id = session(&server).await;
+    let watch = json!({ "operation": "watch_news", "params": { "millis": 600_000 } });
+    let in_session = call("mcp_aql_read", watch.clone()).to_string();
+    let headers = [("Mcp-Session-Id", id.as_str())];
+
+    // It hangs up.
+    let (own, body) = alone("mcp_aql_read", watch);
+    let own = own.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let hanging =
+        tokio::time::timeout(Duration::from_millis(300), server.post(&own, body.to_string()));
+    assert!(hanging.await.is_err());
+    reached(&signals.cancelled, 1).await;
+
+    // It cancels.
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": { "requestId": "a" } })
+    .to_string();
+    let (waiting, cancelled) = tokio::join!(soon(server.post(&headers, &in_session)), async {
+        reached(&signals.started, 2).await;
+        server.post(&headers, cancel).await
+    });
+    assert_eq!((waiting.0, cancelled.0), (200, 202));
+    assert_eq!(opened(&waiting.1), (EVENTS, Value::Null));
+    reached(&signals.cancelled, 2).await;
+
+    // It leaves.
+    let (waiting, left) = tokio::join!(soon(server.post(&headers, &in_session)), async {
+        reached(&signals.started, 3).await;
+        server.leave(&id).await
+    });
+    assert!(left.starts_with("HTTP/1.1 202"), "{left}");
+    assert!(waiting.1.contains("INTERNAL_ERROR") || waiting.0 != 200, "{}", waiting.1);
+    reached(&signals.cancelled, 3).await;
+}
+
+#[tokio::test]
+async fn a_change_that_has_begun_outlives_its_caller() {
+    // REQ-MCP-09
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let (own, body) = alone("mcp_aql_execute", json!({ "operation": "execute_wait" }));
+    let own = own.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let hanging =
+        tokio::time::timeout(Duration::from_millis(300), server.post(&own, body.to_string()));
+    assert!(hanging.await.is_err());
+    // It was told, and came to its own end.
+    reached(&signals.cancelled, 1).await;
+}
+
+#[tokio::test]
+async fn a_session_in_use_does_not_end() {
+    // REQ-SES-02
+    let options = HttpOptions::new().session_timeout(Duration::from_millis(600));
+    let server = start(builder(), options).await;
+    let id = session(&server).await;
+    let list = call("mcp_aql_read", json!({ "operation": "list_notes" })).to_string();
+    for _ in 0..20 {
+        let (status, answer) = server.post(&[("Mcp-Session-Id", &id)], &list).await;
+        assert_eq!((status, opened(&answer).0), (200, JSON), "{answer}");
+        tokio::time::sleep(Duration::from_millis(60)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(server.post(&[("Mcp-Session-Id", &id)], &list).await.0, 404);
+}
+
+impl Server {
+    /// As [`post`](Self::post), with another header in place of ours.
+    async fn post_as(
+        &self,
+        header: (&str, &str),
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> (u16, String) {
+        self.post(&[headers, &[header]].concat(), body).await
+    }
+
+    async fn leave(&self, session: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let request = format!(
+            "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nMcp-Session-Id: {session}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+}
