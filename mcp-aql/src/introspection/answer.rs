@@ -94,44 +94,36 @@ pub(crate) trait Source {
 
 /// The parameters of `introspect`.
 #[derive(Default)]
-struct Question {
-    query: String,
-    name: Option<String>,
-    category: Option<String>,
-    prefix: Option<String>,
-    names: Option<Vec<String>>,
+struct Question<'a> {
+    query: &'a str,
+    name: Option<&'a str>,
+    category: Option<&'a str>,
+    prefix: Option<&'a str>,
+    names: Option<Vec<&'a str>>,
     parameters: bool,
     first: Option<usize>,
-    after: Option<String>,
+    after: Option<&'a str>,
 }
 
-impl Question {
-    fn new(arguments: Vec<Argument>) -> Self {
+impl<'a> Question<'a> {
+    fn new(arguments: &'a [Argument]) -> Self {
         let mut question = Self::default();
         for argument in arguments {
-            let text = || argument.value.as_ref().and_then(Value::as_str).map(str::to_owned);
+            let Some(value) = &argument.value else { continue };
             match argument.name {
-                "query" => question.query = text().unwrap_or_default(),
-                "name" => question.name = text(),
-                "category" => question.category = text(),
-                "prefix" => question.prefix = text(),
-                "after" => question.after = text(),
+                "query" => question.query = value.as_str().unwrap_or_default(),
+                "name" => question.name = value.as_str(),
+                "category" => question.category = value.as_str(),
+                "prefix" => question.prefix = value.as_str(),
+                "after" => question.after = value.as_str(),
                 "names" => {
-                    let names = argument.value.as_ref().and_then(Value::as_array);
-                    question.names = names.map(|names| {
-                        names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-                    });
+                    let names = value.as_array();
+                    question.names = names.map(|it| it.iter().filter_map(Value::as_str).collect());
                 }
-                "parameters" => {
-                    question.parameters =
-                        argument.value.as_ref().and_then(Value::as_bool).unwrap_or_default();
-                }
+                "parameters" => question.parameters = value.as_bool().unwrap_or_default(),
                 "first" => {
-                    question.first = argument
-                        .value
-                        .as_ref()
-                        .and_then(Value::as_u64)
-                        .map(|first| usize::try_from(first).unwrap_or(usize::MAX));
+                    let first = value.as_u64();
+                    question.first = first.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
                 }
                 _ => {}
             }
@@ -181,9 +173,9 @@ impl Introspection {
         session: Option<&Session>,
         source: &impl Source,
     ) -> Outcome {
-        let question = Question::new(arguments);
+        let question = Question::new(&arguments);
         question.check()?;
-        let (text, measured) = match (question.query.as_str(), &question.name) {
+        let (text, measured) = match (question.query, question.name) {
             ("operations", Some(name)) => match source.in_full(name) {
                 Some(entry) => of_entry(entry),
                 None => (success(r#"{"operation":null}"#), true),
@@ -196,7 +188,7 @@ impl Introspection {
                 Some(listed) => of_entry(listed.text(&self.limits)),
                 None => (success(r#"{"type":null}"#), true),
             },
-            (_, None) => (self.list_types(question.prefix.as_deref()), self.lists_fit()),
+            (_, None) => (self.list_types(question.prefix), self.lists_fit()),
         };
         Ok(Payload::ready(text, measured))
     }
@@ -223,7 +215,7 @@ impl Introspection {
 
     fn list_operations(
         &self,
-        question: &Question,
+        question: &Question<'_>,
         session: Option<&Session>,
         source: &impl Source,
     ) -> Result<String, OperationError> {
@@ -262,19 +254,23 @@ impl Introspection {
     }
 
     /// The entries asked for.
-    fn page(&self, question: &Question, source: &impl Source) -> Result<Page<'_>, OperationError> {
+    fn page(
+        &self,
+        question: &Question<'_>,
+        source: &impl Source,
+    ) -> Result<Page<'_>, OperationError> {
         let names = question.names.as_deref();
         for name in names.unwrap_or_default() {
             if !source.has(name) {
                 return Err(self.unknown_operation(name));
             }
         }
-        let prefix = question.prefix.as_deref().unwrap_or_default();
-        let category = question.category.as_deref();
+        let prefix = question.prefix.unwrap_or_default();
+        let category = question.category;
         let wanted = |listed: &ListedOperation| {
             listed.name.starts_with(prefix)
                 && category.is_none_or(|category| listed.category.as_str() == category)
-                && names.is_none_or(|names| names.iter().any(|it| **it == *listed.name))
+                && names.is_none_or(|names| names.contains(&&*listed.name))
         };
         let mut found: Vec<_> =
             self.operations.iter().enumerate().filter(|(_, listed)| wanted(listed)).collect();

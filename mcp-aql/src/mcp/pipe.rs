@@ -10,7 +10,8 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use rmcp::ServiceExt as _;
@@ -216,6 +217,26 @@ fn send(outbox: &Outbox, message: &ServerJsonRpcMessage) -> io::Result<()> {
     outbox.push(|line| line.extend(json))
 }
 
+/// After a message the next one is watched for this long: a program that calls one operation after the
+/// other sends it at once, and to wake up a processor that has just fallen asleep takes longer than a
+/// call.
+const WATCHED: Duration = Duration::from_micros(100);
+
+/// Waits for something, at first without falling asleep.
+async fn watching<F: Future>(future: F, watched: Duration) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    let begun = Instant::now();
+    loop {
+        if let Poll::Ready(output) = futures_util::poll!(future.as_mut()) {
+            return output;
+        }
+        if begun.elapsed() >= watched {
+            return future.await;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Where lines are read and calls begin.
 struct Pipe {
     server: Arc<Server>,
@@ -229,9 +250,12 @@ struct Pipe {
 impl Pipe {
     async fn read_from(self, reader: Reader) {
         let mut lines = Lines::new(reader, self.longest);
+        let mut watched = Duration::ZERO;
         loop {
             self.outbox.room().await;
-            match lines.next().await {
+            let next = watching(lines.next(), watched).await;
+            watched = WATCHED;
+            match next {
                 Ok(Line::Whole(line)) => self.take(line).await,
                 Ok(Line::TooLong(salvaged)) => {
                     let limit = self.server.adapter().limits().max_request_size;
