@@ -89,6 +89,9 @@ pub use operation::{
 pub use query::{Page, PageInfo};
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
+/// What [`CallScope::cancellation`] is made of.
+#[doc(no_inline)]
+pub use tokio_util::sync::CancellationToken;
 pub use update::{
     Change, ElementSpec, FieldSpec, IfMatch, InputSpec, Merge, Update, UpdateInput, merge_json,
 };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, Concurrency, Endpoint};
+use mcp_aql::{CallScope, CancellationToken, Concurrency, Endpoint};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};
@@ -128,8 +128,8 @@ fn who_gave_up_waiting_stops_a_read_and_not_a_change() {
         .unwrap();
     for (operation, expected) in [("look", Some("INTERNAL_ERROR")), ("change", None)] {
         let Value::Object(asked) = json!({ "operation": operation }) else { panic!("no object") };
-        let scope = CallScope::default();
-        let cancellation = scope.cancellation.clone();
+        let cancellation = CancellationToken::new();
+        let scope = CallScope { cancellation: Some(cancellation.clone()), ..CallScope::default() };
         // The call comes first, and so has begun when it is given up.
         let call = adapter.handle(Endpoint::Unified, asked.clone(), scope.clone());
         let (reply, ()) = block_on(async { tokio::join!(call, async { cancellation.cancel() }) });

@@ -255,7 +255,7 @@ impl Adapter {
         let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {
             Ok(_) => tracing::info!(duration_ms, "operation done"),
-            Err(_) if scope.cancellation.is_cancelled() => {
+            Err(_) if scope.is_cancelled() => {
                 tracing::info!(duration_ms, "operation given up by its caller");
             }
             Err(error) if error.code() == ErrorCode::InternalError => tracing::error!(

@@ -50,7 +50,7 @@ pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> 
         if std::io::stderr().is_terminal() { Some(Arc::new(ToTerminal)) } else { None };
     let scope = CallScope {
         session: Some(session.clone()),
-        cancellation: cancellation.clone(),
+        cancellation: Some(cancellation.clone()),
         progress,
         label: None,
     };

@@ -93,8 +93,11 @@ impl Server {
         cancellation: CancellationToken,
     ) -> Reply {
         let adapter = self.adapter();
-        let mut scope =
-            CallScope { session: self.connection.session(), cancellation, ..CallScope::default() };
+        let mut scope = CallScope {
+            session: self.connection.session(),
+            cancellation: Some(cancellation),
+            ..CallScope::default()
+        };
         let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => return adapter.refuse(error, &scope),
@@ -117,7 +120,7 @@ impl Server {
     ) -> Reply {
         let label = label(meta, &arguments);
         let session = self.connection.session();
-        let scope = CallScope { session, cancellation, label, progress: None };
+        let scope = CallScope { session, cancellation: Some(cancellation), label, progress: None };
         self.adapter().handle(endpoint, arguments, scope).await
     }
 

@@ -54,13 +54,20 @@ pub trait ProgressSink: Send + Sync + 'static {
 pub struct CallScope {
     /// The caller's session, if the connection has one.
     pub session: Option<Session>,
-    /// Cancelled when the caller no longer waits.
-    pub cancellation: CancellationToken,
+    /// Cancelled when the caller no longer waits; `None` for one who cannot say so.
+    pub cancellation: Option<CancellationToken>,
     /// Where progress goes, if the caller asked for it.
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// What the client calls this request in `_meta`: a label for logs, never an identity
     /// (REQ-SES-05).
     pub label: Option<String>,
+}
+
+impl CallScope {
+    /// Whether the caller gave up.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
 }
 
 impl fmt::Debug for CallScope {
@@ -119,12 +126,15 @@ impl Context {
 
     /// Whether the caller gave up on this call.
     pub fn is_cancelled(&self) -> bool {
-        self.call.scope.cancellation.is_cancelled()
+        self.call.scope.is_cancelled()
     }
 
     /// Waits until the caller gives up on this call.
     pub async fn cancelled(&self) {
-        self.call.scope.cancellation.cancelled().await;
+        match &self.call.scope.cancellation {
+            Some(token) => token.cancelled().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Whether anyone listens to [`progress`](Self::progress).
