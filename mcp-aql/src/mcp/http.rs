@@ -185,7 +185,8 @@ impl Adapter {
         let factory = move || {
             let connection = Arc::new(Connection::http());
             made(&connection);
-            Ok(Server::new(Arc::clone(&shared), connection))
+            // Shared, as over a stream: rmcp is compiled for one kind of handler.
+            Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))
         };
         let service = StreamableHttpService::new(factory, sessions, config);
         axum::Router::new()
