@@ -7,38 +7,105 @@ use tokio_util::sync::CancellationToken;
 /// The calls that run, by the id of their request.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    running: Mutex<HashMap<Box<str>, (u64, CancellationToken)>>,
+    running: Mutex<HashMap<Box<str>, Twins>>,
     next: AtomicU64,
 }
 
+/// The calls with one id: a single one, unless a client uses an id twice at once. Such a client gets
+/// both answers, in whatever order they come.
+#[derive(Debug)]
+struct Twins {
+    one: Running,
+    others: Vec<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    number: u64,
+    cancellation: CancellationToken,
+}
+
 impl Calls {
-    fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, (u64, CancellationToken)>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, Twins>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.running().insert(id.into(), (number, cancellation));
+        let one = Running { number, cancellation };
+        let mut running = self.running();
+        match running.get_mut(id) {
+            Some(twins) => twins.others.push(one),
+            None => {
+                running.insert(id.into(), Twins { one, others: Vec::new() });
+            }
+        }
         number
     }
 
     /// Whether somebody still waits for the answer.
     pub(super) fn end(&self, id: &str, number: u64) -> bool {
         let mut running = self.running();
-        // A client that uses an id twice at once gets both answers.
-        match running.get(id) {
-            Some((latest, _)) if *latest == number => running.remove(id).is_some(),
-            Some(_) => true,
-            None => false,
+        let Some(Twins { one, others }) = running.get_mut(id) else { return false };
+        if one.number != number {
+            let place = others.iter().position(|other| other.number == number);
+            return place.map(|place| others.swap_remove(place)).is_some();
         }
+        match others.pop() {
+            Some(other) => *one = other,
+            None => {
+                running.remove(id);
+            }
+        }
+        true
     }
 
     /// Cancels a call. False when it is none of these.
     pub(super) fn cancel(&self, id: &str) -> bool {
         let found = self.running().remove(id);
-        if let Some((_, cancellation)) = &found {
-            cancellation.cancel();
+        if let Some(Twins { one, others }) = &found {
+            for call in std::iter::once(one).chain(others) {
+                call.cancellation.cancel();
+            }
         }
         found.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(calls: &Calls, id: &str) -> (u64, CancellationToken) {
+        let cancellation = CancellationToken::new();
+        (calls.begin(id, cancellation.clone()), cancellation)
+    }
+
+    #[test]
+    fn an_id_that_is_used_twice_at_once_is_answered_twice() {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let calls = Calls::default();
+            let begun = [(); 3].map(|()| begin(&calls, "7").0);
+            for place in order {
+                assert!(calls.end("7", begun[place]), "{order:?}");
+                assert!(!calls.end("7", begun[place]), "{order:?}");
+            }
+            assert!(calls.running().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_cancelled_id_is_not_answered() {
+        let calls = Calls::default();
+        let (one, first) = begin(&calls, "7");
+        let (two, second) = begin(&calls, "7");
+        let (other, _) = begin(&calls, "8");
+        assert!(calls.cancel("7"));
+        assert!(first.is_cancelled() && second.is_cancelled());
+        assert!(!calls.cancel("7"));
+        let (three, third) = begin(&calls, "7");
+        assert!(!calls.end("7", one) && !calls.end("7", two));
+        assert!(calls.end("7", three) && !third.is_cancelled());
+        assert!(calls.end("8", other));
     }
 }

@@ -245,6 +245,27 @@ async fn a_read_ends_with_its_caller() {
 }
 
 #[tokio::test]
+async fn an_id_that_is_used_twice_at_once_is_answered_twice() {
+    // REQ-ENC-01
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let id = session(&server).await;
+    let headers = [("Mcp-Session-Id", id.as_str())];
+    let watch = |millis: u64| {
+        let arguments = json!({ "operation": "watch_news", "params": { "millis": millis } });
+        call("mcp_aql_read", arguments).to_string()
+    };
+    let (long, short) = tokio::join!(soon(server.post(&headers, watch(900))), async {
+        reached(&signals.started, 1).await;
+        server.post(&headers, watch(10)).await
+    });
+    for (answer, millis) in [(long.1, 900), (short.1, 10)] {
+        let text = &opened(&answer).1["result"]["content"][0]["text"];
+        assert_eq!(*text, format!(r#"{{"success":true,"data":{millis}}}"#), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_change_that_has_begun_outlives_its_caller() {
     // REQ-MCP-09
     let signals = Signals::default();
