@@ -26,7 +26,7 @@ use super::connection::Connection;
 use super::http::PATH;
 use super::server::{Server, Shared, progress_token};
 use super::sessions::{Open, Sessions};
-use super::wire::{Message, decode, fail_with, respond_with};
+use super::wire::{Message, canonical_id, decode, fail_with, respond_with};
 use crate::adapter::erased;
 use crate::operation::BoxFuture;
 use crate::request::parse;
@@ -134,16 +134,7 @@ impl Direct {
         form: &Form,
         body: &[u8],
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
-        let call = match decode(body) {
-            Message::Call(call) => call,
-            Message::Cancelled { request } => {
-                if let Form::Of(session) = form {
-                    session.calls.cancel(request);
-                }
-                return None;
-            }
-            _ => return None,
-        };
+        let Message::Call(call) = decode(body) else { return None };
         let endpoint = self.server.tools().endpoint(&call.name)?;
         let meta: RequestMetaObject = match call.meta {
             Some(meta) => serde_json::from_str(meta.get()).ok()?,
@@ -206,8 +197,9 @@ impl Direct {
         let server = Server::new(Arc::clone(&self.shared), connection);
         let cancellation = server.cancellation();
         let cancels = cancellation.clone().drop_guard();
-        let number = session.calls.begin(&call.id, cancellation.clone());
-        let running = Running { session, id: call.id.clone(), number };
+        let id: Box<str> = canonical_id(&call.id).into();
+        let number = session.calls.begin(&id, cancellation.clone());
+        let running = Running { session, id, number };
         let sessions = Arc::clone(&self.sessions);
         let reply = async move {
             sessions.keep(&running.session).await;
@@ -253,6 +245,7 @@ impl Call {
 /// A call among those of its session.
 struct Running {
     session: Arc<Open>,
+    /// The request's id, in canonical form.
     id: Box<str>,
     number: u64,
 }

@@ -182,6 +182,14 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), SessionsError> {
+        if let JsonRpcMessage::Notification(notification) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+            && let Some(request) = &cancelled.params.request_id
+            && let (Some(session), Ok(request)) = (self.get(id), serde_json::to_string(request))
+        {
+            // It may be one that rmcp does not know of.
+            session.calls.cancel(&request);
+        }
         Ok(self.inner.accept_message(id, message).await?)
     }
 

@@ -245,6 +245,35 @@ async fn a_read_ends_with_its_caller() {
 }
 
 #[tokio::test]
+async fn a_read_is_cancelled_in_whatever_form() {
+    // MCP: a client may cancel any request of its own
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let id = session(&server).await;
+    let headers = [("Mcp-Session-Id", id.as_str())];
+    let arguments = json!({ "operation": "watch_news", "params": { "millis": 600_000 } });
+    for (count, (called, cancelled)) in (1..).zip([
+        (r#""\u00e9""#, r#""é""#),
+        (r#""é""#, r#""\u00e9""#),
+        (r#""\u00e9""#, r#""\u00e9""#),
+        ("7", "7"),
+    ]) {
+        let request = call("mcp_aql_read", arguments.clone()).to_string();
+        let request = request.replace(r#""id":"a""#, &format!(r#""id":{called}"#));
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{cancelled}}}}}"#
+        );
+        let (waiting, cancelled) = tokio::join!(soon(server.post(&headers, &request)), async {
+            reached(&signals.started, count).await;
+            server.post_as(DETOUR, &headers, cancel).await
+        });
+        assert_eq!((waiting.0, cancelled.0), (200, 202), "{called}");
+        assert_eq!(opened(&waiting.1), (EVENTS, Value::Null), "{called}");
+    }
+    reached(&signals.cancelled, 4).await;
+}
+
+#[tokio::test]
 async fn an_id_that_is_used_twice_at_once_is_answered_twice() {
     // REQ-ENC-01
     let signals = Signals::default();

@@ -1,6 +1,9 @@
 //! What can be found out about a message that is too long or too broken to be decoded, so that its
 //! sender is not left waiting.
 
+#[cfg(feature = "http")]
+use std::borrow::Cow;
+
 /// Ids and methods longer than this are nobody's.
 const LONGEST: usize = 1024;
 
@@ -158,6 +161,17 @@ impl Salvage {
 /// Whether JSON text is an id as MCP has it: a string or a whole number.
 pub(crate) fn is_id(json: &str) -> bool {
     serde_json::from_str::<String>(json).is_ok() || json.parse::<i64>().is_ok()
+}
+
+/// An id as rmcp writes it: JSON may write the characters of a string in several ways.
+#[cfg(feature = "http")]
+pub(crate) fn canonical_id(id: &str) -> Cow<'_, str> {
+    if !id.contains('\\') {
+        return Cow::Borrowed(id);
+    }
+    let text: Option<String> = serde_json::from_str(id).ok();
+    let text = text.and_then(|text| serde_json::to_string(&text).ok());
+    text.map_or(Cow::Borrowed(id), Cow::Owned)
 }
 
 #[cfg(test)]
