@@ -202,8 +202,8 @@ impl Direct {
         let running = Running { session, id, number };
         let sessions = Arc::clone(&self.sessions);
         let reply = async move {
-            sessions.keep(&running.session).await;
-            let reply = call.run(&server, cancellation, false).await;
+            let work = call.run(&server, cancellation, false);
+            let reply = sessions.during(&running.session, work).await;
             running.is_awaited().then_some(reply)
         };
         Work { reply: erased(reply), _cancels: cancels }

@@ -107,7 +107,9 @@ impl HttpOptions {
         self
     }
 
-    /// Ends a session that was not used for so long. Default: 30 minutes.
+    /// Ends a session that was not used for so long, or up to an eighth longer. Default: 30 minutes.
+    ///
+    /// A call counts when it begins; a READ, unless it asked for progress, for as long as it runs.
     #[must_use]
     pub fn session_timeout(mut self, after: Duration) -> Self {
         self.session_timeout = after;

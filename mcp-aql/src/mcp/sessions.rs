@@ -90,13 +90,15 @@ pub(super) enum SessionsError {
 impl Sessions {
     pub(super) fn new(options: &HttpOptions) -> Self {
         let mut inner = LocalSessionManager::default();
-        inner.session_config.keep_alive = Some(options.session_timeout);
+        let pulse = options.session_timeout / 8;
+        // What rmcp was last told may be a pulse ago; no session ends before its time for that.
+        inner.session_config.keep_alive = Some(options.session_timeout.saturating_add(pulse));
         Self {
             inner,
             most: options.max_sessions,
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
-            pulse: options.session_timeout / 8,
+            pulse,
         }
     }
 
@@ -105,9 +107,26 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// Keeps a session from ending for want of use. rmcp counts the time since the last message that
-    /// went through it, so now and then it gets one that means nothing.
-    pub(super) async fn keep(&self, session: &Open) {
+    /// Keeps a session from ending for want of use while a call runs.
+    pub(super) async fn during<T>(&self, session: &Open, call: impl Future<Output = T>) -> T {
+        self.keep(session).await;
+        tokio::pin!(call);
+        loop {
+            let again = async {
+                tokio::time::sleep(self.pulse.max(Duration::from_millis(1))).await;
+                self.keep(session).await;
+            };
+            tokio::select! {
+                biased;
+                done = &mut call => return done,
+                () = again => {}
+            }
+        }
+    }
+
+    /// rmcp counts the time since the last message that went through it, so now and then it gets one
+    /// that means nothing.
+    async fn keep(&self, session: &Open) {
         {
             let mut told = session.told.lock().unwrap_or_else(PoisonError::into_inner);
             if told.elapsed() < self.pulse {

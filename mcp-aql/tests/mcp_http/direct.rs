@@ -324,6 +324,23 @@ async fn a_session_in_use_does_not_end() {
     assert_eq!(server.post(&[("Mcp-Session-Id", &id)], &list).await.0, 404);
 }
 
+#[tokio::test]
+async fn a_session_does_not_end_while_it_reads() {
+    // REQ-SES-02
+    let signals = Signals::default();
+    let options = HttpOptions::new().session_timeout(Duration::from_millis(500));
+    let server = start(watching(&signals), options).await;
+    let id = session(&server).await;
+    let headers = [("Mcp-Session-Id", id.as_str())];
+    let watch = json!({ "operation": "watch_news", "params": { "millis": 1_500 } });
+    let watch = call("mcp_aql_read", watch).to_string();
+    let (_, answer) = soon(server.post(&headers, &watch)).await;
+    let text = &opened(&answer).1["result"]["content"][0]["text"];
+    assert_eq!(text, r#"{"success":true,"data":1500}"#, "{answer}");
+    let list = call("mcp_aql_read", json!({ "operation": "list_notes" })).to_string();
+    assert_eq!(server.post(&headers, &list).await.0, 200);
+}
+
 impl Server {
     /// As [`post`](Self::post), with another header in place of ours.
     async fn post_as(
