@@ -43,6 +43,7 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Answers plain calls.
 pub(super) struct Direct {
@@ -274,7 +275,13 @@ async fn respond(mut work: Work) -> Response {
 }
 
 fn events(body: Body) -> Response {
-    ([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response()
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-cache"),
+        // A proxy that waits for more has no use for signs of life.
+        (BUFFERING, "no"),
+    ];
+    (headers, body).into_response()
 }
 
 /// Signs of life, and in the end a reply.

@@ -198,6 +198,7 @@ async fn a_slow_reply_comes_as_an_event() {
     let (status, answer) = server.post(&headers, body.to_string()).await;
     let (kind, message) = opened(&answer);
     assert_eq!((status, kind), (200, EVENTS), "{answer}");
+    assert!(answer.contains("x-accel-buffering: no\r\n"), "{answer}");
     assert_eq!(
         message["result"]["content"][0]["text"], r#"{"success":true,"data":2300}"#,
         "{answer}"
