@@ -124,7 +124,11 @@ impl Guard {
                 return refuse_broken(&seen);
             };
             match guard.direct.answer(&form, &body) {
-                Some(answer) => return answer.await,
+                Some(answer) => {
+                    // An operation may take its time, and nobody looks at these again.
+                    drop((body, seen));
+                    return answer.await;
+                }
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
