@@ -10,8 +10,11 @@
 
 mod support;
 
+use mcp_aql::prelude::JsonSchema;
 use mcp_aql::testing::Client;
-use mcp_aql::{Adapter, EndpointMode};
+use mcp_aql::{Adapter, Call, EndpointMode, ExampleSpec, Method, OperationSpec, Operations};
+use mcp_aql::{ReturnsSpec, SemanticCategory};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use support::adapter::{Signals, builder, builder_with};
 use support::reached;
@@ -122,6 +125,47 @@ async fn structured_content_is_a_switch() {
     let answer = client.call_raw("mcp_aql_read", arguments).await.unwrap();
     assert_eq!(answer["result"]["content"].as_array().unwrap().len(), 1);
     assert_eq!(answer["result"]["structuredContent"], reply(&answer));
+}
+
+/// What somebody else wrote.
+#[derive(serde::Serialize, JsonSchema)]
+struct Pages {
+    /// A page.
+    #[schemars(with = "Value")]
+    page: Box<RawValue>,
+}
+
+/// Its example and its reply are JSON as a person writes it.
+struct Report;
+
+impl Operations for Report {
+    const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        OperationSpec::new("get_report", SemanticCategory::Read, "Show the report.")
+            .returns(ReturnsSpec::of::<Pages, _>())
+            .examples(&[ExampleSpec { description: "", params: "{\r\n}" }]),
+        |_, call: Call| {
+            Box::pin(async move {
+                let page = "{\n  \"a\":\r\n  \"b\\nc\"\n}".to_owned();
+                call.reply(Pages { page: RawValue::from_string(page).unwrap() })
+            })
+        },
+    )];
+}
+
+#[tokio::test]
+async fn json_of_several_lines_is_one_message() {
+    // REQ-MCP-09
+    let adapter = builder().operations(Report).structured_content(true).without_config();
+    let client = Client::connect(&adapter.build().unwrap()).await.unwrap();
+    let details = json!({ "query": "operations", "name": "get_report" });
+    for (operation, params) in [("get_report", json!({})), ("introspect", details)] {
+        let arguments = json!({ "operation": operation, "params": params });
+        let answer = client.call_raw("mcp_aql_read", arguments);
+        let answer = tokio::time::timeout(std::time::Duration::from_secs(20), answer).await;
+        let answer = answer.unwrap_or_else(|_| panic!("{operation} gets no answer")).unwrap();
+        assert_eq!(answer["result"]["structuredContent"], reply(&answer), "{operation}");
+        assert_eq!(reply(&answer)["success"], true, "{operation}");
+    }
 }
 
 #[tokio::test]

@@ -298,7 +298,7 @@ impl Stream for Events {
         if let Poll::Ready(reply) = work.reply.poll_unpin(context) {
             self.work = None;
             let event = reply.map(|reply| {
-                // JSON has no line breaks.
+                // The message has no line breaks.
                 Ok(Bytes::from([b"data: ".as_slice(), &reply, b"\n\n"].concat()))
             });
             return Poll::Ready(event);

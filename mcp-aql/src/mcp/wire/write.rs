@@ -36,7 +36,11 @@ pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, struc
     line.extend(b"}],");
     if structured {
         line.extend(br#""structuredContent":"#);
-        line.extend(reply.text.bytes());
+        // JSON that an author wrote may have several lines, and a message is one.
+        line.extend(reply.text.bytes().map(|byte| match byte {
+            b'\n' | b'\r' => b' ',
+            other => other,
+        }));
         line.push(b',');
     }
     line.extend(format!(r#""isError":{}}}"#, reply.is_error()).bytes());
