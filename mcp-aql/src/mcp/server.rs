@@ -111,6 +111,7 @@ impl Server {
     }
 
     /// As [`reply`](Self::reply), for a call whose progress nobody asks about.
+    #[cfg(feature = "http")]
     pub(super) async fn reply_at_once(
         &self,
         endpoint: Endpoint,
