@@ -302,6 +302,16 @@ async fn an_id_that_is_used_twice_at_once_gets_both_answers() {
     client.ping().await;
 }
 
+#[tokio::test]
+async fn an_id_goes_back_only_if_it_is_json() {
+    // REQ-ENC-01
+    let mut client = Raw::greeted(&adapter()).await;
+    for id in ["007", "+7", "1 2"] {
+        client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
+        client.ping().await;
+    }
+}
+
 /// A line of anything: bytes, JSON of any shape, and calls with a byte changed.
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let call = call("1", br#"{"operation":"create_note","params":{"title":"\u00e9"}}"#);

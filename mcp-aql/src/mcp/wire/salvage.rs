@@ -4,6 +4,8 @@
 #[cfg(feature = "http")]
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
+
 /// Ids and methods longer than this are nobody's.
 const LONGEST: usize = 1024;
 
@@ -125,7 +127,8 @@ impl Salvage {
                 self.name_next = true;
             }
             (Text::Outside, b':') if outermost => self.kept.clear(),
-            (Text::Outside, byte) if byte.is_ascii_whitespace() => {}
+            // Inside of a value it stays: `1 2` is no number.
+            (Text::Outside, byte) if byte.is_ascii_whitespace() && self.kept.is_empty() => {}
             (Text::Outside, _) => self.keep(byte),
         }
     }
@@ -152,13 +155,18 @@ impl Salvage {
     /// What was found by now. A value that the message's end cuts off is not trusted.
     pub(crate) fn finish(self) -> Salvaged {
         let text = |kept: Option<Vec<u8>>| String::from_utf8(kept?).ok();
-        let id = text(self.id).filter(|id| is_id(id));
+        // An id goes back as it came, so it has to be JSON: `007` is none.
+        let id = text(self.id)
+            .and_then(|json| {
+                serde_json::from_str::<&RawValue>(&json).ok().map(|id| id.get().into())
+            })
+            .filter(|id: &String| is_id(id));
         let method = text(self.method).and_then(|json| serde_json::from_str(&json).ok());
         Salvaged { id, method, bytes: self.bytes }
     }
 }
 
-/// Whether JSON text is an id as MCP has it: a string or a whole number.
+/// Whether a JSON value is an id as MCP has it: a string or a whole number.
 pub(crate) fn is_id(json: &str) -> bool {
     serde_json::from_str::<String>(json).is_ok() || json.parse::<i64>().is_ok()
 }
@@ -206,6 +214,10 @@ mod tests {
             (r#"[{"id":1}]"#, None, None),
             (r#""id":1,"#, None, None),
             ("", None, None),
+            (r#"{"id":00,"#, None, None),
+            (r#"{"id":+7,"#, None, None),
+            (r#"{"id":1 2,"#, None, None),
+            ("{\"id\": 7\t\r,\"method\" : \"a\" ,", Some("7"), Some("a")),
             (r#"{"id":1,"id":2}"#, Some("2"), None),
             (r#"{"a":{]]]},"id":2}"#, None, None),
         ] {
