@@ -303,6 +303,22 @@ async fn an_id_that_is_used_twice_at_once_gets_both_answers() {
 }
 
 #[tokio::test]
+async fn of_an_id_that_is_used_twice_the_later_call_may_end_first() {
+    // REQ-RQ-08
+    let mut client = Raw::greeted(&adapter()).await;
+    let slow = br#"{"operation":"execute_export","params":{"steps":5}}"#;
+    let quick = br#"{"operation":"list_notes"}"#;
+    for (tool, arguments) in [("mcp_aql_execute", &slow[..]), ("mcp_aql_read", quick)] {
+        let line = String::from_utf8(call("7", arguments)).unwrap();
+        client.send(line.replace("mcp_aql_create", tool)).await;
+    }
+    let answers = [reply(&client.answer().await), reply(&client.answer().await)];
+    assert_eq!(answers[0]["data"], json!({ "items": [] }), "{answers:?}");
+    assert_eq!(answers[1]["data"], 5, "{answers:?}");
+    client.ping().await;
+}
+
+#[tokio::test]
 async fn an_id_goes_back_only_if_it_is_json() {
     // REQ-ENC-01
     let mut client = Raw::greeted(&adapter()).await;
