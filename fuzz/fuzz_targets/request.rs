@@ -1,4 +1,5 @@
-//! Bytes as tool arguments: whatever they are, a result of the protocol comes back.
+//! Bytes as tool arguments: whatever they are, a result of the protocol comes back, and the same one
+//! when they were decoded elsewhere.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -6,7 +7,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, Endpoint};
+use mcp_aql::{CallScope, Endpoint, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -71,10 +72,21 @@ fn update_thing(
     Ok(thing)
 }
 
+/// As low as they may be, so that short inputs reach them.
+const LIMITS: Limits = Limits {
+    max_request_size: 64 << 10,
+    max_response_size: 1 << 20,
+    max_string_length: 64 << 10,
+    max_array_elements: 100,
+    max_nesting_depth: 8,
+    max_batch_operations: 5,
+};
+
 static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
     Adapter::builder("fuzz")
         .operation(echo {})
         .operation(update_thing {})
+        .limits(LIMITS)
         .without_config()
         .build()
         .expect("the adapter is sound")
@@ -110,8 +122,16 @@ fn check(reply: &Value, in_batch: bool) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let reply = RUNTIME.with(|runtime| {
-        runtime.block_on(ADAPTER.handle_bytes(Endpoint::Unified, bytes, CallScope::default()))
+    RUNTIME.with(|runtime| {
+        runtime.block_on(async {
+            let unified = Endpoint::Unified;
+            let reply = ADAPTER.handle_bytes(unified, bytes, CallScope::default()).await;
+            check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
+            // Who decodes the arguments makes no difference.
+            if let Ok(arguments) = serde_json::from_slice(bytes) {
+                let same = ADAPTER.handle(unified, arguments, CallScope::default()).await;
+                assert_eq!(reply.text, same.text);
+            }
+        });
     });
-    check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
 });

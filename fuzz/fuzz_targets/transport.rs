@@ -1,13 +1,15 @@
-//! Bytes on a connection: lines of JSON-RPC come back, each with a result or an error, and the
-//! session ends when the bytes do.
+//! Bytes on a connection: lines of JSON-RPC come back, each request is answered once, and the session
+//! ends when the bytes do.
 #![no_main]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
+use mcp_aql::EndpointMode;
 use mcp_aql::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
 
@@ -31,53 +33,153 @@ async fn echo(
 static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
     Adapter::builder("fuzz")
         .operation(echo {})
+        // One tool: each session writes the list of them.
+        .mode(EndpointMode::Single)
         .without_config()
         .build()
         .expect("the adapter is sound")
 });
 
 thread_local! {
-    static RUNTIME: Runtime =
-        Builder::new_current_thread().enable_time().build().expect("a runtime starts");
+    /// Its clock stands still until nothing else is left to do: a session that waits for a second
+    /// takes none.
+    static RUNTIME: Runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime starts");
 }
 
-/// A call after all that, which is answered if the session was opened.
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"f","version":"1"}}}
 "#;
+/// A call after all that.
 const LAST: &[u8] = br#"
-{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"mcp_aql_read","arguments":{"operation":"echo"}}}
+{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"mcp_aql","arguments":{"operation":"echo"}}}
 "#;
+/// What an input begins with whose client does not introduce itself.
+const RUDE: u8 = b'!';
+
+/// What was asked, as far as it is beyond doubt.
+#[derive(Default)]
+struct Asked {
+    /// How many requests have an id.
+    requests: BTreeMap<String, usize>,
+    /// How many messages do, requests or not.
+    sent: BTreeMap<String, usize>,
+    /// Ids of requests that rmcp answers. MCP forbids to use an id twice, and of two such that
+    /// wait at the same time it answers one.
+    passed_on: BTreeSet<String>,
+    /// Ids of requests that somebody cancelled.
+    cancelled: BTreeSet<String>,
+    /// There were lines that are no objects. What is answered to them is not counted here.
+    unclear: bool,
+}
+
+/// An id as MCP has it: text, or a whole number.
+fn id(value: Option<&Value>) -> Option<String> {
+    value.filter(|id| id.is_string() || id.is_i64()).map(Value::to_string)
+}
+
+impl Asked {
+    fn read(sent: &[u8]) -> Self {
+        let mut asked = Self::default();
+        for line in sent.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice::<Map<String, Value>>(line) {
+                Ok(message) => asked.note(&message),
+                Err(_) => asked.unclear |= !line.trim_ascii().is_empty(),
+            }
+        }
+        asked
+    }
+
+    fn note(&mut self, message: &Map<String, Value>) {
+        let method = message.get("method").and_then(Value::as_str);
+        if method == Some("notifications/cancelled") {
+            let request = message.get("params").and_then(|params| params.get("requestId"));
+            self.cancelled.extend(id(request));
+        }
+        let Some(id) = id(message.get("id")) else { return };
+        *self.sent.entry(id.clone()).or_default() += 1;
+        let answer = message.contains_key("result") || message.contains_key("error");
+        let own = method == Some("tools/call")
+            && message.get("params").is_some_and(|params| params.get("_meta").is_none());
+        if !own {
+            self.passed_on.insert(id.clone());
+        }
+        if method.is_some() && message.get("jsonrpc") == Some(&"2.0".into()) && !answer {
+            *self.requests.entry(id).or_default() += 1;
+        }
+    }
+
+    /// Whether all that was asked was answered, and that once.
+    fn check(&self, answers: &BTreeMap<String, usize>) {
+        for (id, asked) in &self.requests {
+            let answers = answers.get(id).copied().unwrap_or_default();
+            let cancelled = self.cancelled.contains(id);
+            assert!(answers > 0 || cancelled, "no answer to {id}");
+            let twice = *asked > 1 && self.passed_on.contains(id);
+            if !self.unclear && !twice && self.sent.get(id) == Some(asked) {
+                assert!(
+                    answers == *asked || (cancelled && answers < *asked),
+                    "{answers} of {asked} to {id}"
+                );
+            }
+        }
+    }
+}
+
+/// How often each id was answered.
+fn count(lines: &str) -> BTreeMap<String, usize> {
+    let mut answers = BTreeMap::new();
+    for line in lines.lines() {
+        let answer: Value = serde_json::from_str(line).expect("an answer is JSON");
+        assert_eq!(answer["jsonrpc"], "2.0");
+        if answer.get("method").is_some() {
+            assert_eq!(answer["method"], "notifications/progress");
+            continue;
+        }
+        assert!(answer.get("result").is_some() != answer.get("error").is_some(), "{line}");
+        if let Some(id) = id(answer.get("id")) {
+            *answers.entry(id).or_default() += 1;
+        }
+    }
+    answers
+}
+
+/// All that comes back. What is sent after the greeting waits for its answer, as MCP has it.
+async fn converse(greeting: &[u8], sent: &[u8]) -> String {
+    let (client, server) = tokio::io::duplex(sent.len() + 4096);
+    let serving = tokio::spawn(async move { ADAPTER.serve(server).await });
+    let (mut read, mut write) = tokio::io::split(client);
+    let mut answers = Vec::new();
+    let all = async {
+        write.write_all(greeting).await.expect("the server reads");
+        while !greeting.is_empty() && !answers.ends_with(b"\n") {
+            assert!(read.read_buf(&mut answers).await.expect("bytes") > 0, "not greeted");
+        }
+        // A session that is over reads no more.
+        if write.write_all(sent).await.is_ok() {
+            let _ = write.shutdown().await;
+        }
+        read.read_to_end(&mut answers).await.expect("bytes");
+        serving.await.expect("no panic")
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(8), all).await.expect("an end");
+    String::from_utf8(answers).expect("answers are text")
+}
 
 fuzz_target!(|bytes: &[u8]| {
-    RUNTIME.with(|runtime| {
-        runtime.block_on(async {
-            let (client, server) = tokio::io::duplex(bytes.len() + 4096);
-            let serving = tokio::spawn(async move { ADAPTER.serve(server).await });
-            let (mut read, mut write) = tokio::io::split(client);
-            write.write_all(HELLO).await.expect("the server reads");
-            write.write_all(bytes).await.expect("the server reads");
-            write.write_all(LAST).await.expect("the server reads");
-            write.shutdown().await.expect("the server reads");
-            let mut answers = Vec::new();
-            let all = read.read_to_end(&mut answers);
-            tokio::time::timeout(Duration::from_secs(10), all)
-                .await
-                .expect("an end")
-                .expect("bytes");
-            let answers = std::str::from_utf8(&answers).expect("answers are text");
-            let mut last = 0;
-            for line in answers.lines() {
-                let answer: Value = serde_json::from_str(line).expect("an answer is JSON");
-                assert_eq!(answer["jsonrpc"], "2.0");
-                if answer.get("method").is_some() {
-                    assert_eq!(answer["method"], "notifications/progress");
-                    continue;
-                }
-                assert!(answer.get("result").is_some() != answer.get("error").is_some(), "{line}");
-                last += usize::from(answer["id"] == "last");
-            }
-            assert!(last >= 1, "the last call was not answered: {answers}");
-            let _ = serving.await.expect("no panic");
-        });
-    });
+    let (polite, bytes) = match bytes {
+        [RUDE, rest @ ..] => (false, rest),
+        _ => (true, bytes),
+    };
+    let greeting = if polite { HELLO } else { b"" };
+    let sent = [bytes, LAST].concat();
+    let answers = RUNTIME.with(|runtime| runtime.block_on(converse(greeting, &sent)));
+    let answers = count(&answers);
+    // Who says something else first may find the connection closed.
+    if polite {
+        assert!(answers.contains_key("\"last\""), "the last call was not answered");
+        Asked::read(&[greeting, &sent].concat()).check(&answers);
+    }
 });
