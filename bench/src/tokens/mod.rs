@@ -1,5 +1,5 @@
-//! How many tokens a model reads before and between its calls: `cargo bench -p mcp-aql-bench --bench
-//! tokens`. The tokenizer is the caller's, so that nothing but bench and test link one.
+//! How many tokens a model reads before and between its calls: `cargo bench -p mcp-aql-tokens`. The
+//! tokenizer is the caller's, so that nothing but that bench and its test link one.
 //!
 //! Everything is asked for in MCP over a stream in memory and counted as it was sent: the `result` of
 //! `tools/list`, and the text item of an `introspect` call, which is what a model gets to read.

@@ -116,6 +116,10 @@ impl Registry {
 /// A caller's word, fit to be repeated in a message: short, and without anything but letters, digits
 /// and the signs that names are made of.
 pub(crate) fn clean(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if name.len() <= 64 && name.bytes().all(plain) {
+        return name.to_owned();
+    }
     let name: String = shorten(name)
         .chars()
         .map(|each| if each.is_alphanumeric() || "_-.[]…".contains(each) { each } else { '?' })

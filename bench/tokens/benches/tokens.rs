@@ -1,8 +1,8 @@
 //! Counts the tokens that a model reads, with mcp-aql and with discrete tools, and prints a table.
 //!
 //! ```console
-//! $ cargo bench -p mcp-aql-bench --bench tokens
-//! $ cargo bench -p mcp-aql-bench --bench tokens -- --out target/bench   # also as JSON
+//! $ cargo bench -p mcp-aql-tokens
+//! $ cargo bench -p mcp-aql-tokens -- --out target/bench   # also as JSON
 //! ```
 
 use std::io::Write as _;
@@ -12,10 +12,10 @@ use std::process::ExitCode;
 use mcp_aql_bench::Result;
 use mcp_aql_bench::tokens::figures;
 
-const USAGE: &str = "cargo bench -p mcp-aql-bench --bench tokens [-- --out DIR]";
+const USAGE: &str = "cargo bench -p mcp-aql-tokens [-- --out DIR]";
 
 /// The workspace, in which a relative folder lies: cargo runs this in the package's folder.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
