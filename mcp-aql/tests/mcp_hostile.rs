@@ -319,6 +319,19 @@ async fn of_an_id_that_is_used_twice_the_later_call_may_end_first() {
 }
 
 #[tokio::test]
+async fn the_last_call_is_answered_after_the_last_word() {
+    // REQ-RQ-08
+    for _ in 0..20 {
+        let mut client = Raw::greeted(&adapter()).await;
+        let export = call("7", br#"{"operation":"execute_export","params":{"steps":3}}"#);
+        client.send(String::from_utf8(export).unwrap().replace("_create", "_execute")).await;
+        client.write.shutdown().await.unwrap();
+        assert_eq!(reply(&client.answer().await)["data"], 3);
+        client.server.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn an_id_goes_back_only_if_it_is_json() {
     // REQ-ENC-01
     let mut client = Raw::greeted(&adapter()).await;

@@ -118,28 +118,31 @@ async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
         running.waiting().await.map(|_reason| ()).map_err(Error::transport)
     };
     tokio::pin!(others);
-    let outcome = tokio::select! {
-        // Without a handshake there is nothing to serve.
-        outcome = &mut others => outcome,
-        () = ended.cancelled() => {
-            // The last answers may still be on their way. rmcp would let its calls run for five
-            // seconds more before it tells them.
-            let idle = async {
-                let others = (&mut others).await;
-                outbox.idle().await;
-                others
-            };
-            tokio::pin!(idle);
-            match tokio::time::timeout(LAST_WORDS, &mut idle).await {
-                Ok(outcome) => outcome,
-                Err(_) => {
-                    connection.end();
-                    tokio::time::timeout(LAST_WRITES, idle).await.unwrap_or(Ok(()))
-                }
-            }
-        }
+    let over = tokio::select! {
+        // Without a handshake there is nothing to serve. It is over as well once the client's last word
+        // was read, a moment before `ended` tells.
+        outcome = &mut others => Some(outcome),
+        () = ended.cancelled() => None,
     };
     drop(reader);
+    // The last answers may still be on their way. rmcp would let its calls run for five seconds more
+    // before it tells them.
+    let idle = async {
+        let outcome = match over {
+            Some(outcome) => outcome,
+            None => others.await,
+        };
+        outbox.idle().await;
+        outcome
+    };
+    tokio::pin!(idle);
+    let outcome = match tokio::time::timeout(LAST_WORDS, &mut idle).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            connection.end();
+            tokio::time::timeout(LAST_WRITES, idle).await.unwrap_or(Ok(()))
+        }
+    };
     connection.end();
     outbox.close();
     // A client that does not read any more would keep it for ever.
