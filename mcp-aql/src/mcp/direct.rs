@@ -5,7 +5,6 @@
 //! knows the rest of MCP.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -24,9 +23,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connection::Connection;
 use super::http::PATH;
-use super::server::{Server, Shared, progress_token};
+use super::server::{Server, Shared, caught, is_newest, progress_token, read_meta};
 use super::sessions::{Open, Sessions};
-use super::wire::{Message, canonical_id, decode, fail_with, respond_with};
+use super::wire::{Message, canonical_id, decode};
 use crate::adapter::erased;
 use crate::operation::BoxFuture;
 use crate::request::parse;
@@ -137,10 +136,7 @@ impl Direct {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let endpoint = self.server.tools().endpoint(&call.name)?;
-        let meta: RequestMetaObject = match call.meta {
-            Some(meta) => serde_json::from_str(meta.get()).ok()?,
-            None => RequestMetaObject::default(),
-        };
+        let meta = read_meta(call.meta)?;
         let arguments = match call.arguments {
             Some(json) => parse(json.as_bytes(), self.server.adapter().limits()).ok()?,
             None => Map::new(),
@@ -151,10 +147,7 @@ impl Direct {
         let reads = self.reads(&arguments);
         let work = match form {
             Form::Alone(tool) => {
-                let newest = ProtocolVersion::V_2026_07_28;
-                let fits = *tool == *call.name
-                    && meta.protocol_version()? == newest
-                    && meta.missing_required_keys(&newest).is_empty();
+                let fits = *tool == *call.name && is_newest(&meta);
                 let call = Call { endpoint, arguments, meta, id: call.id.into() };
                 fits.then(|| self.alone(call, reads))?
             }
@@ -224,21 +217,10 @@ impl Call {
     async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
         let Self { endpoint, arguments, meta, id } = self;
         let work = server.reply_at_once(endpoint, arguments, &meta, cancellation);
-        // Panics of operations are caught further inside; this is for our own.
-        let reply = AssertUnwindSafe(work).catch_unwind().await;
-        let mut message = Vec::new();
-        match reply {
-            Ok(reply) => {
-                message.reserve(reply.text.len() + reply.text.len() / 4 + 128);
-                respond_with(&mut message, &id, |message| {
-                    server.write_result(message, &reply, modern);
-                });
-            }
-            Err(_panic) => {
-                tracing::error!("a tool call panicked outside of its operation");
-                fail_with(&mut message, Some(&id), -32603, "Internal error");
-            }
-        }
+        let reply = caught(work).await;
+        let length = reply.as_ref().map_or(0, |reply| reply.text.len());
+        let mut message = Vec::with_capacity(length + length / 4 + 128);
+        server.write_answer(&mut message, &id, reply, modern);
         message
     }
 }

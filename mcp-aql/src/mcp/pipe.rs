@@ -7,17 +7,14 @@
 
 use std::future::{Future, Ready, ready};
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt as _;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ProtocolVersion, RequestMetaObject, ServerJsonRpcMessage,
-    ServerResult,
+    ClientJsonRpcMessage, ClientRequest, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
@@ -31,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use super::connection::Connection;
 use super::progress::Notifier;
-use super::server::{Server, Shared};
+use super::server::{Server, Shared, caught, is_newest, read_meta};
 use super::wire::{
     Fault, Line, Lines, Message, Outbox, Refusal, Salvage, ToolCall, decode, fail_with,
     respond_with, too_long,
@@ -305,16 +302,11 @@ impl Pipe {
     /// A request's `_meta`, and whether it follows MCP 2026-07-28; none for a request whose version is
     /// for rmcp to judge.
     fn meta(&self, json: Option<&RawValue>) -> Option<(RequestMetaObject, bool)> {
-        let meta: RequestMetaObject = match json {
-            Some(json) => serde_json::from_str(json.get()).ok()?,
-            None => RequestMetaObject::default(),
-        };
-        let newest = ProtocolVersion::V_2026_07_28;
-        match meta.protocol_version() {
-            None => self.handshake.done.load(Ordering::Acquire).then_some((meta, false)),
-            Some(version) => (version == newest && meta.missing_required_keys(&newest).is_empty())
-                .then_some((meta, true)),
+        let meta = read_meta(json)?;
+        if meta.protocol_version().is_none() {
+            return self.handshake.done.load(Ordering::Acquire).then_some((meta, false));
         }
+        is_newest(&meta).then_some((meta, true))
     }
 
     /// Begins a call; its answer goes out when it is there.
@@ -336,22 +328,11 @@ impl Pipe {
             };
             let notifier = Notifier::Outbox(outbox.clone());
             let work = server.reply(endpoint, arguments, &meta, notifier, cancellation);
-            // Panics of operations are caught further inside; this is for our own.
-            let reply = AssertUnwindSafe(work).catch_unwind().await;
+            let reply = caught(work).await;
             if calls.end(&id, number) {
-                let answer = match reply {
-                    Ok(reply) => outbox.push_last(Some(expected), |line| {
-                        respond_with(line, &id, |line| {
-                            server.write_result(line, &reply, modern);
-                        });
-                    }),
-                    Err(_panic) => {
-                        tracing::error!("a tool call panicked outside of its operation");
-                        outbox.push_last(Some(expected), |line| {
-                            fail_with(line, Some(&id), -32603, "Internal error");
-                        })
-                    }
-                };
+                let answer = outbox.push_last(Some(expected), |line| {
+                    server.write_answer(line, &id, reply, modern);
+                });
                 if let Err(error) = answer {
                     tracing::debug!(%error, "a client that is gone misses an answer");
                 }

@@ -9,11 +9,12 @@ use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, RequestMetaObject,
-    ServerCapabilities, ServerConfig, Tool,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion,
+    RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +22,7 @@ use super::connection::Connection;
 use super::describe::instructions;
 use super::progress::{Notifier, progress};
 use super::tools::ToolTable;
-use super::wire::{BAD_CALL, tool_result};
+use super::wire::{BAD_CALL, fail_with, respond_with, tool_result};
 use crate::adapter::{Adapter, erased};
 use crate::error::OperationError;
 use crate::operation::CallScope;
@@ -92,26 +93,19 @@ impl Server {
         notifier: Notifier,
         cancellation: CancellationToken,
     ) -> Reply {
-        let adapter = self.adapter();
-        let mut scope = CallScope {
-            session: self.connection.session(),
-            cancellation: Some(cancellation),
-            ..CallScope::default()
-        };
         let arguments = match arguments {
             Ok(arguments) => arguments,
-            Err(error) => return adapter.refuse(error, &scope),
+            Err(error) => return self.refuse(error),
         };
-        scope.label = label(meta, &arguments);
         let Some(token) = progress_token(meta, &arguments) else {
-            return adapter.handle(endpoint, arguments, scope).await;
+            return self.reply_at_once(endpoint, arguments, meta, cancellation).await;
         };
+        let scope = self.scope(meta, &arguments, cancellation);
         // Apart, so that the future of a call that nobody asks about stays small.
         erased(self.reply_with_progress(endpoint, arguments, scope, notifier, token)).await
     }
 
     /// As [`reply`](Self::reply), for a call whose progress nobody asks about.
-    #[cfg(feature = "http")]
     pub(super) async fn reply_at_once(
         &self,
         endpoint: Endpoint,
@@ -119,10 +113,19 @@ impl Server {
         meta: &RequestMetaObject,
         cancellation: CancellationToken,
     ) -> Reply {
-        let label = label(meta, &arguments);
-        let session = self.connection.session();
-        let scope = CallScope { session, cancellation: Some(cancellation), label, progress: None };
+        let scope = self.scope(meta, &arguments, cancellation);
         self.adapter().handle(endpoint, arguments, scope).await
+    }
+
+    fn scope(
+        &self,
+        meta: &RequestMetaObject,
+        arguments: &Map<String, Value>,
+        cancellation: CancellationToken,
+    ) -> CallScope {
+        let session = self.connection.session();
+        let label = label(meta, arguments);
+        CallScope { session, cancellation: Some(cancellation), label, progress: None }
     }
 
     async fn reply_with_progress(
@@ -177,10 +180,48 @@ impl Server {
         tool_result(line, reply, modern, self.structured());
     }
 
+    /// Writes the message that answers a call, unless [`caught`] has caught something.
+    pub(super) fn write_answer(
+        &self,
+        message: &mut Vec<u8>,
+        id: &str,
+        reply: Option<Reply>,
+        modern: bool,
+    ) {
+        match reply {
+            Some(reply) => respond_with(message, id, |message| {
+                self.write_result(message, &reply, modern);
+            }),
+            None => fail_with(message, Some(id), -32603, "Internal error"),
+        }
+    }
+
     /// Whether results carry structured content.
     fn structured(&self) -> bool {
         self.adapter().inner.settings.structured_content
     }
+}
+
+/// Answers a call, or nothing if that panics. A handler that panics would never answer, and the client
+/// would wait for ever. Panics of operations are caught further inside; this is for our own.
+pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    let answer = AssertUnwindSafe(work).catch_unwind().await.ok();
+    if answer.is_none() {
+        tracing::error!("a tool call panicked outside of its operation");
+    }
+    answer
+}
+
+/// A request's `_meta`, if it has MCP's form.
+pub(super) fn read_meta(json: Option<&RawValue>) -> Option<RequestMetaObject> {
+    json.map_or(Some(RequestMetaObject::default()), |json| serde_json::from_str(json.get()).ok())
+}
+
+/// Whether a request says of itself all that MCP 2026-07-28 has it say.
+pub(super) fn is_newest(meta: &RequestMetaObject) -> bool {
+    let newest = ProtocolVersion::V_2026_07_28;
+    meta.protocol_version().is_some_and(|version| version == newest)
+        && meta.missing_required_keys(&newest).is_empty()
 }
 
 /// Cancels the call when the client cancels the request.
@@ -249,17 +290,10 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // A handler that panics would never answer, and the client would wait for ever. Panics of
-        // operations are caught further inside; this is for our own.
-        let answer = erased(self.answer(request, &context));
-        let answer = AssertUnwindSafe(answer).catch_unwind().await;
-        answer.map_or_else(
-            |_panic| {
-                tracing::error!("a tool call panicked outside of its operation");
-                Err(ErrorData::internal_error("Internal error", None))
-            },
-            |answer| answer.map(Into::into),
-        )
+        match caught(erased(self.answer(request, &context))).await {
+            Some(answer) => answer.map(Into::into),
+            None => Err(ErrorData::internal_error("Internal error", None)),
+        }
     }
 
     /// A call whose parameters do not have MCP's form arrives here, since rmcp takes it for a method
