@@ -1,0 +1,91 @@
+//! What a backend can do of a query.
+
+/// What a backend can do. What it cannot disappears from introspection and is refused by name.
+///
+/// ```
+/// use mcp_aql::query::Capabilities;
+///
+/// let capabilities = Capabilities::all().without_search().without_sort("title");
+/// assert!(!capabilities.can_search());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    no_search: bool,
+    no_aggregate: bool,
+    no_filter: Vec<&'static str>,
+    no_sort: Vec<&'static str>,
+    no_select: Vec<&'static str>,
+}
+
+impl Capabilities {
+    /// Everything that the resource allows.
+    pub const fn all() -> Self {
+        Self {
+            no_search: false,
+            no_aggregate: false,
+            no_filter: Vec::new(),
+            no_sort: Vec::new(),
+            no_select: Vec::new(),
+        }
+    }
+
+    /// Words cannot be looked for.
+    #[must_use]
+    pub fn without_search(mut self) -> Self {
+        self.no_search = true;
+        self
+    }
+
+    /// Nothing can be counted or added.
+    #[must_use]
+    pub fn without_aggregate(mut self) -> Self {
+        self.no_aggregate = true;
+        self
+    }
+
+    /// `filter` cannot name this field, such as `tags` or `_computed.is_overdue`.
+    #[must_use]
+    pub fn without_filter(mut self, path: &'static str) -> Self {
+        self.no_filter.push(path);
+        self
+    }
+
+    /// `sort` cannot name this field.
+    #[must_use]
+    pub fn without_sort(mut self, path: &'static str) -> Self {
+        self.no_sort.push(path);
+        self
+    }
+
+    /// `fields` cannot name this field.
+    #[must_use]
+    pub fn without_field(mut self, path: &'static str) -> Self {
+        self.no_select.push(path);
+        self
+    }
+
+    /// Whether words can be looked for.
+    pub const fn can_search(&self) -> bool {
+        !self.no_search
+    }
+
+    /// Whether rows can be counted and added.
+    pub const fn can_aggregate(&self) -> bool {
+        !self.no_aggregate
+    }
+
+    /// Whether `filter` can name this field.
+    pub fn can_filter(&self, path: &str) -> bool {
+        !self.no_filter.contains(&path)
+    }
+
+    /// Whether `sort` can name this field.
+    pub fn can_sort(&self, path: &str) -> bool {
+        !self.no_sort.contains(&path)
+    }
+
+    /// Whether `fields` can name this field.
+    pub fn can_select(&self, path: &str) -> bool {
+        !self.no_select.contains(&path)
+    }
+}

@@ -1,0 +1,128 @@
+//! Fields as columns: what the executors do with a field without knowing its type.
+
+mod captured;
+mod native;
+mod nested;
+mod probe;
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde_json::Value;
+
+pub use captured::Captured;
+pub use native::{ColumnValue, Native};
+pub(crate) use nested::expand;
+pub use nested::{Expand, NestedAccess};
+pub use probe::{ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered};
+
+use super::memory::{Groups, Sum};
+use super::model::FieldInfo;
+use super::plan::Test;
+use super::value::{Scalar, ValueKind};
+
+/// The way to one field of a row, or to what a method computes of it.
+pub trait Access: 'static {
+    /// The resource.
+    type Row: 'static;
+    /// The field's type.
+    type Value: 'static;
+
+    /// Hands the value to `take`.
+    fn with<R>(row: &Self::Row, take: impl FnOnce(&Self::Value) -> R) -> R;
+}
+
+/// What a column's type tells before anything is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnType {
+    /// The kind of its values, or of the entries of a list.
+    pub kind: ValueKind,
+    /// It is a list of them.
+    pub list: bool,
+    /// A row may have none.
+    pub optional: bool,
+}
+
+/// One field of all rows.
+pub trait Column<T>: Send + Sync {
+    /// What the Rust type tells; `None` where only its JSON schema does.
+    fn column_type(&self) -> Option<ColumnType>;
+
+    /// A test that is ready to run.
+    fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<T>>;
+
+    /// The order of two rows. One without a value comes last, whatever the direction.
+    fn order(&self, left: &T, right: &T, descending: bool, info: &FieldInfo) -> Ordering;
+
+    /// The order of a row and a value.
+    fn order_to(&self, row: &T, bound: &Scalar, descending: bool, info: &FieldInfo) -> Ordering;
+
+    /// Leaves of the selected rows those that do not come behind a value.
+    fn keep_up_to(
+        &self,
+        rows: &[&T],
+        selected: &mut Vec<u32>,
+        bound: &Scalar,
+        descending: bool,
+        info: &FieldInfo,
+    );
+
+    /// The value of a row that is no list.
+    fn scalar(&self, row: &T) -> Scalar;
+
+    /// The value as JSON.
+    ///
+    /// # Errors
+    /// When the type cannot be serialized.
+    fn json(&self, row: &T) -> Result<Value, serde_json::Error>;
+
+    /// Each text of a row: one, or the entries of a list.
+    fn texts(&self, row: &T, take: &mut dyn FnMut(&str));
+
+    /// The group of each selected row, added to `into`.
+    fn groups(&self, rows: &[&T], selected: &[u32], groups: &mut Groups, into: &mut Vec<u32>);
+
+    /// Adds the selected rows to their groups' sums.
+    fn sum(&self, rows: &[&T], selected: &[u32], groups: &[u32], sums: &mut [Sum]);
+
+    /// Lowers or raises each group's extreme to what the selected rows hold.
+    fn extremes(
+        &self,
+        rows: &[&T],
+        selected: &[u32],
+        groups: &[u32],
+        extremes: &mut [Scalar],
+        largest: bool,
+    );
+}
+
+impl<T> fmt::Debug for dyn Column<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Column").field(&self.column_type()).finish()
+    }
+}
+
+/// A test of rows.
+pub trait Matcher<T>: Send + Sync {
+    /// Whether this row passes.
+    fn matches(&self, row: &T) -> bool;
+
+    /// Leaves of the selected rows those that pass.
+    fn retain(&self, rows: &[&T], selected: &mut Vec<u32>);
+}
+
+impl<T, F: Fn(&T) -> bool + Send + Sync> Matcher<T> for F {
+    fn matches(&self, row: &T) -> bool {
+        self(row)
+    }
+
+    fn retain(&self, rows: &[&T], selected: &mut Vec<u32>) {
+        selected.retain(|place| row_at(rows, *place).is_some_and(|row| self(row)));
+    }
+}
+
+/// The row of this number.
+#[inline]
+pub(crate) fn row_at<'a, T>(rows: &[&'a T], place: u32) -> Option<&'a T> {
+    rows.get(place as usize).copied()
+}

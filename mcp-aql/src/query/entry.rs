@@ -1,0 +1,103 @@
+//! Arguments that stand for several parameters, which are read and understood together.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::cursor::CursorKey;
+use super::options::QueryOptions;
+use crate::error::OperationError;
+use crate::shape;
+
+/// An argument such as `CollectionQuery<T>`, as an operation's table holds it.
+#[derive(Clone, Copy)]
+pub struct QueryEntry {
+    pub(crate) options: QueryOptions,
+    pub(crate) table: fn(&QueryOptions) -> QueryTable,
+    pub(crate) read: fn(&QueryOptions, Given<'_>) -> Result<Prepared, OperationError>,
+}
+
+/// A query that was understood, until the operation takes it.
+pub(crate) type Prepared = Box<dyn Any + Send>;
+
+/// A type that reads several parameters of a call: [`CollectionQuery`](super::CollectionQuery),
+/// [`Fields`](super::Fields), [`RelationshipQuery`](super::RelationshipQuery).
+pub trait QueryArgument: Send + Sized + 'static {
+    /// The parameters, and what introspection tells beside them.
+    fn table(options: &QueryOptions) -> QueryTable;
+
+    /// Reads the parameters of a call, whose names and JSON types are checked.
+    ///
+    /// # Errors
+    /// What is wrong with them, all of it at once.
+    fn read(options: &QueryOptions, given: Given<'_>) -> Result<Self, OperationError>;
+}
+
+/// What a call gives of an argument's parameters. `null` is as good as nothing.
+#[derive(Debug)]
+pub struct Given<'a> {
+    pub(crate) values: Vec<(&'static str, Value)>,
+    pub(crate) key: &'a CursorKey,
+}
+
+impl Given<'_> {
+    /// Takes the value of a parameter.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        let place = self.values.iter().position(|(known, _)| *known == name)?;
+        Some(self.values.swap_remove(place).1)
+    }
+}
+
+/// The parameters of an argument, and what introspection tells beside them.
+#[derive(Debug, Default)]
+pub struct QueryTable {
+    pub(crate) parameters: Vec<QueryParameter>,
+    /// Types that the parameters name and no Rust type stands for.
+    pub(crate) types: Vec<(String, shape::Members)>,
+    /// Members of the operation's details, such as `aggregation_support`.
+    pub(crate) details: BTreeMap<&'static str, shape::Members>,
+    pub(crate) computed: Vec<shape::Members>,
+    /// A sentence for the operation's description: what it does without.
+    pub(crate) note: Option<String>,
+    /// A call that shows the controls together, as JSON text.
+    pub(crate) example: Option<String>,
+    /// Capabilities of `_protocol` that it brings.
+    pub(crate) capabilities: Vec<&'static str>,
+    /// What cannot work.
+    pub(crate) problems: Vec<String>,
+}
+
+/// One parameter of an argument.
+#[derive(Debug)]
+pub(crate) struct QueryParameter {
+    pub(crate) name: &'static str,
+    pub(crate) required: bool,
+    pub(crate) description: String,
+    /// The form of the value.
+    pub(crate) shape: shape::Shape,
+    /// The name of its type, where the form does not tell.
+    pub(crate) type_name: Option<String>,
+    pub(crate) default: Option<Value>,
+}
+
+impl QueryEntry {
+    /// The argument type `Q`, taken as `options` say.
+    pub const fn of<Q: QueryArgument>(options: QueryOptions) -> Self {
+        Self { options, table: Q::table, read: read::<Q> }
+    }
+}
+
+fn read<Q: QueryArgument>(
+    options: &QueryOptions,
+    given: Given<'_>,
+) -> Result<Prepared, OperationError> {
+    Q::read(options, given).map(|query| Box::new(query) as Prepared)
+}
+
+impl fmt::Debug for QueryEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("QueryEntry").field("options", &self.options).finish_non_exhaustive()
+    }
+}
