@@ -1,5 +1,51 @@
 //! What collection-returning operations have in common.
 
+#[cfg(feature = "query")]
+mod aggregate;
+#[cfg(feature = "query")]
+mod answer;
+#[cfg(feature = "query")]
+mod capabilities;
+#[cfg(feature = "query")]
+mod capture;
+#[cfg(feature = "query")]
+pub mod column;
+#[cfg(feature = "query")]
+mod cursor;
+#[cfg(feature = "query")]
+mod entry;
+#[cfg(feature = "query")]
+mod memory;
+#[cfg(feature = "query")]
+mod model;
+#[cfg(feature = "query")]
+mod options;
 mod page;
+#[cfg(feature = "query")]
+pub mod plan;
+#[cfg(feature = "query")]
+mod resource;
+#[cfg(feature = "query")]
+mod select;
+#[cfg(feature = "query")]
+mod text;
+#[cfg(feature = "query")]
+mod value;
 
 pub use page::{Page, PageInfo};
+#[cfg(feature = "query")]
+pub use {
+    aggregate::Aggregations,
+    capabilities::Capabilities,
+    cursor::CursorKey,
+    entry::{Given, QueryArgument, QueryEntry, QueryTable},
+    model::{FieldInfo, Members, Model, Table},
+    options::{Control, QueryOptions, TextControl},
+    resource::{
+        ComputedFields, DefaultSort, FieldSpec, Identified, Preset, RelationshipType, Resource,
+        ResourceSpec,
+    },
+    select::Selection,
+    text::{Term, TextQuery, fold},
+    value::{Scalar, ValueKind},
+};

@@ -1,5 +1,7 @@
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// One page of a collection: `data.items` with `data.pageInfo` beside it.
 ///
@@ -12,19 +14,23 @@ use serde::Serialize;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Source: features/pagination §3 (REQ-RSP-11, REQ-PAG-04, REQ-PAG-07).
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Page", description = "One page of a collection.")]
+/// What a `CollectionQuery` gives also tells what was applied, shows of each entry what was asked for,
+/// and carries the summaries: `data.aggregations`.
+///
+/// Source: features/pagination §3 (REQ-RSP-11, REQ-PAG-04, REQ-PAG-07), features/aggregations §3
+/// (REQ-AGG-04, REQ-AGG-05).
+#[derive(Debug, Clone)]
 pub struct Page<T> {
     /// The entries of this page.
     pub items: Vec<T>,
     /// Where this page lies in the collection.
-    #[serde(rename = "pageInfo")]
     pub page_info: PageInfo,
+    #[cfg(feature = "query")]
+    pub(crate) answer: Option<Box<super::answer::Answer<T>>>,
 }
 
 /// Where a page lies in its collection.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PageInfo {
     /// More entries follow.
@@ -47,7 +53,47 @@ pub struct PageInfo {
 impl<T> Page<T> {
     /// A page of these entries.
     pub fn new(items: Vec<T>, page_info: PageInfo) -> Self {
-        Self { items, page_info }
+        Self {
+            items,
+            page_info,
+            #[cfg(feature = "query")]
+            answer: None,
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Page<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[cfg(feature = "query")]
+        if let Some(answer) = &self.answer {
+            return answer.serialize(self, serializer);
+        }
+        let mut page = serializer.serialize_struct("Page", 2)?;
+        page.serialize_field("items", &self.items)?;
+        page.serialize_field("pageInfo", &self.page_info)?;
+        page.end()
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Page<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Page", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "One page of a collection.",
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "description": "The entries of this page.",
+                    "items": generator.subschema_for::<T>(),
+                },
+                "pageInfo": generator.subschema_for::<PageInfo>(),
+            },
+            "required": ["items", "pageInfo"],
+        })
     }
 }
 

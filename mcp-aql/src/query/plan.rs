@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use super::answer::Applied;
+use super::cursor::{self, CursorKey};
 use super::select::Selection;
 use super::text::TextQuery;
 use super::value::Scalar;
@@ -30,6 +32,25 @@ pub struct Plan {
     pub window: Window,
     /// Tell how many rows match.
     pub count: bool,
+    /// What the reply says was applied.
+    pub(crate) applied: Arc<Applied>,
+    /// Makes cursors of this order.
+    pub(crate) seal: Seal,
+}
+
+/// Makes cursors, and reads those that it made.
+#[derive(Debug, Clone)]
+pub(crate) struct Seal {
+    pub(crate) key: CursorKey,
+    /// The resource and the order that a cursor is a place in.
+    pub(crate) purpose: String,
+}
+
+impl Plan {
+    /// The cursor of a row with these values of the [sort keys](Self::sort).
+    pub fn seal(&self, values: &[Scalar]) -> String {
+        self.seal.key.seal(&self.seal.purpose, &cursor::pack(values))
+    }
 }
 
 /// A condition on rows. It holds or it does not, also where a value is missing: nothing is unknown.

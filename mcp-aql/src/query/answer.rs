@@ -1,0 +1,221 @@
+//! The reply to a collection query, whichever executor found it.
+
+use std::sync::Arc;
+
+use serde::Serialize as _;
+use serde::ser::{Error as _, SerializeSeq, SerializeStruct, Serializer};
+use serde_json::{Map, Value};
+
+use super::aggregate::Aggregations;
+use super::page::{Page, PageInfo};
+use super::plan::{Plan, Window};
+use super::select::{Picked, Selection, Told};
+use super::value::Scalar;
+
+/// What a reply has beside its rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer<T> {
+    /// How rows are shown; a row that was cut down already is shown as it is.
+    pub(crate) view: Option<View<T>>,
+    /// Rows are shown.
+    pub(crate) items: bool,
+    /// Pages by number instead of cursors.
+    pub(crate) pagination: Option<Pagination>,
+    pub(crate) aggregations: Option<Aggregations>,
+    pub(crate) applied: Arc<Applied>,
+}
+
+/// How a row of this type is shown.
+pub(crate) struct View<T> {
+    pub(crate) selection: Arc<Selection>,
+    /// The values of the selection's computed fields.
+    pub(crate) computed: fn(&T, &Selection) -> Result<Map<String, Value>, serde_json::Error>,
+}
+
+impl<T> Clone for View<T> {
+    fn clone(&self) -> Self {
+        Self { selection: Arc::clone(&self.selection), computed: self.computed }
+    }
+}
+
+impl<T> std::fmt::Debug for View<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("View").field("selection", &self.selection).finish_non_exhaustive()
+    }
+}
+
+/// What the reply says was applied (REQ-COL-10).
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub(crate) struct Applied {
+    /// The terms that were looked for; a row has one of them or more.
+    #[serde(rename = "query", skip_serializing_if = "Option::is_none")]
+    pub(crate) terms: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) filter: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sort: Vec<AppliedKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fields: Option<Told>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) first: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) page_size: Option<usize>,
+}
+
+/// One key of the order.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct AppliedKey {
+    pub(crate) field: String,
+    pub(crate) order: &'static str,
+}
+
+/// Where a page lies that was asked for by number (REQ-PAG-11).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub(crate) enum Pagination {
+    Offset {
+        limit: usize,
+        offset: usize,
+        returned: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_items: Option<u64>,
+        has_more: bool,
+    },
+    Page {
+        page: usize,
+        page_size: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_items: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_pages: Option<u64>,
+        has_more: bool,
+    },
+}
+
+impl Plan {
+    /// How many rows an executor looks for: one more than the page has, to know whether others follow.
+    pub fn wanted(&self) -> usize {
+        self.window.count().saturating_add(1)
+    }
+
+    /// Makes the reply out of what an executor found.
+    ///
+    /// `rows` are up to [`wanted`](Self::wanted) rows in the plan's order, or, for the last rows before
+    /// a place, in the order turned around; each has the values of the plan's sort keys beside it.
+    /// `total` is how many rows match at all, if that was counted.
+    pub(crate) fn answer<T>(
+        &self,
+        mut rows: Vec<(T, Vec<Scalar>)>,
+        total: Option<u64>,
+        aggregations: Option<Aggregations>,
+        view: Option<View<T>>,
+    ) -> Page<T> {
+        let count = self.window.count();
+        let more = rows.len() > count;
+        rows.truncate(count);
+        let (next, previous) = match &self.window {
+            Window::First { after, .. } => (more, after.is_some()),
+            Window::Last { before, .. } => {
+                rows.reverse();
+                (before.is_some(), more)
+            }
+            Window::Offset { offset, .. } => (more, *offset > 0),
+        };
+        let pagination = match self.window {
+            Window::Offset { count, offset, by_page: false } => Some(Pagination::Offset {
+                limit: count,
+                offset,
+                returned: rows.len(),
+                total_items: total,
+                has_more: more,
+            }),
+            Window::Offset { count, offset, by_page: true } => Some(Pagination::Page {
+                page: offset / count.max(1) + 1,
+                page_size: count,
+                total_items: total,
+                total_pages: total.map(|total| total.div_ceil(count.max(1) as u64)),
+                has_more: more,
+            }),
+            Window::First { .. } | Window::Last { .. } => None,
+        };
+        let mut info = PageInfo::new(next, previous);
+        if let (Some((_, start)), Some((_, end)), None) = (rows.first(), rows.last(), &pagination) {
+            info = info.cursors(self.seal(start), self.seal(end));
+        }
+        info.total_count = total.filter(|_| self.items);
+        let items = rows.into_iter().map(|(row, _)| row).collect();
+        let mut page = Page::new(items, info);
+        page.answer = Some(Box::new(Answer {
+            view,
+            items: self.items,
+            pagination,
+            aggregations,
+            applied: Arc::clone(&self.applied),
+        }));
+        page
+    }
+}
+
+impl<T: serde::Serialize> Answer<T> {
+    /// Writes the page with what is beside its rows.
+    pub(crate) fn serialize<S: Serializer>(
+        &self,
+        page: &Page<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut data = serializer.serialize_struct("Page", 4)?;
+        if let Some(aggregations) = &self.aggregations {
+            data.serialize_field("aggregations", aggregations)?;
+        }
+        if self.items {
+            match &self.view {
+                Some(view) => data.serialize_field("items", &Shown { rows: &page.items, view })?,
+                None => data.serialize_field("items", &page.items)?,
+            }
+            match &self.pagination {
+                Some(pagination) => data.serialize_field("pagination", pagination)?,
+                None => data.serialize_field("pageInfo", &page.page_info)?,
+            }
+        }
+        data.serialize_field("applied", &self.applied)?;
+        data.end()
+    }
+}
+
+/// Rows as they are shown.
+struct Shown<'a, T> {
+    rows: &'a [T],
+    view: &'a View<T>,
+}
+
+impl<T: serde::Serialize> serde::Serialize for Shown<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in self.rows {
+            list.serialize_element(&OneShown { row, view: self.view })?;
+        }
+        list.end()
+    }
+}
+
+/// One row as it is shown.
+pub(crate) struct OneShown<'a, T> {
+    pub(crate) row: &'a T,
+    pub(crate) view: &'a View<T>,
+}
+
+impl<T: serde::Serialize> serde::Serialize for OneShown<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let View { selection, computed } = self.view;
+        let pick = &selection.pick;
+        if selection.computed.is_empty() {
+            return Picked { value: self.row, pick, computed: None }.serialize(serializer);
+        }
+        let computed = computed(self.row, selection).map_err(S::Error::custom)?;
+        Picked { value: self.row, pick, computed: Some(&computed) }.serialize(serializer)
+    }
+}

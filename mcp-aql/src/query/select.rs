@@ -1,0 +1,77 @@
+//! Which fields of a row are shown, and showing them: what is not asked for is never serialized.
+
+mod pick;
+
+use std::collections::BTreeMap;
+
+pub(crate) use pick::Picked;
+
+use super::plan::FieldIndex;
+
+/// What is shown of each row (REQ-FLD-01 to REQ-FLD-08).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// As the reply tells it: a preset's name, or paths.
+    pub(crate) told: Told,
+    /// The stored fields.
+    pub(crate) pick: Pick,
+    /// The computed ones, which come inside of `_computed`.
+    pub(crate) computed: Vec<FieldIndex>,
+}
+
+/// What a reply says of the fields it shows.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub(crate) enum Told {
+    Preset(String),
+    Paths(Vec<String>),
+}
+
+/// A part of a JSON value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Pick {
+    /// All of it.
+    All,
+    /// These members, in the row's own order.
+    Members(BTreeMap<String, Pick>),
+}
+
+impl Pick {
+    /// No members yet.
+    pub(crate) const fn none() -> Self {
+        Self::Members(BTreeMap::new())
+    }
+
+    /// Adds what a path leads to.
+    pub(crate) fn add(&mut self, path: &str) {
+        let Self::Members(members) = self else { return };
+        match path.split_once('.') {
+            None => {
+                members.insert(path.to_owned(), Self::All);
+            }
+            Some((head, rest)) => {
+                members.entry(head.to_owned()).or_insert_with(Self::none).add(rest);
+            }
+        }
+    }
+
+    /// What is wanted of a member.
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::All => Some(self),
+            Self::Members(members) => members.get(name),
+        }
+    }
+}
+
+impl Selection {
+    /// Whether the member of this name is shown, wholly or in part.
+    pub fn shows(&self, member: &str) -> bool {
+        self.pick.member(member).is_some()
+    }
+
+    /// The computed fields that are shown.
+    pub fn computed(&self) -> &[FieldIndex] {
+        &self.computed
+    }
+}

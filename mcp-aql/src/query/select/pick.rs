@@ -1,0 +1,254 @@
+//! A serializer that lets a part of a value through.
+
+use serde::ser::{
+    SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer,
+};
+use serde::Serialize;
+
+use super::Pick;
+use crate::query::capture::capture_one;
+use crate::query::value::Scalar;
+
+/// A part of a value, with members of ours behind its own.
+#[derive(Debug)]
+pub(crate) struct Picked<'a, V: ?Sized> {
+    pub(crate) value: &'a V,
+    pub(crate) pick: &'a Pick,
+    /// A member that is added to an object, unless it is empty.
+    pub(crate) computed: Option<&'a serde_json::Map<String, serde_json::Value>>,
+}
+
+impl<V: Serialize + ?Sized> Serialize for Picked<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (self.pick, self.computed) {
+            (Pick::All, None) => self.value.serialize(serializer),
+            _ => self.value.serialize(Through {
+                inner: serializer,
+                pick: self.pick,
+                computed: self.computed,
+            }),
+        }
+    }
+}
+
+/// What is computed of a row sits here.
+pub(crate) const COMPUTED: &str = "_computed";
+
+type Computed<'a> = Option<&'a serde_json::Map<String, serde_json::Value>>;
+
+/// Hands on what is picked.
+struct Through<'a, S> {
+    inner: S,
+    pick: &'a Pick,
+    computed: Computed<'a>,
+}
+
+/// A list or an object that is under way.
+pub(crate) struct Part<'a, S> {
+    inner: S,
+    pick: &'a Pick,
+    computed: Computed<'a>,
+    /// What is wanted of the value behind the last key.
+    next: Option<&'a Pick>,
+}
+
+impl<'a, S> Part<'a, S> {
+    fn new(inner: S, through: (&'a Pick, Computed<'a>)) -> Self {
+        Self { inner, pick: through.0, computed: through.1, next: None }
+    }
+}
+
+/// Values that have no parts.
+macro_rules! whole {
+    ($($method:ident($($name:ident: $ty:ty),*)),* $(,)?) => {
+        $(fn $method(self, $($name: $ty),*) -> Result<S::Ok, S::Error> {
+            self.inner.$method($($name),*)
+        })*
+    };
+}
+
+impl<'a, S: Serializer> Serializer for Through<'a, S> {
+    type Ok = S::Ok;
+    type Error = S::Error;
+    type SerializeSeq = Part<'a, S::SerializeSeq>;
+    type SerializeTuple = Part<'a, S::SerializeTuple>;
+    type SerializeTupleStruct = S::SerializeTupleStruct;
+    type SerializeTupleVariant = S::SerializeTupleVariant;
+    type SerializeMap = Part<'a, S::SerializeMap>;
+    type SerializeStruct = Part<'a, S::SerializeStruct>;
+    type SerializeStructVariant = S::SerializeStructVariant;
+
+    whole!(
+        serialize_bool(value: bool), serialize_i8(value: i8), serialize_i16(value: i16),
+        serialize_i32(value: i32), serialize_i64(value: i64), serialize_i128(value: i128),
+        serialize_u8(value: u8), serialize_u16(value: u16), serialize_u32(value: u32),
+        serialize_u64(value: u64), serialize_u128(value: u128), serialize_f32(value: f32),
+        serialize_f64(value: f64), serialize_char(value: char), serialize_str(value: &str),
+        serialize_bytes(value: &[u8]), serialize_none(), serialize_unit(),
+        serialize_unit_struct(name: &'static str),
+        serialize_unit_variant(name: &'static str, index: u32, variant: &'static str),
+    );
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
+        self.inner.serialize_some(&Picked { value, pick: self.pick, computed: self.computed })
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<S::Ok, S::Error> {
+        let value = Picked { value, pick: self.pick, computed: self.computed };
+        self.inner.serialize_newtype_struct(name, &value)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<S::Ok, S::Error> {
+        self.inner.serialize_newtype_variant(name, index, variant, value)
+    }
+
+    fn serialize_seq(self, length: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
+        Ok(Part::new(self.inner.serialize_seq(length)?, (self.pick, None)))
+    }
+
+    fn serialize_tuple(self, length: usize) -> Result<Self::SerializeTuple, S::Error> {
+        Ok(Part::new(self.inner.serialize_tuple(length)?, (self.pick, None)))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        name: &'static str,
+        length: usize,
+    ) -> Result<Self::SerializeTupleStruct, S::Error> {
+        self.inner.serialize_tuple_struct(name, length)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        length: usize,
+    ) -> Result<Self::SerializeTupleVariant, S::Error> {
+        self.inner.serialize_tuple_variant(name, index, variant, length)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
+        // How many members are left is not known before they come.
+        Ok(Part::new(self.inner.serialize_map(None)?, (self.pick, self.computed)))
+    }
+
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        length: usize,
+    ) -> Result<Self::SerializeStruct, S::Error> {
+        // An object of no members would be closed at once.
+        let length = length.saturating_add(1);
+        Ok(Part::new(self.inner.serialize_struct(name, length)?, (self.pick, self.computed)))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        length: usize,
+    ) -> Result<Self::SerializeStructVariant, S::Error> {
+        self.inner.serialize_struct_variant(name, index, variant, length)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.inner.is_human_readable()
+    }
+}
+
+impl<S: SerializeSeq> SerializeSeq for Part<'_, S> {
+    type Ok = S::Ok;
+    type Error = S::Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
+        self.inner.serialize_element(&Picked { value, pick: self.pick, computed: None })
+    }
+
+    fn end(self) -> Result<S::Ok, S::Error> {
+        self.inner.end()
+    }
+}
+
+impl<S: SerializeTuple> SerializeTuple for Part<'_, S> {
+    type Ok = S::Ok;
+    type Error = S::Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
+        self.inner.serialize_element(&Picked { value, pick: self.pick, computed: None })
+    }
+
+    fn end(self) -> Result<S::Ok, S::Error> {
+        self.inner.end()
+    }
+}
+
+impl<S: SerializeMap> SerializeMap for Part<'_, S> {
+    type Ok = S::Ok;
+    type Error = S::Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), S::Error> {
+        self.next = match (self.pick, capture_one(key)) {
+            (Pick::All, _) => Some(self.pick),
+            (pick, Some(Scalar::Text(name))) => pick.member(&name),
+            (pick, Some(Scalar::Int(number))) => pick.member(&number.to_string()),
+            _ => None,
+        };
+        if self.next.is_some() { self.inner.serialize_key(key) } else { Ok(()) }
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
+        match self.next.take() {
+            Some(pick) => {
+                self.inner.serialize_value(&Picked { value, pick, computed: None })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end(mut self) -> Result<S::Ok, S::Error> {
+        if let Some(computed) = self.computed.filter(|computed| !computed.is_empty()) {
+            self.inner.serialize_entry(COMPUTED, computed)?;
+        }
+        self.inner.end()
+    }
+}
+
+impl<S: SerializeStruct> SerializeStruct for Part<'_, S> {
+    type Ok = S::Ok;
+    type Error = S::Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), S::Error> {
+        match self.pick.member(key) {
+            Some(Pick::All) => self.inner.serialize_field(key, value),
+            Some(pick) => self.inner.serialize_field(key, &Picked { value, pick, computed: None }),
+            None => Ok(()),
+        }
+    }
+
+    fn skip_field(&mut self, key: &'static str) -> Result<(), S::Error> {
+        self.inner.skip_field(key)
+    }
+
+    fn end(mut self) -> Result<S::Ok, S::Error> {
+        if let Some(computed) = self.computed.filter(|computed| !computed.is_empty()) {
+            self.inner.serialize_field(COMPUTED, computed)?;
+        }
+        self.inner.end()
+    }
+}

@@ -1,0 +1,212 @@
+//! Looking for words, as people mean them: without case and accents (REQ-COL-09).
+
+use caseless::Caseless as _;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::canonical_combining_class;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// What a query looks for.
+///
+/// A row's score is the sum over all terms and all searchable fields of 2 for a word that stands
+/// there and 1 for one that begins another, or of 2 for each word of a phrase. A row without any
+/// is not found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextQuery {
+    pub(crate) terms: Vec<Term>,
+}
+
+/// A word, or words in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// The folded words, with a space before each and none behind the last.
+    pub(crate) start: String,
+    /// The folded words, with a space before each and one behind the last.
+    pub(crate) whole: String,
+    /// What the whole counts where it stands.
+    pub(crate) weight: u32,
+    /// It was quoted: nothing but the whole counts.
+    pub(crate) phrase: bool,
+}
+
+impl Term {
+    /// The folded words as [`fold`] writes them in a text in which they stand: ` write the report `.
+    pub fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    /// The folded word as it begins another: ` repo`. `None` for a phrase.
+    pub fn start(&self) -> Option<&str> {
+        (!self.phrase).then_some(self.start.as_str())
+    }
+
+    /// What the whole counts where it stands; a beginning counts 1.
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// What it counts in a folded text.
+    pub(crate) fn score(&self, folded: &str) -> u32 {
+        if folded.contains(&self.whole) {
+            self.weight
+        } else {
+            u32::from(!self.phrase && folded.contains(&self.start))
+        }
+    }
+
+    /// The words as the reply tells them.
+    pub(crate) fn shown(&self) -> String {
+        let words = self.start.trim_start();
+        if self.phrase { format!("\"{words}\"") } else { words.to_owned() }
+    }
+}
+
+impl TextQuery {
+    /// Reads a query: words, and phrases in double quotes. `None` when it has no word.
+    pub fn read(query: &str) -> Option<Self> {
+        let mut terms: Vec<Term> = Vec::new();
+        let mut add = |words: &str, phrase: bool| {
+            let start = words.trim_end().to_owned();
+            let count = u32::try_from(words.split_ascii_whitespace().count()).unwrap_or(u32::MAX);
+            let term = Term { whole: format!("{start} "), start, weight: 2 * count, phrase };
+            if count > 0 && !terms.contains(&term) {
+                terms.push(term);
+            }
+        };
+        let parts: Vec<_> = query.split('"').collect();
+        let last = parts.len().saturating_sub(1);
+        for (index, part) in parts.into_iter().enumerate() {
+            let folded = fold(part);
+            // A quote that nobody closed opens nothing.
+            if index % 2 == 1 && index < last {
+                add(&folded, true);
+            } else {
+                for word in folded.split_ascii_whitespace() {
+                    add(&format!(" {word}"), false);
+                }
+            }
+        }
+        (!terms.is_empty()).then_some(Self { terms })
+    }
+
+    /// What is looked for.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    /// What a folded text counts.
+    pub(crate) fn score(&self, folded: &str) -> u32 {
+        if folded.is_empty() {
+            return 0;
+        }
+        self.terms.iter().map(|term| term.score(folded)).sum()
+    }
+}
+
+/// A text as words are looked for in it: its words in order, without case and accents, with a space
+/// before and behind each. Text without words is empty.
+///
+/// Keep it in a column beside the text where a database is to search it.
+///
+/// ```
+/// assert_eq!(mcp_aql::query::fold("Über die  Straße!"), " uber die strasse ");
+/// ```
+pub fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len() + 2);
+    if text.is_ascii() {
+        add_words(text, &mut folded);
+        folded.make_ascii_lowercase();
+    } else {
+        let plain: String = text
+            .chars()
+            .nfkd()
+            .default_case_fold()
+            .nfkd()
+            .filter(|each| canonical_combining_class(*each) == 0)
+            .nfc()
+            .collect();
+        for word in plain.unicode_words() {
+            add_words(word, &mut folded);
+        }
+    }
+    if !folded.is_empty() {
+        folded.push(' ');
+    }
+    folded
+}
+
+fn add_words(text: &str, folded: &mut String) {
+    for word in text.split(|each: char| !each.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        folded.push(' ');
+        folded.push_str(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn words_lose_case_and_accents() {
+        // REQ-COL-09
+        for (text, folded) in [
+            ("", ""),
+            ("…!", ""),
+            ("Ship it", " ship it "),
+            ("snake_case, report.pdf", " snake case report pdf "),
+            ("ÉTÉ à Paris", " ete a paris "),
+            ("E\u{301}te\u{301}", " ete "),
+            ("STRASSE Straße", " strasse strasse "),
+            ("ΟΔΟΣ οδός", " οδοσ οδοσ "),
+            ("ﬁn", " fin "),
+            ("日本語", " 日 本 語 "),
+            ("İstanbul", " istanbul "),
+        ] {
+            assert_eq!(fold(text), folded, "{text}");
+        }
+    }
+
+    #[test]
+    fn quotes_make_phrases() {
+        // REQ-COL-09
+        let shown = |query| {
+            let query = TextQuery::read(query)?;
+            Some(query.terms.iter().map(Term::shown).collect::<Vec<_>>().join(" | "))
+        };
+        assert_eq!(shown("Report  INVOICE report").as_deref(), Some("report | invoice"));
+        assert_eq!(shown("a \"Write the\" b").as_deref(), Some("a | \"write the\" | b"));
+        assert_eq!(shown("never \"closed here").as_deref(), Some("never | closed | here"));
+        assert_eq!(shown("\"\" !?"), None);
+        assert_eq!(shown(""), None);
+    }
+
+    #[test]
+    fn whole_words_count_more_than_beginnings() {
+        let score = |query: &str, text: &str| TextQuery::read(query).unwrap().score(&fold(text));
+        assert_eq!(score("report", "The report."), 2);
+        assert_eq!(score("report", "All reports"), 1);
+        assert_eq!(score("port", "All reports"), 0);
+        assert_eq!(score("\"the report\"", "Write the report"), 4);
+        assert_eq!(score("\"the report\"", "the reports"), 0);
+        assert_eq!(score("\"report\"", "reports"), 0);
+        assert_eq!(score("write report", "Write the report"), 4);
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_changes_nothing(text: String) {
+            let folded = fold(&text);
+            prop_assert_eq!(fold(&folded), folded);
+        }
+
+        #[test]
+        fn ascii_is_folded_as_everything_else(text in "[ -~]{0,40}") {
+            let mut slow = fold(&format!("{text} é"));
+            slow.truncate(slow.len() - 3);
+            let mut fast = fold(&text);
+            fast.pop();
+            prop_assert_eq!(slow.trim_end(), fast);
+        }
+    }
+}
