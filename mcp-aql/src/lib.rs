@@ -52,7 +52,7 @@ mod introspection;
 mod main_error;
 mod mcp;
 mod operation;
-mod query;
+pub mod query;
 mod request;
 mod response;
 mod router;

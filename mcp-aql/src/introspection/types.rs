@@ -39,7 +39,7 @@ impl TypeRegistry {
         schema(&mut self.inputs).to_value()
     }
 
-    fn output(&mut self, schema: SchemaFn) -> Value {
+    pub(crate) fn output(&mut self, schema: SchemaFn) -> Value {
         schema(&mut self.outputs).to_value()
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize as _;
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 

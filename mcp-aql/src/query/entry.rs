@@ -4,11 +4,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::cursor::CursorKey;
 use super::options::QueryOptions;
-use crate::error::OperationError;
+use super::read::Faults;
+use crate::error::{ErrorCode, OperationError};
+use crate::operation::Warning;
 use crate::shape;
 
 /// An argument such as `CollectionQuery<T>`, as an operation's table holds it.
@@ -16,7 +18,7 @@ use crate::shape;
 pub struct QueryEntry {
     pub(crate) options: QueryOptions,
     pub(crate) table: fn(&QueryOptions) -> QueryTable,
-    pub(crate) read: fn(&QueryOptions, Given<'_>) -> Result<Prepared, OperationError>,
+    pub(crate) read: fn(&QueryOptions, &mut Given<'_>) -> Result<Prepared, OperationError>,
 }
 
 /// A query that was understood, until the operation takes it.
@@ -32,7 +34,7 @@ pub trait QueryArgument: Send + Sized + 'static {
     ///
     /// # Errors
     /// What is wrong with them, all of it at once.
-    fn read(options: &QueryOptions, given: Given<'_>) -> Result<Self, OperationError>;
+    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError>;
 }
 
 /// What a call gives of an argument's parameters. `null` is as good as nothing.
@@ -40,6 +42,8 @@ pub trait QueryArgument: Send + Sized + 'static {
 pub struct Given<'a> {
     pub(crate) values: Vec<(&'static str, Value)>,
     pub(crate) key: &'a CursorKey,
+    /// What the caller should be told beside the reply.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Given<'_> {
@@ -91,9 +95,51 @@ impl QueryEntry {
 
 fn read<Q: QueryArgument>(
     options: &QueryOptions,
-    given: Given<'_>,
+    given: &mut Given<'_>,
 ) -> Result<Prepared, OperationError> {
     Q::read(options, given).map(|query| Box::new(query) as Prepared)
+}
+
+/// Reads parameters that no operation's table has checked: names and JSON types are looked at here.
+pub(crate) fn read_map<Q: QueryArgument>(
+    options: &QueryOptions,
+    params: Map<String, Value>,
+    key: &CursorKey,
+) -> Result<Q, OperationError> {
+    let table = Q::table(options);
+    let mut given = Given { values: Vec::new(), key, warnings: Vec::new() };
+    let mut faults = Faults::default();
+    let mut shape_faults = shape::Faults::new();
+    let shapes = shape::Shapes::new();
+    for (name, value) in params {
+        let Some(parameter) = table.parameters.iter().find(|known| known.name == name) else {
+            let valid: Vec<_> = table.parameters.iter().map(|known| known.name).collect();
+            faults.unknown("params", "parameter", &name, &valid);
+            continue;
+        };
+        if !value.is_null() {
+            let path = shape::Path::Root(parameter.name);
+            parameter.shape.check(&value, path, &shapes, &mut shape_faults);
+            given.values.push((parameter.name, value));
+        }
+    }
+    for fault in shape_faults.into_vec() {
+        let expected = table.parameters.iter().find(|known| known.name == fault.path);
+        let expected = expected.map(|known| shape::type_name(&known.shape, &shapes));
+        faults.refuse(&fault.path, "has another form", expected.unwrap_or_default());
+    }
+    for parameter in table.parameters.iter().filter(|parameter| parameter.required) {
+        if !given.values.iter().any(|(name, _)| *name == parameter.name) {
+            return Err(OperationError::new(
+                ErrorCode::ValidationMissingParam,
+                format!("Missing required parameter '{}'", parameter.name),
+            ));
+        }
+    }
+    match faults.into_error() {
+        Some(error) => Err(error),
+        None => Q::read(options, &mut given),
+    }
 }
 
 impl fmt::Debug for QueryEntry {

@@ -9,6 +9,8 @@ mod capabilities;
 #[cfg(feature = "query")]
 mod capture;
 #[cfg(feature = "query")]
+mod collection;
+#[cfg(feature = "query")]
 pub mod column;
 #[cfg(feature = "query")]
 mod cursor;
@@ -24,9 +26,15 @@ mod page;
 #[cfg(feature = "query")]
 pub mod plan;
 #[cfg(feature = "query")]
+mod read;
+#[cfg(feature = "query")]
 mod resource;
 #[cfg(feature = "query")]
 mod select;
+#[cfg(feature = "query")]
+mod single;
+#[cfg(feature = "query")]
+mod tell;
 #[cfg(feature = "query")]
 mod text;
 #[cfg(feature = "query")]
@@ -37,15 +45,18 @@ pub use page::{Page, PageInfo};
 pub use {
     aggregate::Aggregations,
     capabilities::Capabilities,
+    collection::CollectionQuery,
     cursor::CursorKey,
     entry::{Given, QueryArgument, QueryEntry, QueryTable},
     model::{FieldInfo, Members, Model, Table},
+    memory::Row,
     options::{Control, QueryOptions, TextControl},
     resource::{
         ComputedFields, DefaultSort, FieldSpec, Identified, Preset, RelationshipType, Resource,
         ResourceSpec,
     },
     select::Selection,
+    single::{Fields, Selected},
     text::{Term, TextQuery, fold},
     value::{Scalar, ValueKind},
 };

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use schemars::generate::SchemaSettings;
+use schemars::SchemaGenerator;
 use serde_json::Value;
 
 use super::column::{Column, ColumnType};
 use super::resource::{DefaultSort, FieldSpec, Preset, RelationshipType, Resource};
+use super::select::COMPUTED;
 use super::value::ValueKind;
-use crate::operation::SchemaFn;
+use crate::introspection::TypeRegistry;
+use crate::shape::{self, Compiler, Kind, Rest, Shape, Shapes};
 
 /// A resource's table with the columns of its rows.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub(crate) enum Bound<T: 'static> {
 }
 
 impl<T> Bound<T> {
-    pub(crate) fn get(&self) -> &dyn Column<T> {
+    fn get(&self) -> &dyn Column<T> {
         match self {
             Self::Static(column) => *column,
             Self::Made(column) => &**column,
@@ -98,6 +100,15 @@ impl FieldInfo {
     }
 }
 
+/// What a path in `fields` leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShownPath {
+    /// A part of the row's own JSON form.
+    Stored,
+    /// A computed field.
+    Computed(usize),
+}
+
 /// The members of a JSON object.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Members {
@@ -107,6 +118,79 @@ pub struct Members {
 }
 
 impl Table {
+    fn of<T>(spec: &super::ResourceSpec<T>, name: String) -> Self {
+        Self {
+            name,
+            fields: Vec::new(),
+            by_path: HashMap::new(),
+            id: None,
+            presets: spec.presets.to_vec(),
+            default_sort: spec.default_sort.to_vec(),
+            relationships: spec.relationships,
+            members: Members::default(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Notes what cannot work and the macros could not see.
+    fn check(&mut self) {
+        let mut problems = Vec::new();
+        let name = self.name.clone();
+        for field in &self.fields {
+            let path = &field.path;
+            let mut refuse = |mark: &str, why: &str| {
+                problems.push(format!("resource `{name}`: `{path}` is marked `{mark}` and {why}"));
+            };
+            let plain = "its JSON form is neither text, nor a number, a boolean or a date";
+            if field.kind == ValueKind::Json {
+                for (mark, set) in
+                    [("filter", field.filter), ("sort", field.sort), ("group", field.group)]
+                {
+                    if set {
+                        refuse(mark, plain);
+                    }
+                }
+            }
+            if field.numeric && (field.list || !field.kind.is_numeric()) {
+                refuse("numeric", "holds no number");
+            }
+            if field.search && !matches!(field.kind, ValueKind::Text | ValueKind::Choice) {
+                refuse("search", "holds no text");
+            }
+            if field.list && (field.sort || field.group) {
+                refuse(if field.sort { "sort" } else { "group" }, "is a list");
+            }
+        }
+        for preset in &self.presets {
+            for path in preset.paths {
+                if self.shown(path).is_none() {
+                    problems.push(format!(
+                        "resource `{name}`: preset `{}` names `{path}`, which is no field",
+                        preset.name
+                    ));
+                }
+            }
+        }
+        for key in &self.default_sort {
+            if self.find(key.field).is_none() {
+                problems.push(format!(
+                    "resource `{name}`: `default_sort` names `{}`, which is no field",
+                    key.field
+                ));
+            }
+        }
+        self.problems = problems;
+    }
+
+    /// What a path in `fields` leads to, if there is such a thing.
+    pub(crate) fn shown(&self, path: &str) -> Option<ShownPath> {
+        if path.starts_with(COMPUTED) {
+            let place = self.find(path)?;
+            return self.field(place)?.computed.then_some(ShownPath::Computed(place));
+        }
+        self.members.leads(path).then_some(ShownPath::Stored)
+    }
+
     /// The resource's name, such as `Task`.
     pub fn name(&self) -> &str {
         &self.name
@@ -134,8 +218,193 @@ impl Table {
 }
 
 impl<T: Resource> Model<T> {
+    /// Makes the model of a resource's table; [`Resource::model`] has it.
+    pub fn new() -> Self {
+        let mut types = TypeRegistry::new();
+        let mut compiler = Compiler::default();
+        let whole = types.output(SchemaGenerator::subschema_for::<T>);
+        let whole = compiler.schema(&whole);
+        let name = match &whole.kind {
+            Kind::Named(name) => name.to_string(),
+            _ => T::schema_name().into_owned(),
+        };
+        let spec = &T::RESOURCE;
+        let mut model = Self { table: Table::of(spec, name), columns: Vec::new() };
+        let mut kinds = Kinds { types: &mut types, compiler: &mut compiler };
+        for field in spec.fields {
+            model.add(field.name.to_owned(), field, false, &mut kinds);
+            if let Some(expand) = field.nested {
+                expand(&mut |nested| {
+                    let path = format!("{}.{}", field.name, nested.info.path);
+                    let info = FieldInfo { path, id: false, optional: true, ..nested.info };
+                    model.push(info, Bound::Made(nested.column));
+                });
+            }
+        }
+        for field in spec.computed {
+            model.add(format!("{COMPUTED}.{}", field.name), field, true, &mut kinds);
+        }
+        let shapes = types.forms_in(&whole, &mut compiler);
+        model.table.members = Members::of(&whole, shapes, 0);
+        model.table.check();
+        model
+    }
+
+    fn add(&mut self, path: String, field: &FieldSpec<T>, computed: bool, kinds: &mut Kinds<'_>) {
+        let told = kinds.of(field);
+        if field.id {
+            self.table.id = Some(self.table.fields.len());
+        }
+        let info = FieldInfo {
+            path,
+            description: field.description.to_owned(),
+            kind: told.known.kind,
+            list: told.known.list,
+            optional: told.known.optional,
+            choices: told.choices,
+            type_name: told.type_name,
+            id: field.id,
+            filter: field.filter,
+            sort: field.sort,
+            group: field.group,
+            numeric: field.numeric,
+            search: field.search,
+            omitted: field.omitted,
+            computed,
+        };
+        self.push(info, Bound::Static(field.column));
+    }
+
+    fn push(&mut self, info: FieldInfo, column: Bound<T>) {
+        self.table.by_path.insert(info.path.clone(), self.table.fields.len());
+        self.table.fields.push(info);
+        self.columns.push(column);
+    }
+
     /// What is known of the resource without its type.
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The fields with their columns.
+    pub(crate) fn own_fields(
+        &'static self,
+    ) -> impl Iterator<Item = (&'static FieldInfo, &'static dyn Column<T>)> {
+        self.table.fields.iter().zip(self.columns.iter().map(Bound::get))
+    }
+
+    /// The field at a place, with its column.
+    pub(crate) fn at(
+        &'static self,
+        place: usize,
+    ) -> Option<(&'static FieldInfo, &'static dyn Column<T>)> {
+        Some((self.table.fields.get(place)?, self.columns.get(place)?.get()))
+    }
+}
+
+impl<T: Resource> Default for Model<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Finds out what kind of values fields have.
+struct Kinds<'a> {
+    types: &'a mut TypeRegistry,
+    compiler: &'a mut Compiler,
+}
+
+/// What a field's type tells.
+struct ToldKind {
+    known: ColumnType,
+    choices: Vec<String>,
+    type_name: String,
+}
+
+impl Kinds<'_> {
+    fn of<T>(&mut self, field: &FieldSpec<T>) -> ToldKind {
+        let schema = self.types.output(field.schema);
+        let shape = self.compiler.schema(&schema);
+        let shapes = self.types.forms_in(&shape, self.compiler);
+        let resolved = shape.resolve(shapes);
+        let (entry, list) = match &resolved.kind {
+            Kind::Array(entry) => (entry.resolve(shapes), true),
+            _ => (resolved, false),
+        };
+        let known = field.column.column_type().unwrap_or_else(|| ColumnType {
+            kind: kind_of(entry),
+            list,
+            optional: shape.nullable || resolved.nullable,
+        });
+        let names = entry.checks.allowed.iter().filter_map(Value::as_str).map(str::to_owned);
+        let choices = if known.kind == ValueKind::Choice { names.collect() } else { Vec::new() };
+        let named = match &resolved.kind {
+            Kind::Array(entry) => entry,
+            _ => &shape,
+        };
+        ToldKind { known, choices, type_name: shape::type_name(named, shapes) }
+    }
+}
+
+/// The kind of values of this form.
+fn kind_of(shape: &Shape) -> ValueKind {
+    use crate::constraint::Format;
+    match &shape.kind {
+        Kind::Boolean => ValueKind::Boolean,
+        Kind::Integer => ValueKind::Integer,
+        Kind::Number => ValueKind::Number,
+        Kind::String if !shape.checks.allowed.is_empty() => ValueKind::Choice,
+        Kind::String => match shape.checks.format {
+            Some(Format::Date) => ValueKind::Date,
+            Some(Format::DateTime) => ValueKind::Instant,
+            _ => ValueKind::Text,
+        },
+        _ => ValueKind::Json,
+    }
+}
+
+impl Members {
+    /// The members of values of this form.
+    fn of(shape: &Shape, shapes: &Shapes, depth: usize) -> Self {
+        // A type may hold itself.
+        const DEEPEST: usize = 8;
+        let open = Self { known: BTreeMap::new(), open: true };
+        if depth > DEEPEST {
+            return open;
+        }
+        match &shape.resolve(shapes).kind {
+            Kind::Object(object) => Self {
+                known: object
+                    .fields
+                    .iter()
+                    .map(|(name, field)| (name.clone(), Self::of(&field.shape, shapes, depth + 1)))
+                    .collect(),
+                open: !matches!(object.rest, Rest::Closed) || object.fields.is_empty(),
+            },
+            Kind::Array(entry) => Self::of(entry, shapes, depth),
+            Kind::Any | Kind::Union(_) => open,
+            _ => Self::default(),
+        }
+    }
+
+    /// Whether a path leads to something that may be there.
+    pub(crate) fn leads(&self, path: &str) -> bool {
+        let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+        match (self.known.get(head), rest) {
+            (Some(_), None) => true,
+            (Some(member), Some(rest)) => member.leads(rest),
+            (None, _) => self.open,
+        }
+    }
+
+    /// All paths, for a caller to choose from.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.known
+            .iter()
+            .flat_map(|(name, inner)| {
+                let behind = inner.paths().into_iter().map(|path| format!("{name}.{path}"));
+                std::iter::once(name.clone()).chain(behind).collect::<Vec<_>>()
+            })
+            .collect()
     }
 }

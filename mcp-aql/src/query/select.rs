@@ -4,7 +4,7 @@ mod pick;
 
 use std::collections::BTreeMap;
 
-pub(crate) use pick::Picked;
+pub(crate) use pick::{COMPUTED, Picked};
 
 use super::plan::FieldIndex;
 

@@ -11,9 +11,10 @@ use std::fmt;
 use serde_json::Value;
 
 pub use captured::Captured;
+pub(crate) use native::instant_of;
 pub use native::{ColumnValue, Native};
 pub(crate) use nested::expand;
-pub use nested::{Expand, NestedAccess};
+pub use nested::{Expand, NestedAccess, NestedField};
 pub use probe::{ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered};
 
 use super::memory::{Groups, Sum};
@@ -57,18 +58,20 @@ pub trait Column<T>: Send + Sync {
     /// The order of a row and a value.
     fn order_to(&self, row: &T, bound: &Scalar, descending: bool, info: &FieldInfo) -> Ordering;
 
-    /// Leaves of the selected rows those that do not come behind a value.
-    fn keep_up_to(
+    /// Leaves of the selected rows those that do not come behind a value, or before it in the order
+    /// turned around.
+    fn keep(
         &self,
         rows: &[&T],
         selected: &mut Vec<u32>,
         bound: &Scalar,
         descending: bool,
+        reversed: bool,
         info: &FieldInfo,
     );
 
     /// The value of a row that is no list.
-    fn scalar(&self, row: &T) -> Scalar;
+    fn scalar(&self, row: &T, info: &FieldInfo) -> Scalar;
 
     /// The value as JSON.
     ///
@@ -80,10 +83,24 @@ pub trait Column<T>: Send + Sync {
     fn texts(&self, row: &T, take: &mut dyn FnMut(&str));
 
     /// The group of each selected row, added to `into`.
-    fn groups(&self, rows: &[&T], selected: &[u32], groups: &mut Groups, into: &mut Vec<u32>);
+    fn groups(
+        &self,
+        rows: &[&T],
+        selected: &[u32],
+        info: &FieldInfo,
+        groups: &mut Groups,
+        into: &mut Vec<u32>,
+    );
 
     /// Adds the selected rows to their groups' sums.
-    fn sum(&self, rows: &[&T], selected: &[u32], groups: &[u32], sums: &mut [Sum]);
+    fn sum(
+        &self,
+        rows: &[&T],
+        selected: &[u32],
+        groups: &[u32],
+        info: &FieldInfo,
+        sums: &mut [Sum],
+    );
 
     /// Lowers or raises each group's extreme to what the selected rows hold.
     fn extremes(
@@ -91,6 +108,7 @@ pub trait Column<T>: Send + Sync {
         rows: &[&T],
         selected: &[u32],
         groups: &[u32],
+        info: &FieldInfo,
         extremes: &mut [Scalar],
         largest: bool,
     );

@@ -1,0 +1,156 @@
+//! The argument of an operation that returns a collection.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::answer::View;
+use super::cursor::CursorKey;
+use super::entry::{Given, QueryArgument, QueryTable};
+use super::memory::{self, Row};
+use super::options::QueryOptions;
+use super::page::Page;
+use super::plan::Plan;
+use super::read::{Offer, read_plan};
+use super::resource::{Identified, Resource};
+use super::select::Selection;
+use super::tell;
+use crate::error::OperationError;
+
+/// What a call asks of a collection of `T`: text search, filter, order, fields, summaries, page.
+///
+/// Write it as an argument of a READ operation. The operation then takes the whole query surface of
+/// the protocol, as far as `T` allows it, and what arrives here is understood and checked.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// # use serde::Serialize;
+///
+/// /// A book on the shelf.
+/// #[derive(Clone, Serialize, JsonSchema, Resource)]
+/// struct Book {
+///     /// Its number on the shelf.
+///     #[resource(id)]
+///     book_id: u32,
+///     /// Its title.
+///     #[resource(search, sort)]
+///     title: String,
+///     /// How many pages it has.
+///     #[resource(filter, sort, numeric)]
+///     pages: u32,
+/// }
+///
+/// struct Shelf(Vec<Book>);
+///
+/// #[operations]
+/// impl Shelf {
+///     /// List the books.
+///     #[operation(category = "READ")]
+///     fn list_books(&self, query: CollectionQuery<Book>) -> Result<Page<Book>, OperationError> {
+///         query.run(&self.0)
+///     }
+/// }
+/// # fn main() -> mcp_aql::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// # let books = vec![
+/// #     Book { book_id: 1, title: "Dune".into(), pages: 412 },
+/// #     Book { book_id: 2, title: "Emma".into(), pages: 474 },
+/// # ];
+/// let adapter = Adapter::builder("shelf").operations(Shelf(books)).build()?;
+/// let result = adapter
+///     .call("list_books", serde_json::json!({
+///         "filter": { "pages": { "gt": 450 } },
+///         "fields": ["title"],
+///         "aggregate": { "pages": { "sum": "pages" } },
+///         "include_items": true,
+///     }))
+///     .await;
+/// assert_eq!(result.data()["items"], serde_json::json!([{ "title": "Emma" }]));
+/// assert_eq!(result.data()["aggregations"]["pages"], 474);
+/// # Ok(()) }) }
+/// ```
+///
+/// Source: features/collection-querying (REQ-COL-01 to REQ-COL-12).
+#[derive(Debug)]
+pub struct CollectionQuery<T> {
+    plan: Plan,
+    resource: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for CollectionQuery<T> {
+    fn clone(&self) -> Self {
+        Self { plan: self.plan.clone(), resource: PhantomData }
+    }
+}
+
+impl<T: Resource> CollectionQuery<T> {
+    /// Reads a query outside of an operation, as from a configuration file or in a test.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the parameters, as a client reads it.
+    pub fn parse(
+        options: &QueryOptions,
+        params: Map<String, Value>,
+        key: &CursorKey,
+    ) -> Result<Self, OperationError>
+    where
+        T: Identified,
+    {
+        super::entry::read_map::<Self>(options, params, key)
+    }
+
+    /// What is asked for, for an executor of your own.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Answers from rows in memory: a slice, or anything that gives rows or borrows of them. It is one
+    /// pass; what is kept of it grows with the page.
+    ///
+    /// # Errors
+    /// `VALIDATION_INVALID_VALUE` when `group_by` makes more than 10,000 groups.
+    pub fn run<R: Row<T>>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<Page<T>, OperationError> {
+        let found = memory::run::<T, R>(&self.plan, T::model(), rows)?;
+        let rows = found.rows.into_iter().map(|(row, values)| (row.into_row(), values)).collect();
+        let total = self.plan.count.then_some(found.total);
+        let view = View::of(Arc::clone(&self.plan.selection));
+        Ok(self.plan.answer(rows, total, found.aggregations, Some(view)))
+    }
+}
+
+impl<T: Resource> View<T> {
+    /// Rows of a resource, shown as the selection says.
+    pub(crate) fn of(selection: Arc<Selection>) -> Self {
+        Self { selection, computed: computed::<T> }
+    }
+}
+
+/// The values of a selection's computed fields.
+fn computed<T: Resource>(
+    row: &T,
+    selection: &Selection,
+) -> Result<Map<String, Value>, serde_json::Error> {
+    let model = T::model();
+    let fields = selection.computed.iter().filter_map(|place| model.at(*place));
+    fields
+        .map(|(info, column)| {
+            let name = info.path.split_once('.').map_or(info.path.as_str(), |(_, name)| name);
+            Ok((name.to_owned(), column.json(row)?))
+        })
+        .collect()
+}
+
+impl<T: Identified> QueryArgument for CollectionQuery<T> {
+    fn table(options: &QueryOptions) -> QueryTable {
+        tell::collection(&Offer::new(T::model().table(), options))
+    }
+
+    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
+        let offer = Offer::new(T::model().table(), options);
+        Ok(Self { plan: read_plan(&offer, given)?, resource: PhantomData })
+    }
+}

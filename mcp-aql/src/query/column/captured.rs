@@ -1,0 +1,262 @@
+//! Columns of all other types: what they serialize to is compared. A name of an enum's variant is
+//! taken as it stands in the program, so most of them cost no memory.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+use chrono::NaiveDate;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::native::{instant_of, missing, turned};
+use super::{Access, Column, ColumnType, Matcher, row_at};
+use crate::query::capture::{self, capture};
+use crate::query::memory::{Groups, Sum};
+use crate::query::model::FieldInfo;
+use crate::query::plan::Test;
+use crate::query::value::{Scalar, ValueKind};
+
+/// The column of a field whose type only serializes.
+#[derive(Debug)]
+pub struct Captured<A>(PhantomData<fn() -> A>);
+
+impl<A> Captured<A> {
+    /// The only value.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+/// A value as its kind is compared.
+fn adapted(value: Scalar, kind: ValueKind) -> Scalar {
+    match (value, kind) {
+        (Scalar::Text(text), ValueKind::Date) => {
+            text.parse::<NaiveDate>().map_or(Scalar::Null, Scalar::Date)
+        }
+        (Scalar::Text(text), ValueKind::Instant) => {
+            instant_of(&text).map_or(Scalar::Null, Scalar::Instant)
+        }
+        #[expect(clippy::cast_precision_loss, reason = "numbers are compared as JSON has them")]
+        (Scalar::Int(value), ValueKind::Number) => Scalar::Float(value as f64),
+        (value, _) => value,
+    }
+}
+
+/// The order of two values of a field.
+fn order(left: &Scalar, right: &Scalar, info: &FieldInfo) -> Ordering {
+    match (left, right) {
+        (Scalar::Text(left), Scalar::Text(right)) if info.kind == ValueKind::Choice => {
+            info.rank(left).cmp(&info.rank(right))
+        }
+        _ => left.order(right),
+    }
+}
+
+/// The same, with what is missing at the end.
+fn order_with_missing(
+    left: &Scalar,
+    right: &Scalar,
+    descending: bool,
+    info: &FieldInfo,
+) -> Ordering {
+    missing(!left.is_null(), !right.is_null())
+        .unwrap_or_else(|| turned(order(left, right, info), descending))
+}
+
+fn passes(value: &Scalar, test: &Test) -> bool {
+    if value.is_null() {
+        return false;
+    }
+    let text = |test: &dyn Fn(&str) -> bool| match value {
+        Scalar::Text(text) => test(text),
+        _ => false,
+    };
+    match test {
+        Test::Exists => true,
+        Test::Equals(bound) => value == bound,
+        Test::AnyOf(values) => values.contains(value),
+        Test::Above { bound, inclusive } => {
+            let order = value.order(bound);
+            order.is_gt() || (*inclusive && order.is_eq())
+        }
+        Test::Below { bound, inclusive } => {
+            let order = value.order(bound);
+            order.is_lt() || (*inclusive && order.is_eq())
+        }
+        Test::Contains(part) => text(&|text| text.contains(part.as_str())),
+        Test::StartsWith(start) => text(&|text| text.starts_with(start.as_str())),
+    }
+}
+
+impl<A: Access> Captured<A>
+where
+    A::Value: Serialize,
+{
+    fn capture(row: &A::Row, kind: ValueKind) -> Option<capture::Captured> {
+        Some(match A::with(row, |value| capture(value))? {
+            capture::Captured::One(value) => capture::Captured::One(adapted(value, kind)),
+            capture::Captured::Many(values) => capture::Captured::Many(
+                values.into_iter().map(|value| adapted(value, kind)).collect(),
+            ),
+        })
+    }
+
+    fn one(row: &A::Row, kind: ValueKind) -> Scalar {
+        match Self::capture(row, kind) {
+            Some(capture::Captured::One(value)) => value,
+            _ => Scalar::Null,
+        }
+    }
+}
+
+impl<A: Access> Column<A::Row> for Captured<A>
+where
+    A::Value: Serialize,
+{
+    fn column_type(&self) -> Option<ColumnType> {
+        None
+    }
+
+    fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
+        let (test, kind) = (test.clone(), info.kind);
+        // The most common test of the most common of these types.
+        if let (Test::Equals(Scalar::Text(name)), ValueKind::Choice, false) =
+            (&test, kind, info.list)
+        {
+            let name = name.clone();
+            return Box::new(move |row: &A::Row| {
+                A::with(row, |value| match capture(value) {
+                    Some(capture::Captured::One(Scalar::Text(Cow::Borrowed(value)))) => {
+                        value == name
+                    }
+                    Some(capture::Captured::One(Scalar::Text(Cow::Owned(value)))) => value == name,
+                    _ => false,
+                })
+            });
+        }
+        Box::new(move |row: &A::Row| match Self::capture(row, kind) {
+            Some(capture::Captured::One(value)) => passes(&value, &test),
+            Some(capture::Captured::Many(values)) => {
+                values.iter().any(|value| passes(value, &test))
+            }
+            None => false,
+        })
+    }
+
+    fn order(
+        &self,
+        left: &A::Row,
+        right: &A::Row,
+        descending: bool,
+        info: &FieldInfo,
+    ) -> Ordering {
+        let (left, right) = (Self::one(left, info.kind), Self::one(right, info.kind));
+        order_with_missing(&left, &right, descending, info)
+    }
+
+    fn order_to(
+        &self,
+        row: &A::Row,
+        bound: &Scalar,
+        descending: bool,
+        info: &FieldInfo,
+    ) -> Ordering {
+        order_with_missing(&Self::one(row, info.kind), bound, descending, info)
+    }
+
+    fn keep(
+        &self,
+        rows: &[&A::Row],
+        selected: &mut Vec<u32>,
+        bound: &Scalar,
+        descending: bool,
+        reversed: bool,
+        info: &FieldInfo,
+    ) {
+        selected.retain(|place| {
+            row_at(rows, *place).is_some_and(|row| {
+                let order = self.order_to(row, bound, descending, info);
+                if reversed { order.is_ge() } else { order.is_le() }
+            })
+        });
+    }
+
+    fn scalar(&self, row: &A::Row, info: &FieldInfo) -> Scalar {
+        Self::one(row, info.kind)
+    }
+
+    fn json(&self, row: &A::Row) -> Result<Value, serde_json::Error> {
+        A::with(row, |value| serde_json::to_value(value))
+    }
+
+    fn texts(&self, row: &A::Row, take: &mut dyn FnMut(&str)) {
+        let mut take = |value: &Scalar| {
+            if let Scalar::Text(text) = value {
+                take(text);
+            }
+        };
+        match A::with(row, |value| capture(value)) {
+            Some(capture::Captured::One(value)) => take(&value),
+            Some(capture::Captured::Many(values)) => values.iter().for_each(take),
+            None => {}
+        }
+    }
+
+    fn groups(
+        &self,
+        rows: &[&A::Row],
+        selected: &[u32],
+        info: &FieldInfo,
+        groups: &mut Groups,
+        into: &mut Vec<u32>,
+    ) {
+        let rows = selected.iter().filter_map(|place| row_at(rows, *place));
+        into.extend(rows.map(|row| match Self::one(row, info.kind) {
+            Scalar::Text(text) => groups.of_text(&text),
+            other => groups.of(other),
+        }));
+    }
+
+    fn sum(
+        &self,
+        rows: &[&A::Row],
+        selected: &[u32],
+        groups: &[u32],
+        info: &FieldInfo,
+        sums: &mut [Sum],
+    ) {
+        for (place, group) in selected.iter().zip(groups) {
+            let (Some(row), Some(sum)) = (row_at(rows, *place), sums.get_mut(*group as usize))
+            else {
+                continue;
+            };
+            match Self::one(row, info.kind) {
+                Scalar::Int(number) => sum.add_int(number),
+                Scalar::Float(number) => sum.add_float(number),
+                _ => {}
+            }
+        }
+    }
+
+    fn extremes(
+        &self,
+        rows: &[&A::Row],
+        selected: &[u32],
+        groups: &[u32],
+        info: &FieldInfo,
+        extremes: &mut [Scalar],
+        largest: bool,
+    ) {
+        for (place, group) in selected.iter().zip(groups) {
+            let (Some(row), Some(extreme)) =
+                (row_at(rows, *place), extremes.get_mut(*group as usize))
+            else {
+                continue;
+            };
+            let value = Self::one(row, info.kind);
+            let better = turned(order(&value, extreme, info), largest).is_lt();
+            if !value.is_null() && (extreme.is_null() || better) {
+                *extreme = value;
+            }
+        }
+    }
+}

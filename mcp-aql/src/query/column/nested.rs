@@ -1,0 +1,196 @@
+//! Columns of resources that sit in a field of another.
+
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+use serde_json::Value;
+
+use super::{Column, ColumnType, Matcher, row_at};
+use crate::query::memory::{Groups, Sum};
+use crate::query::model::FieldInfo;
+use crate::query::plan::Test;
+use crate::query::resource::Resource;
+use crate::query::value::Scalar;
+
+/// The way to a resource in a field, where there is one.
+pub trait NestedAccess: 'static {
+    /// The resource that has the field.
+    type Row: 'static;
+    /// The resource in it.
+    type Inner: Resource;
+
+    /// The inner resource; none where the field is empty.
+    fn get(row: &Self::Row) -> Option<&Self::Inner>;
+}
+
+/// Lists the columns of a nested resource, as its owner sees them.
+pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>));
+
+/// One column of a nested resource.
+#[derive(Debug)]
+pub struct NestedField<T: 'static> {
+    /// What the nested resource says of the field.
+    pub(crate) info: FieldInfo,
+    pub(crate) column: Box<dyn Column<T>>,
+}
+
+/// Lists the columns behind `A`.
+pub(crate) fn expand<A: NestedAccess>(take: &mut dyn FnMut(NestedField<A::Row>)) {
+    let model = A::Inner::model();
+    for (info, column) in model.own_fields() {
+        let through = Through::<A> { column, way: PhantomData };
+        take(NestedField { info: info.clone(), column: Box::new(through) });
+    }
+}
+
+/// A column of the inner resource.
+struct Through<A: NestedAccess> {
+    column: &'static dyn Column<A::Inner>,
+    way: PhantomData<fn() -> A>,
+}
+
+/// Numbers all rows of a list.
+fn all<T>(rows: &[T]) -> Vec<u32> {
+    (0..u32::try_from(rows.len()).unwrap_or(u32::MAX)).collect()
+}
+
+/// The test of an inner column, which a row without the inner resource fails.
+struct Inside<A: NestedAccess>(Box<dyn Matcher<A::Inner>>);
+
+impl<A: NestedAccess> Matcher<A::Row> for Inside<A> {
+    fn matches(&self, row: &A::Row) -> bool {
+        A::get(row).is_some_and(|inner| self.0.matches(inner))
+    }
+
+    fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
+        selected.retain(|place| row_at(rows, *place).is_some_and(|row| self.matches(row)));
+    }
+}
+
+impl<A: NestedAccess> Column<A::Row> for Through<A> {
+    fn column_type(&self) -> Option<ColumnType> {
+        self.column.column_type().map(|known| ColumnType { optional: true, ..known })
+    }
+
+    fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
+        Box::new(Inside::<A>(self.column.matcher(test, info)))
+    }
+
+    fn order(
+        &self,
+        left: &A::Row,
+        right: &A::Row,
+        descending: bool,
+        info: &FieldInfo,
+    ) -> Ordering {
+        match (A::get(left), A::get(right)) {
+            (Some(left), Some(right)) => self.column.order(left, right, descending, info),
+            (Some(left), None) => self.column.order_to(left, &Scalar::Null, descending, info),
+            (None, Some(right)) => {
+                self.column.order_to(right, &Scalar::Null, descending, info).reverse()
+            }
+            (None, None) => Ordering::Equal,
+        }
+    }
+
+    fn order_to(
+        &self,
+        row: &A::Row,
+        bound: &Scalar,
+        descending: bool,
+        info: &FieldInfo,
+    ) -> Ordering {
+        match A::get(row) {
+            Some(row) => self.column.order_to(row, bound, descending, info),
+            None if bound.is_null() => Ordering::Equal,
+            None => Ordering::Greater,
+        }
+    }
+
+    fn keep(
+        &self,
+        rows: &[&A::Row],
+        selected: &mut Vec<u32>,
+        bound: &Scalar,
+        descending: bool,
+        reversed: bool,
+        info: &FieldInfo,
+    ) {
+        selected.retain(|place| {
+            row_at(rows, *place).is_some_and(|row| {
+                let order = self.order_to(row, bound, descending, info);
+                if reversed { order.is_ge() } else { order.is_le() }
+            })
+        });
+    }
+
+    fn scalar(&self, row: &A::Row, info: &FieldInfo) -> Scalar {
+        A::get(row).map_or(Scalar::Null, |inner| self.column.scalar(inner, info))
+    }
+
+    fn json(&self, row: &A::Row) -> Result<Value, serde_json::Error> {
+        A::get(row).map_or(Ok(Value::Null), |inner| self.column.json(inner))
+    }
+
+    fn texts(&self, row: &A::Row, take: &mut dyn FnMut(&str)) {
+        if let Some(inner) = A::get(row) {
+            self.column.texts(inner, take);
+        }
+    }
+
+    fn groups(
+        &self,
+        rows: &[&A::Row],
+        selected: &[u32],
+        info: &FieldInfo,
+        groups: &mut Groups,
+        into: &mut Vec<u32>,
+    ) {
+        for place in selected {
+            match row_at(rows, *place).and_then(A::get) {
+                Some(inner) => self.column.groups(&[inner], &[0], info, groups, into),
+                None => into.push(groups.of(Scalar::Null)),
+            }
+        }
+    }
+
+    fn sum(
+        &self,
+        rows: &[&A::Row],
+        selected: &[u32],
+        groups: &[u32],
+        info: &FieldInfo,
+        sums: &mut [Sum],
+    ) {
+        let (inner, groups) = Self::grouped(rows, selected, groups);
+        self.column.sum(&inner, &all(&inner), &groups, info, sums);
+    }
+
+    fn extremes(
+        &self,
+        rows: &[&A::Row],
+        selected: &[u32],
+        groups: &[u32],
+        info: &FieldInfo,
+        extremes: &mut [Scalar],
+        largest: bool,
+    ) {
+        let (inner, groups) = Self::grouped(rows, selected, groups);
+        self.column.extremes(&inner, &all(&inner), &groups, info, extremes, largest);
+    }
+}
+
+impl<A: NestedAccess> Through<A> {
+    /// The inner resources of the selected rows that have one, with the groups of these rows.
+    fn grouped<'a>(
+        rows: &[&'a A::Row],
+        selected: &[u32],
+        groups: &[u32],
+    ) -> (Vec<&'a A::Inner>, Vec<u32>) {
+        selected
+            .iter()
+            .zip(groups)
+            .filter_map(|(place, group)| Some((A::get(row_at(rows, *place)?)?, *group)))
+            .unzip()
+    }
+}

@@ -1,0 +1,260 @@
+use std::collections::HashMap;
+
+use super::super::aggregate::Aggregations;
+use super::super::column::Column;
+use super::super::model::{FieldInfo, Model, Table};
+use super::super::plan::{Aggregate, Function, Plan};
+use super::super::resource::Resource;
+use super::super::value::Scalar;
+use crate::error::{ErrorCode, OperationError};
+
+/// So many groups an aggregate has at most.
+pub(crate) const MOST_GROUPS: usize = 10_000;
+
+/// The rows fall into more groups than anybody reads.
+pub(crate) fn too_many_groups(label: &str) -> OperationError {
+    let label = crate::router::clean(label);
+    OperationError::new(
+        ErrorCode::ValidationInvalidValue,
+        format!(
+            "Parameter 'aggregate.{label}' makes more than {MOST_GROUPS} groups: filter first, or \
+             group by another field"
+        ),
+    )
+    .with_detail("param_name", format!("aggregate.{label}"))
+    .with_detail("limit", MOST_GROUPS)
+}
+
+/// Numbers the groups in which rows fall.
+#[derive(Debug, Default)]
+pub struct Groups {
+    keys: Vec<Scalar>,
+    texts: HashMap<String, u32>,
+    others: HashMap<Vec<u8>, u32>,
+}
+
+/// So many groups are compared one by one, which is faster than a table.
+const FEW: usize = 8;
+
+impl Groups {
+    /// The number of a text's group.
+    #[inline]
+    pub(crate) fn of_text(&mut self, text: &str) -> u32 {
+        let few = self.keys.iter().take(FEW).enumerate();
+        for (place, key) in few {
+            if matches!(key, Scalar::Text(key) if key == text) {
+                return place as u32;
+            }
+        }
+        if self.keys.len() > FEW
+            && let Some(place) = self.texts.get(text)
+        {
+            return *place;
+        }
+        let place = self.add(Scalar::from(text.to_owned()));
+        self.texts.insert(text.to_owned(), place);
+        place
+    }
+
+    /// The number of a value's group.
+    #[inline]
+    pub(crate) fn of(&mut self, value: Scalar) -> u32 {
+        if let Some(place) = self.keys.iter().take(FEW).position(|key| *key == value) {
+            return place as u32;
+        }
+        let key = super::super::cursor::pack(std::slice::from_ref(&value));
+        if let Some(place) = self.others.get(&key) {
+            return *place;
+        }
+        let place = self.add(value);
+        self.others.insert(key, place);
+        place
+    }
+
+    fn add(&mut self, key: Scalar) -> u32 {
+        self.keys.push(key);
+        (self.keys.len() - 1) as u32
+    }
+
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
+
+/// A sum that is exact for whole numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sum {
+    count: u64,
+    int: i128,
+    float: f64,
+    /// What rounding took from `float`.
+    lost: f64,
+    is_float: bool,
+}
+
+impl Sum {
+    #[inline]
+    pub(crate) fn add_int(&mut self, number: i128) {
+        self.count += 1;
+        self.int = self.int.saturating_add(number);
+    }
+
+    /// Adds a number and keeps what rounding takes, as Neumaier does.
+    #[inline]
+    pub(crate) fn add_float(&mut self, number: f64) {
+        self.count += 1;
+        self.is_float = true;
+        let sum = self.float + number;
+        self.lost += if self.float.abs() >= number.abs() {
+            (self.float - sum) + number
+        } else {
+            (number - sum) + self.float
+        };
+        self.float = sum;
+    }
+
+    fn total(&self) -> Scalar {
+        if self.is_float {
+            super::super::capture::float(self.float + self.lost)
+        } else {
+            Scalar::Int(self.int)
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a mean is a number with a fraction")]
+    fn mean(&self) -> Scalar {
+        if self.count == 0 {
+            return Scalar::Null;
+        }
+        let total = if self.is_float { self.float + self.lost } else { self.int as f64 };
+        super::super::capture::float(total / self.count as f64)
+    }
+}
+
+/// All aggregates of a plan, as they grow.
+pub(super) struct Summary<'a, T: 'static> {
+    aggregates: Vec<One<'a, T>>,
+    /// The group of each row.
+    places: Vec<u32>,
+}
+
+struct One<'a, T: 'static> {
+    aggregate: &'a Aggregate,
+    group: Option<(&'static FieldInfo, &'static dyn Column<T>)>,
+    groups: Groups,
+    functions: Vec<Running<T>>,
+}
+
+/// One function, with what it has of each group.
+struct Running<T: 'static> {
+    function: Function,
+    field: Option<(&'static FieldInfo, &'static dyn Column<T>)>,
+    counts: Vec<u64>,
+    sums: Vec<Sum>,
+    extremes: Vec<Scalar>,
+}
+
+impl<'a, T: Resource> Summary<'a, T> {
+    pub(super) fn of(plan: &'a Plan, model: &'static Model<T>) -> Self {
+        let one = |aggregate: &'a Aggregate| One {
+            aggregate,
+            group: aggregate.group_by.and_then(|place| model.at(place)),
+            groups: Groups::default(),
+            functions: aggregate
+                .functions
+                .iter()
+                .map(|function| Running {
+                    function: *function,
+                    field: function.field().and_then(|place| model.at(place)),
+                    counts: Vec::new(),
+                    sums: Vec::new(),
+                    extremes: Vec::new(),
+                })
+                .collect(),
+        };
+        Self { aggregates: plan.aggregate.iter().map(one).collect(), places: Vec::new() }
+    }
+
+    /// Adds the selected rows.
+    pub(super) fn add(&mut self, rows: &[&T], selected: &[u32]) -> Result<(), OperationError> {
+        for one in &mut self.aggregates {
+            self.places.clear();
+            let count = match one.group {
+                Some((info, column)) => {
+                    column.groups(rows, selected, info, &mut one.groups, &mut self.places);
+                    one.groups.len()
+                }
+                None => {
+                    self.places.resize(selected.len(), 0);
+                    1
+                }
+            };
+            if count > MOST_GROUPS {
+                return Err(too_many_groups(&one.aggregate.label));
+            }
+            for running in &mut one.functions {
+                running.add(rows, selected, &self.places, count);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self, table: &Table) -> Option<Aggregations> {
+        if self.aggregates.is_empty() {
+            return None;
+        }
+        let mut all = Aggregations::default();
+        for one in self.aggregates {
+            let keys = match one.group {
+                Some(_) => one.groups.keys,
+                None => vec![Scalar::Null],
+            };
+            let values = |place: usize| {
+                one.functions.iter().map(|running| running.value(place)).collect::<Vec<_>>()
+            };
+            let groups =
+                keys.into_iter().enumerate().map(|(place, key)| (key, values(place))).collect();
+            all.add(one.aggregate, groups, table);
+        }
+        Some(all)
+    }
+}
+
+impl<T> Running<T> {
+    fn add(&mut self, rows: &[&T], selected: &[u32], places: &[u32], groups: usize) {
+        match (self.function, self.field) {
+            (Function::Count, _) => {
+                self.counts.resize(groups, 0);
+                for place in places {
+                    if let Some(count) = self.counts.get_mut(*place as usize) {
+                        *count += 1;
+                    }
+                }
+            }
+            (Function::Sum(_) | Function::Avg(_), Some((info, column))) => {
+                self.sums.resize(groups, Sum::default());
+                column.sum(rows, selected, places, info, &mut self.sums);
+            }
+            (Function::Min(_) | Function::Max(_), Some((info, column))) => {
+                self.extremes.resize(groups, Scalar::Null);
+                let largest = matches!(self.function, Function::Max(_));
+                column.extremes(rows, selected, places, info, &mut self.extremes, largest);
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn value(&self, place: usize) -> Scalar {
+        let none = super::super::aggregate::of_no_rows(self.function);
+        match self.function {
+            Function::Count => {
+                self.counts.get(place).map_or(none, |count| Scalar::Int((*count).into()))
+            }
+            Function::Sum(_) => self.sums.get(place).map_or(none, Sum::total),
+            Function::Avg(_) => self.sums.get(place).map_or(none, Sum::mean),
+            Function::Min(_) | Function::Max(_) => {
+                self.extremes.get(place).cloned().unwrap_or(none)
+            }
+        }
+    }
+}

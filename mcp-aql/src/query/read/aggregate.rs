@@ -1,0 +1,101 @@
+use serde_json::Value;
+
+use super::{Faults, Offer, object};
+use crate::query::model::FieldInfo;
+use crate::query::plan::{Aggregate, Function};
+use crate::vocab::json_type;
+
+/// So many summaries a request may ask for.
+const MOST_LABELS: usize = 20;
+/// A label has so many characters at most.
+const LONGEST_LABEL: usize = 64;
+
+/// The keys of an expression (REQ-AGG-02).
+pub(crate) const KEYS: [&str; 6] = ["count", "group_by", "sum", "avg", "min", "max"];
+
+/// Reads `aggregate`.
+pub(super) fn read(offer: &Offer<'_>, value: &Value, faults: &mut Faults) -> Vec<Aggregate> {
+    let Some(labels) = object("aggregate", value, faults) else { return Vec::new() };
+    if labels.is_empty() || labels.len() > MOST_LABELS {
+        let what = format!("must have 1 to {MOST_LABELS} labels");
+        faults.refuse("aggregate", &what, "an object: label to expression");
+        return Vec::new();
+    }
+    labels.iter().filter_map(|(label, value)| one(offer, label, value, faults)).collect()
+}
+
+fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Option<Aggregate> {
+    let path = format!("aggregate.{label}");
+    if label.trim().is_empty() || label.chars().count() > LONGEST_LABEL {
+        let what = format!("must have labels of 1 to {LONGEST_LABEL} characters");
+        faults.refuse("aggregate", &what, "a label such as 'total'");
+        return None;
+    }
+    let members = object(&path, value, faults)?;
+    let mut group_by = None;
+    let mut functions = Vec::new();
+    let mut sound = true;
+    for (key, value) in members {
+        let path = format!("{path}.{key}");
+        let mut field = |what: &str, wanted: &dyn Fn(&FieldInfo) -> bool| {
+            let place = field_of(offer, &path, what, value, wanted, faults);
+            sound &= place.is_some();
+            place
+        };
+        match key.as_str() {
+            "count" => match value {
+                Value::Bool(true) => functions.push(Function::Count),
+                Value::Bool(false) => {}
+                other => {
+                    faults.wrong_type(&path, "boolean", json_type(other));
+                    sound = false;
+                }
+            },
+            "group_by" => group_by = field("group", &|field| field.group),
+            "sum" => functions.extend(field("number", &|field| field.numeric).map(Function::Sum)),
+            "avg" => functions.extend(field("number", &|field| field.numeric).map(Function::Avg)),
+            "min" => {
+                functions.extend(field("field", &FieldInfo::has_extremes).map(Function::Min));
+            }
+            "max" => {
+                functions.extend(field("field", &FieldInfo::has_extremes).map(Function::Max));
+            }
+            unknown => {
+                faults.unknown(&format!("aggregate.{label}"), "function", unknown, &KEYS);
+                sound = false;
+            }
+        }
+    }
+    if sound && functions.is_empty() {
+        faults.refuse(
+            &path,
+            "computes nothing: add 'count': true, or 'sum', 'avg', 'min' or 'max' with a field",
+            "one function or more",
+        );
+        return None;
+    }
+    // In one order, whoever wrote the request.
+    functions.sort_by_key(|function| KEYS.iter().position(|key| *key == function.name()));
+    sound.then(|| Aggregate { label: label.to_owned(), group_by, functions })
+}
+
+fn field_of(
+    offer: &Offer<'_>,
+    path: &str,
+    what: &str,
+    value: &Value,
+    wanted: &dyn Fn(&FieldInfo) -> bool,
+    faults: &mut Faults,
+) -> Option<usize> {
+    let Value::String(name) = value else {
+        faults.wrong_type(path, "string", json_type(value));
+        return None;
+    };
+    let offered = |field: &FieldInfo| wanted(field) && offer.selects(&field.path);
+    let place = offer.table.find(name);
+    let place = place.filter(|place| offer.table.field(*place).is_some_and(offered));
+    if place.is_none() {
+        faults.unknown(path, what, name, &offer.paths(offered));
+    }
+    place
+}

@@ -1,0 +1,275 @@
+use serde_json::Value;
+
+use super::{Faults, Offer, object, operand};
+use crate::query::model::FieldInfo;
+use crate::query::plan::{Filter, Test};
+use crate::query::value::{Scalar, ValueKind};
+use crate::vocab::json_type;
+
+/// So deep groups may nest.
+pub(crate) const MOST_DEPTH: usize = 8;
+/// So many conditions a filter may have.
+pub(crate) const MOST_CONDITIONS: usize = 100;
+/// So many values a list may have.
+pub(crate) const MOST_VALUES: usize = 1_000;
+
+/// The operators of a field, by the kind of its values.
+pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
+    if field.list {
+        return &["contains", "in", "nin", "exists"];
+    }
+    match field.kind {
+        ValueKind::Boolean => &["eq", "ne", "exists"],
+        ValueKind::Integer | ValueKind::Number | ValueKind::Date | ValueKind::Instant => {
+            &["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists"]
+        }
+        ValueKind::Text => &["eq", "ne", "in", "nin", "contains", "starts_with", "exists"],
+        ValueKind::Choice => &["eq", "ne", "in", "nin", "exists"],
+        ValueKind::Json => &[],
+    }
+}
+
+/// Reads `filter`.
+pub(super) fn read(offer: &Offer<'_>, value: &Value, faults: &mut Faults) -> Option<Filter> {
+    let mut reader = Reader { offer, conditions: 0, over: false };
+    let parts = reader.group("filter", value, 0, faults)?;
+    if reader.over {
+        faults.refuse(
+            "filter",
+            &format!("has more than {MOST_CONDITIONS} conditions: ask for less at once"),
+            format!("up to {MOST_CONDITIONS} conditions"),
+        );
+    }
+    (!parts.is_empty()).then(|| all(parts))
+}
+
+fn all(mut parts: Vec<Filter>) -> Filter {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        Some(last) => {
+            parts.push(last);
+            Filter::All(parts)
+        }
+        None => Filter::All(parts),
+    }
+}
+
+fn not(filter: Filter) -> Filter {
+    Filter::Not(Box::new(filter))
+}
+
+struct Reader<'a> {
+    offer: &'a Offer<'a>,
+    conditions: usize,
+    over: bool,
+}
+
+impl Reader<'_> {
+    /// The conditions of an object, all of which must hold.
+    fn group(
+        &mut self,
+        path: &str,
+        value: &Value,
+        depth: usize,
+        faults: &mut Faults,
+    ) -> Option<Vec<Filter>> {
+        if depth > MOST_DEPTH {
+            let what = format!("nests deeper than {MOST_DEPTH} groups: ask for less at once");
+            faults.refuse(path, &what, format!("up to {MOST_DEPTH} groups deep"));
+            return None;
+        }
+        let members = object(path, value, faults)?;
+        let mut parts = Vec::new();
+        for (key, value) in members {
+            let path = format!("{path}.{key}");
+            let part = match key.as_str() {
+                "and" | "or" => self.several(key, &path, value, depth, faults),
+                "not" => self.group(&path, value, depth + 1, faults).map(all).map(not),
+                _ => self.field(key, &path, value, faults),
+            };
+            parts.extend(part);
+        }
+        Some(parts)
+    }
+
+    /// A list of groups.
+    fn several(
+        &mut self,
+        key: &str,
+        path: &str,
+        value: &Value,
+        depth: usize,
+        faults: &mut Faults,
+    ) -> Option<Filter> {
+        let Some(list) = value.as_array() else {
+            faults.wrong_type(path, "array of filters", json_type(value));
+            return None;
+        };
+        if list.is_empty() {
+            faults.refuse(path, "is empty: give it one filter or more", "one filter or more");
+            return None;
+        }
+        let mut parts = Vec::new();
+        for (index, each) in list.iter().enumerate() {
+            if self.over {
+                return None;
+            }
+            let path = format!("{path}[{index}]");
+            parts.push(all(self.group(&path, each, depth + 1, faults)?));
+        }
+        Some(if key == "and" { Filter::All(parts) } else { Filter::Any(parts) })
+    }
+
+    /// The conditions on one field.
+    fn field(
+        &mut self,
+        key: &str,
+        path: &str,
+        value: &Value,
+        faults: &mut Faults,
+    ) -> Option<Filter> {
+        let found = self.offer.table.find(key).and_then(|place| {
+            let field = self.offer.table.field(place)?;
+            self.offer.filters(field).then_some((place, field))
+        });
+        let Some((place, field)) = found else {
+            let mut valid = self.offer.paths(|field| self.offer.filters(field));
+            valid.extend(["and", "or", "not"]);
+            // An object with the name of a nested one is meant as a path.
+            let nested = format!("{key}.");
+            match valid.iter().find(|path| path.starts_with(&nested)) {
+                Some(inner) => {
+                    let what = format!("is not a key: name what is in it, such as '{inner}'");
+                    faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
+                }
+                None => faults.unknown("filter", "key", key, &valid),
+            }
+            return None;
+        };
+        match value {
+            Value::Object(tests) => {
+                if tests.is_empty() {
+                    let valid = operators(field).join(", ");
+                    faults.refuse(path, "has no operator", format!("one of: {valid}"));
+                    return None;
+                }
+                let mut parts = Vec::new();
+                for (operator, value) in tests {
+                    let path = format!("{path}.{operator}");
+                    let test = self.operator(field, operator, &path, value, faults);
+                    parts.extend(test.map(|test| test.on(place)));
+                }
+                Some(all(parts))
+            }
+            Value::Array(_) => {
+                self.operator(field, "in", path, value, faults).map(|test| test.on(place))
+            }
+            value => {
+                let operator = if field.list { "contains" } else { "eq" };
+                self.operator(field, operator, path, value, faults).map(|test| test.on(place))
+            }
+        }
+    }
+
+    fn operator(
+        &mut self,
+        field: &FieldInfo,
+        operator: &str,
+        path: &str,
+        value: &Value,
+        faults: &mut Faults,
+    ) -> Option<Condition> {
+        self.conditions += 1;
+        if self.conditions > MOST_CONDITIONS {
+            self.over = true;
+            return None;
+        }
+        let valid = operators(field);
+        let Some(operator) = valid.iter().find(|known| **known == operator) else {
+            faults.unknown(&format!("filter.{}", field.path), "operator", operator, valid);
+            return None;
+        };
+        let mut one = |value: &Value| operand::read(field, path, value, faults);
+        Some(match *operator {
+            "exists" => match value {
+                Value::Bool(wanted) => Condition { test: Test::Exists, holds: *wanted, or_missing: false },
+                other => {
+                    faults.wrong_type(path, "boolean", json_type(other));
+                    return None;
+                }
+            },
+            "eq" if value.is_null() => Condition::of(Test::Exists).opposite(),
+            "ne" if value.is_null() => Condition::of(Test::Exists),
+            "eq" => Condition::of(Test::Equals(one(value)?)),
+            "ne" => Condition::of(Test::Equals(one(value)?)).opposite(),
+            "gt" => Condition::of(Test::Above { bound: one(value)?, inclusive: false }),
+            "gte" => Condition::of(Test::Above { bound: one(value)?, inclusive: true }),
+            "lt" => Condition::of(Test::Below { bound: one(value)?, inclusive: false }),
+            "lte" => Condition::of(Test::Below { bound: one(value)?, inclusive: true }),
+            "contains" if field.list => Condition::of(Test::Equals(one(value)?)),
+            "contains" | "starts_with" => {
+                let Value::String(text) = value else {
+                    faults.wrong_type(path, "string", json_type(value));
+                    return None;
+                };
+                Condition::of(if *operator == "contains" {
+                    Test::Contains(text.clone())
+                } else {
+                    Test::StartsWith(text.clone())
+                })
+            }
+            // The others are `in` and `nin`.
+            name => {
+                let condition = any_of(field, path, value, faults)?;
+                if name == "nin" { condition.opposite() } else { condition }
+            }
+        })
+    }
+}
+
+fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> Option<Condition> {
+    let Some(list) = value.as_array() else {
+        faults.wrong_type(path, "array", json_type(value));
+        return None;
+    };
+    if list.len() > MOST_VALUES {
+        let what = format!("has more than {MOST_VALUES} values: ask for less at once");
+        faults.refuse(path, &what, format!("up to {MOST_VALUES} values"));
+        return None;
+    }
+    let or_missing = list.iter().any(Value::is_null);
+    let values: Vec<Option<Scalar>> = list
+        .iter()
+        .enumerate()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(index, value)| operand::read(field, &format!("{path}[{index}]"), value, faults))
+        .collect();
+    let values = values.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(Condition { test: Test::AnyOf(values), holds: true, or_missing })
+}
+
+/// A test and whether it is to hold.
+struct Condition {
+    test: Test,
+    holds: bool,
+    /// A missing value will do as well.
+    or_missing: bool,
+}
+
+impl Condition {
+    const fn of(test: Test) -> Self {
+        Self { test, holds: true, or_missing: false }
+    }
+
+    fn opposite(self) -> Self {
+        Self { holds: !self.holds, ..self }
+    }
+
+    fn on(self, place: usize) -> Filter {
+        let mut filter = Filter::Field(place, self.test);
+        if self.or_missing {
+            filter = Filter::Any(vec![filter, not(Filter::Field(place, Test::Exists))]);
+        }
+        if self.holds { filter } else { not(filter) }
+    }
+}

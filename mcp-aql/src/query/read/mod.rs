@@ -1,0 +1,336 @@
+//! Reads the parameters of a collection query into a plan, and says everything that is wrong at once.
+
+mod aggregate;
+mod fields;
+mod filter;
+mod operand;
+mod sort;
+mod window;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub(crate) use fields::{Family, default_preset, preset_names, read_fields};
+pub(crate) use filter::operators;
+pub(crate) use operand::noun;
+
+use super::answer::Applied;
+use super::capabilities::Capabilities;
+use super::entry::Given;
+use super::model::{FieldInfo, Table};
+use super::options::{Control, QueryOptions, TextControl};
+use super::plan::{Plan, Seal, SortBy, SortKey};
+use super::text::TextQuery;
+use crate::error::{ErrorCode, OperationError, screened};
+use crate::operation::{Severity, Warning};
+use crate::router::clean;
+use crate::vocab::closest;
+
+/// What a resource and an operation let a query do.
+pub(crate) struct Offer<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) options: &'a QueryOptions,
+    capabilities: Capabilities,
+}
+
+impl<'a> Offer<'a> {
+    pub(crate) fn new(table: &'a Table, options: &'a QueryOptions) -> Self {
+        let capabilities = options.capabilities.map(|of| of()).unwrap_or_default();
+        Self { table, options, capabilities }
+    }
+
+    pub(crate) fn has(&self, control: Control) -> bool {
+        let table = self.table;
+        let any = |wanted: &dyn Fn(&FieldInfo) -> bool| table.fields.iter().any(wanted);
+        !self.options.without.contains(&control)
+            && match control {
+                Control::Filter => any(&|field| self.filters(field)),
+                Control::Sort => any(&|field| self.sorts(field)),
+                Control::Fields => true,
+                Control::Aggregate => self.capabilities.can_aggregate(),
+            }
+    }
+
+    /// Whether words can be looked for, and must be.
+    pub(crate) fn text(&self) -> TextControl {
+        let searched = self.table.fields.iter().any(|field| field.search);
+        if searched && self.capabilities.can_search() { self.options.text } else { TextControl::None }
+    }
+
+    pub(crate) fn filters(&self, field: &FieldInfo) -> bool {
+        field.filter && self.capabilities.can_filter(&field.path)
+    }
+
+    pub(crate) fn sorts(&self, field: &FieldInfo) -> bool {
+        field.sort && self.capabilities.can_sort(&field.path)
+    }
+
+    pub(crate) fn selects(&self, path: &str) -> bool {
+        self.capabilities.can_select(path)
+    }
+
+    /// The paths of the fields that something can be done with.
+    pub(crate) fn paths(&self, wanted: impl Fn(&FieldInfo) -> bool) -> Vec<&'a str> {
+        let fields = self.table.fields.iter().filter(|field| wanted(field));
+        fields.map(|field| field.path.as_str()).collect()
+    }
+}
+
+/// One thing that is wrong with a query.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    param: String,
+    /// The whole sentence.
+    message: String,
+    kind: FaultKind,
+}
+
+#[derive(Debug)]
+enum FaultKind {
+    /// A value of another type: what was expected, and what came.
+    Type(String, String),
+    /// A value that is not accepted: what would be, and the names to choose from.
+    Value(String, Vec<String>),
+    /// Page controls that do not go together: what would, what was given, and what to do.
+    Paging { expected: &'static str, provided: Vec<&'static str>, hint: String },
+}
+
+/// All that is wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Vec<Fault>);
+
+/// So many faults are told; a request has better things to do than to grow a reply.
+const MOST_FAULTS: usize = 20;
+
+impl Faults {
+    fn push(&mut self, fault: Fault) {
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(fault);
+        }
+    }
+
+    /// A value of the wrong type.
+    pub(crate) fn wrong_type(&mut self, param: &str, expected: &str, actual: &str) {
+        let param = clean(param);
+        self.push(Fault {
+            message: format!("Parameter '{param}' expected '{expected}', got '{actual}'"),
+            kind: FaultKind::Type(expected.to_owned(), actual.to_owned()),
+            param,
+        });
+    }
+
+    /// A value that is not accepted; `what` goes on after the parameter's name.
+    pub(crate) fn refuse(&mut self, param: &str, what: &str, expected: impl Into<String>) {
+        let param = clean(param);
+        self.push(Fault {
+            message: format!("Parameter '{param}' {what}"),
+            kind: FaultKind::Value(expected.into(), Vec::new()),
+            param,
+        });
+    }
+
+    /// A name that is not among those to choose from.
+    pub(crate) fn unknown(&mut self, param: &str, what: &str, name: &str, valid: &[&str]) {
+        let near = closest(name, valid.iter().copied());
+        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        let (param, name) = (clean(param), clean(name));
+        let list = valid.join(", ");
+        let expected = if valid.is_empty() {
+            format!("no {what} is offered")
+        } else {
+            format!("one of: {list}")
+        };
+        self.push(Fault {
+            message: format!("Parameter '{param}' has unknown {what} '{name}': {expected}{hint}"),
+            kind: FaultKind::Value(expected, valid.iter().map(ToString::to_string).collect()),
+            param,
+        });
+    }
+
+    fn paging(&mut self, expected: &'static str, provided: Vec<&'static str>, hint: String) {
+        let given: Vec<_> = provided.iter().map(|name| format!("'{name}'")).collect();
+        self.push(Fault {
+            message: format!("Paging by {} is not possible: {hint}", given.join(" and ")),
+            kind: FaultKind::Paging { expected, provided, hint },
+            param: "pagination".to_owned(),
+        });
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One error for all of them; the details are those of the first.
+    pub(crate) fn into_error(self) -> Option<OperationError> {
+        let first = self.0.first()?;
+        let message = self.0.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join(". ");
+        // Names and choices are the author's words.
+        let message = screened(message, || {
+            format!("Parameter '{}' is not accepted: see the details", first.param)
+        });
+        let code = match first.kind {
+            FaultKind::Type(..) | FaultKind::Paging { .. } => ErrorCode::ValidationInvalidType,
+            FaultKind::Value(..) => ErrorCode::ValidationInvalidValue,
+        };
+        let error = OperationError::new(code, message).with_detail("param_name", first.param.clone());
+        let error = match &first.kind {
+            FaultKind::Type(expected, actual) => {
+                error
+                    .with_detail("expected_type", expected.clone())
+                    .with_detail("actual_type", actual.clone())
+            }
+            FaultKind::Value(expected, valid) if valid.is_empty() => {
+                error.with_detail("expected", expected.clone())
+            }
+            FaultKind::Value(expected, valid) => {
+                error
+                    .with_detail("expected", expected.clone())
+                    .with_detail("valid_values", valid.clone())
+            }
+            FaultKind::Paging { expected, provided, hint } => error
+                .with_detail("expected_type", *expected)
+                .with_detail("actual_type", provided.join("+"))
+                .with_detail("provided", provided.clone())
+                .with_detail("hint", hint.clone()),
+        };
+        if self.0.len() < 2 {
+            return Some(error);
+        }
+        let all: BTreeSet<_> = self.0.iter().map(|fault| fault.param.clone()).collect();
+        Some(error.with_detail("invalid_params", all.into_iter().collect::<Vec<_>>()))
+    }
+}
+
+/// Reads a collection query.
+pub(crate) fn read_plan(
+    offer: &Offer<'_>,
+    given: &mut Given<'_>,
+) -> Result<Plan, OperationError> {
+    let mut faults = Faults::default();
+    let table = offer.table;
+    let text = read_text(given, &mut faults);
+    let filter_value = given.take("filter");
+    let filter = filter_value.as_ref().and_then(|value| filter::read(offer, value, &mut faults));
+    let sort = sort::read(offer, given, text.is_some(), &mut faults);
+    let search = offer.text() == TextControl::Required;
+    let selection = read_fields(
+        offer,
+        given,
+        default_preset(if search { Family::Search } else { Family::Collection }),
+        &mut faults,
+    );
+    let aggregate = given.take("aggregate");
+    let aggregate = aggregate.map(|value| aggregate::read(offer, &value, &mut faults));
+    let include_items = given.take("include_items").and_then(|value| value.as_bool());
+    let summary = aggregate.is_some();
+    if include_items == Some(true) && !summary {
+        faults.refuse(
+            "include_items",
+            "goes with 'aggregate': leave it out, rows come back without it",
+            "only beside 'aggregate'",
+        );
+    }
+    let items = !summary || include_items == Some(true);
+    let mut warnings = Vec::new();
+    let purpose = purpose(table, &sort.keys, text.as_ref());
+    let seal = Seal { key: given.key.clone(), purpose };
+    let paged = window::read(offer, given, &seal, &sort.keys, &mut warnings, &mut faults);
+    if let Some(error) = faults.into_error() {
+        return Err(error);
+    }
+    if !items {
+        let unused: Vec<_> = [
+            (sort.given, "sort"),
+            (selection.given, "fields"),
+            (paged.given, "page controls"),
+        ]
+        .into_iter()
+        .filter_map(|(given, name)| given.then_some(name))
+        .collect();
+        if !unused.is_empty() {
+            warnings.push(unused_warning(&unused));
+        }
+    }
+    given.warnings.append(&mut warnings);
+    let applied = Applied {
+        terms: text.as_ref().map(|text| text.terms.iter().map(super::Term::shown).collect()),
+        filter: filter_value,
+        sort: if items { sort::applied(table, &sort.keys) } else { Vec::new() },
+        fields: items.then(|| selection.selection.told.clone()),
+        ..if items { paged.applied } else { Applied::default() }
+    };
+    Ok(Plan {
+        text,
+        filter,
+        sort: sort.keys,
+        selection: Arc::new(selection.selection),
+        aggregate: aggregate.unwrap_or_default(),
+        items,
+        window: paged.window,
+        count: offer.options.count && items,
+        applied: Arc::new(applied),
+        seal,
+    })
+}
+
+fn unused_warning(controls: &[&str]) -> Warning {
+    Warning::new(
+        "QUERY_CONTROL_UNUSED_WARNING",
+        format!(
+            "A summary has no rows for {}: add 'include_items': true to get them too",
+            controls.join(", ")
+        ),
+    )
+    .severity(Severity::Low)
+    .detail("controls", controls.to_vec())
+}
+
+fn read_text(given: &mut Given<'_>, faults: &mut Faults) -> Option<TextQuery> {
+    let value = given.take("query")?;
+    let text = value.as_str().unwrap_or_default();
+    let query = TextQuery::read(text);
+    match &query {
+        None => {
+            faults.refuse("query", "must hold at least one word to look for", "a word or more");
+        }
+        Some(query) if query.terms.len() > MOST_TERMS => {
+            let what = format!("has more than {MOST_TERMS} different words: look for fewer");
+            faults.refuse("query", &what, format!("up to {MOST_TERMS} words"));
+        }
+        Some(_) => {}
+    }
+    query
+}
+
+/// So many words are looked for at once.
+pub(crate) const MOST_TERMS: usize = 32;
+
+/// What a cursor is a place in: a resource, and an order of it.
+fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String {
+    let mut purpose = table.name.clone();
+    for key in keys {
+        purpose.push(if key.descending { '-' } else { '+' });
+        match key.by {
+            SortBy::Field(place) => {
+                purpose.push_str(table.field(place).map_or("", |field| field.path.as_str()));
+            }
+            SortBy::Score => {
+                for term in text.iter().flat_map(|text| &text.terms) {
+                    purpose.push_str(&term.shown());
+                }
+            }
+        }
+    }
+    purpose
+}
+
+/// An object's members, or a fault.
+fn object<'v>(param: &str, value: &'v Value, faults: &mut Faults) -> Option<&'v Map<String, Value>> {
+    let object = value.as_object();
+    if object.is_none() {
+        faults.wrong_type(param, "object", crate::vocab::json_type(value));
+    }
+    object
+}

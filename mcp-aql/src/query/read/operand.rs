@@ -1,0 +1,79 @@
+use chrono::{NaiveDate, NaiveTime};
+use serde_json::Value;
+
+use super::Faults;
+use crate::query::column::instant_of;
+use crate::query::model::FieldInfo;
+use crate::query::value::{Scalar, ValueKind};
+use crate::vocab::json_type;
+
+/// What a field's values are called in messages.
+pub(crate) fn noun(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Boolean => "boolean",
+        ValueKind::Integer => "integer",
+        ValueKind::Number => "number",
+        ValueKind::Text | ValueKind::Choice => "string",
+        ValueKind::Date => "date such as '2031-05-06'",
+        ValueKind::Instant => "date-time such as '2031-05-06T07:00:00Z'",
+        ValueKind::Json => "any",
+    }
+}
+
+/// A value to compare a field with.
+pub(super) fn read(
+    field: &FieldInfo,
+    param: &str,
+    value: &Value,
+    faults: &mut Faults,
+) -> Option<Scalar> {
+    let scalar = match (field.kind, value) {
+        (ValueKind::Boolean, Value::Bool(value)) => Some(Scalar::Bool(*value)),
+        (ValueKind::Integer, Value::Number(number)) => {
+            let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+            whole.or_else(|| whole_of(number.as_f64()?)).map(Scalar::Int)
+        }
+        (ValueKind::Number, Value::Number(number)) => {
+            number.as_f64().map(|number| Scalar::Float(number + 0.0))
+        }
+        (ValueKind::Text, Value::String(text)) => Some(Scalar::from(text.clone())),
+        (ValueKind::Choice, Value::String(text)) => {
+            if !field.choices.contains(text) {
+                let choices: Vec<_> = field.choices.iter().map(String::as_str).collect();
+                faults.unknown(param, "value", text, &choices);
+                return None;
+            }
+            Some(Scalar::from(text.clone()))
+        }
+        (ValueKind::Date, Value::String(text)) => text.parse().ok().map(Scalar::Date),
+        (ValueKind::Instant, Value::String(text)) => {
+            // A date is the beginning of that day.
+            let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+            let instant = instant_of(text).or_else(|| text.parse().ok().map(midnight));
+            instant.map(Scalar::Instant)
+        }
+        _ => None,
+    };
+    if scalar.is_none() {
+        let is_text = matches!(value, Value::String(_));
+        let dated = matches!(field.kind, ValueKind::Date | ValueKind::Instant);
+        if is_text && dated {
+            let expected = noun(field.kind);
+            faults.refuse(param, &format!("must be a {expected}"), expected);
+        } else {
+            let actual = match value {
+                Value::Number(_) => "number",
+                other => json_type(other),
+            };
+            faults.wrong_type(param, noun(field.kind), actual);
+        }
+    }
+    scalar
+}
+
+/// A number without a fraction that JSON writers gave one, such as `3.0`.
+#[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is small enough")]
+fn whole_of(number: f64) -> Option<i128> {
+    const SAFE: f64 = 9_007_199_254_740_991.0;
+    (number.fract() == 0.0 && number.abs() <= SAFE).then_some(number as i128)
+}

@@ -1,0 +1,171 @@
+use serde_json::Value;
+
+use super::{Faults, Offer};
+use crate::query::answer::AppliedKey;
+use crate::query::entry::Given;
+use crate::query::model::Table;
+use crate::query::plan::{SortBy, SortKey};
+use crate::vocab::json_type;
+
+/// So many keys an order may have.
+const MOST_KEYS: usize = 8;
+
+/// An order.
+pub(super) struct Sorted {
+    pub(super) keys: Vec<SortKey>,
+    /// The caller asked for it.
+    pub(super) given: bool,
+}
+
+/// Reads `sort`, and `order` where that is accepted, and adds what keeps the order stable.
+pub(super) fn read(
+    offer: &Offer<'_>,
+    given: &mut Given<'_>,
+    by_score: bool,
+    faults: &mut Faults,
+) -> Sorted {
+    let value = given.take("sort");
+    let order = given.take("order");
+    let mut keys = Vec::new();
+    match (&value, &order) {
+        (None, Some(_)) => {
+            faults.refuse("order", "goes with 'sort': give the field too", "'sort' beside it");
+        }
+        (Some(Value::String(field)), order) if offer.options.order => {
+            let descending = order.as_ref().and_then(|order| direction("order", order, faults));
+            keys.extend(key(offer, "sort", field, descending.unwrap_or_default(), faults));
+        }
+        (Some(_), Some(_)) => faults.refuse(
+            "order",
+            "goes with a plain field name in 'sort': an object has its own 'order'",
+            "'sort' as a string",
+        ),
+        (Some(Value::Array(list)), None) => {
+            if list.is_empty() || list.len() > MOST_KEYS {
+                let what = format!("must have 1 to {MOST_KEYS} keys");
+                faults.refuse("sort", &what, format!("1 to {MOST_KEYS} keys"));
+            }
+            for (index, each) in list.iter().take(MOST_KEYS).enumerate() {
+                keys.extend(object(offer, &format!("sort[{index}]"), each, faults));
+            }
+        }
+        (Some(one), None) => keys.extend(object(offer, "sort", one, faults)),
+        (None, None) => {}
+    }
+    for (index, key) in keys.iter().enumerate() {
+        if keys.iter().take(index).any(|other| other.by == key.by) {
+            let path = match key.by {
+                SortBy::Field(place) => offer.table.field(place).map(|field| field.path.as_str()),
+                SortBy::Score => None,
+            };
+            let what = format!("names '{}' twice: once is enough", path.unwrap_or_default());
+            faults.refuse("sort", &what, "each field once");
+        }
+    }
+    if keys.is_empty() {
+        keys = by_default(offer.table, by_score);
+    }
+    // Whatever the order, no two rows are equal.
+    if let Some(id) = offer.table.id
+        && !keys.iter().any(|key| key.by == SortBy::Field(id))
+    {
+        keys.push(SortKey { by: SortBy::Field(id), descending: false });
+    }
+    Sorted { keys, given: value.is_some() }
+}
+
+fn by_default(table: &Table, by_score: bool) -> Vec<SortKey> {
+    if by_score {
+        return vec![SortKey { by: SortBy::Score, descending: true }];
+    }
+    let key = |key: &crate::query::DefaultSort| {
+        let by = SortBy::Field(table.find(key.field)?);
+        Some(SortKey { by, descending: key.descending })
+    };
+    table.default_sort.iter().filter_map(key).collect()
+}
+
+fn object(offer: &Offer<'_>, path: &str, value: &Value, faults: &mut Faults) -> Option<SortKey> {
+    let Some(members) = value.as_object() else {
+        faults.wrong_type(path, "object with 'field' and 'order'", json_type(value));
+        return None;
+    };
+    for name in members.keys() {
+        if name != "field" && name != "order" {
+            faults.unknown(path, "member", name, &["field", "order"]);
+        }
+    }
+    let descending = match members.get("order") {
+        Some(order) => direction(&format!("{path}.order"), order, faults)?,
+        None => false,
+    };
+    match members.get("field") {
+        Some(Value::String(field)) => {
+            key(offer, &format!("{path}.field"), field, descending, faults)
+        }
+        Some(other) => {
+            faults.wrong_type(&format!("{path}.field"), "string", json_type(other));
+            None
+        }
+        None => {
+            let valid = offer.paths(|field| offer.sorts(field)).join(", ");
+            faults.refuse(path, "has no 'field'", format!("'field', one of: {valid}"));
+            None
+        }
+    }
+}
+
+fn direction(path: &str, value: &Value, faults: &mut Faults) -> Option<bool> {
+    match value {
+        Value::String(order) if order == "asc" => Some(false),
+        Value::String(order) if order == "desc" => Some(true),
+        Value::String(order) => {
+            faults.unknown(path, "order", order, &["asc", "desc"]);
+            None
+        }
+        other => {
+            faults.wrong_type(path, "string", json_type(other));
+            None
+        }
+    }
+}
+
+fn key(
+    offer: &Offer<'_>,
+    param: &str,
+    field: &str,
+    descending: bool,
+    faults: &mut Faults,
+) -> Option<SortKey> {
+    let place = offer.table.find(field).filter(|place| {
+        offer.table.field(*place).is_some_and(|field| offer.sorts(field))
+    });
+    if place.is_none() {
+        let valid = offer.paths(|field| offer.sorts(field));
+        faults.unknown(param, "field", field, &valid);
+    }
+    Some(SortKey { by: SortBy::Field(place?), descending })
+}
+
+/// The order as the reply tells it: without the identifier that only settles ties.
+pub(super) fn applied(table: &Table, keys: &[SortKey]) -> Vec<AppliedKey> {
+    let told = if keys.len() > 1 {
+        keys.split_last().map_or(keys, |(last, rest)| {
+            let settles = matches!(last.by, SortBy::Field(place) if table.id == Some(place));
+            if settles && !last.descending { rest } else { keys }
+        })
+    } else {
+        keys
+    };
+    told.iter()
+        .map(|key| AppliedKey {
+            field: match key.by {
+                SortBy::Field(place) => {
+                    table.field(place).map(|field| field.path.clone()).unwrap_or_default()
+                }
+                SortBy::Score => "relevance".to_owned(),
+            },
+            order: if key.descending { "desc" } else { "asc" },
+        })
+        .collect()
+}

@@ -1,0 +1,175 @@
+use serde_json::Value;
+
+use super::{Faults, Offer};
+use crate::operation::{Severity, Warning};
+use crate::query::answer::Applied;
+use crate::query::cursor::unpack;
+use crate::query::entry::Given;
+use crate::query::options::QueryOptions;
+use crate::query::plan::{Seal, SortBy, SortKey, Window};
+use crate::query::value::{Scalar, ValueKind};
+use crate::router::clean;
+
+/// Which rows, and whether the caller said so.
+pub(super) struct Paged {
+    pub(super) window: Window,
+    pub(super) given: bool,
+    pub(super) applied: Applied,
+}
+
+/// The controls of each style.
+const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
+const OFFSETS: [&str; 2] = ["limit", "offset"];
+const PAGES: [&str; 2] = ["page", "page_size"];
+
+/// Reads the page controls (REQ-PAG-01 to REQ-PAG-03, REQ-PAG-08, REQ-COL-07).
+pub(super) fn read(
+    offer: &Offer<'_>,
+    given: &mut Given<'_>,
+    seal: &Seal,
+    sort: &[SortKey],
+    warnings: &mut Vec<Warning>,
+    faults: &mut Faults,
+) -> Paged {
+    let options = offer.options;
+    let mut values = Vec::new();
+    for name in CURSORS.into_iter().chain(OFFSETS).chain(PAGES) {
+        if let Some(value) = given.take(name) {
+            values.push((name, value));
+        }
+    }
+    let names: Vec<_> = values.iter().map(|(name, _)| *name).collect();
+    let has = |name: &str| names.contains(&name);
+    let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, it)| it);
+    let number = |name: &str| {
+        value(name).and_then(Value::as_u64).map(|it| usize::try_from(it).unwrap_or(usize::MAX))
+    };
+    let of = |style: &[&str]| names.iter().any(|name| style.contains(name));
+    let styles = [of(&CURSORS), of(&OFFSETS), of(&PAGES)];
+    let none = || Paged {
+        window: Window::First { count: options.page_size, after: None },
+        given: true,
+        applied: Applied::default(),
+    };
+    if styles.iter().filter(|used| **used).count() > 1 {
+        let hint = "choose one style, and 'first' with 'after' if in doubt".to_owned();
+        faults.paging("one style of paging", names, hint);
+        return none();
+    }
+    if let Some((expected, hint)) = contradiction(&has) {
+        faults.paging(expected, names, hint.to_owned());
+        return none();
+    }
+    let mut size = |name: &'static str| {
+        number(name).map(|asked| clamped(name, asked, options.max_page_size, warnings))
+    };
+    let mut applied = Applied::default();
+    let window = if styles == [false, true, false] {
+        let count = size("limit").unwrap_or(options.page_size);
+        applied.limit = Some(count);
+        Window::Offset { count, offset: number("offset").unwrap_or_default(), by_page: false }
+    } else if styles == [false, false, true] {
+        let count = size("page_size").unwrap_or(options.page_size).max(1);
+        applied.page_size = Some(count);
+        let page = number("page").unwrap_or(1).max(1);
+        Window::Offset { count, offset: (page - 1).saturating_mul(count), by_page: true }
+    } else {
+        let mut place = |name: &str| {
+            let text = value(name)?.as_str()?;
+            let place = open(offer, seal, sort, text);
+            if place.is_none() {
+                refuse_cursor(name, text, faults);
+            }
+            place
+        };
+        if has("last") {
+            let before = place("before");
+            let count = size("last").unwrap_or(options.page_size);
+            applied.last = Some(count);
+            Window::Last { count, before }
+        } else {
+            let after = place("after");
+            let count = size("first").unwrap_or(options.page_size);
+            applied.first = Some(count);
+            Window::First { count, after }
+        }
+    };
+    Paged { window, given: !names.is_empty(), applied }
+}
+
+/// What does not go together, as what would and what to do.
+fn contradiction(has: &dyn Fn(&str) -> bool) -> Option<(&'static str, &'static str)> {
+    let pairs = [
+        ("first", "last", "'first' or 'last'", "ask for the first rows or for the last, not both"),
+        ("first", "before", "'first' with 'after'", "'before' goes with 'last'"),
+        ("last", "after", "'last' with 'before'", "'after' goes with 'first'"),
+    ];
+    for (one, other, expected, hint) in pairs {
+        if has(one) && has(other) {
+            return Some((expected, hint));
+        }
+    }
+    if has("after") && !has("first") {
+        return Some(("'first' with 'after'", "add 'first', the size of the page"));
+    }
+    if has("before") && !has("last") {
+        return Some(("'last' with 'before'", "add 'last', the size of the page"));
+    }
+    None
+}
+
+/// A page is as large as pages get; the caller is told when that is less than it asked for.
+fn clamped(
+    name: &'static str,
+    asked: usize,
+    most: usize,
+    warnings: &mut Vec<Warning>,
+) -> usize {
+    let most = most.min(QueryOptions::CAP);
+    if asked > most {
+        warnings.push(
+            Warning::new(
+                "VALIDATION_PAGE_SIZE_WARNING",
+                format!("A page has '{most}' entries at most; go on with the next one"),
+            )
+            .severity(Severity::Low)
+            .detail(name, asked)
+            .detail("limit", most),
+        );
+    }
+    asked.min(most)
+}
+
+/// The place behind a cursor, if it is one of this order.
+fn open(offer: &Offer<'_>, seal: &Seal, sort: &[SortKey], text: &str) -> Option<Vec<Scalar>> {
+    let values = unpack(&seal.key.open(&seal.purpose, text)?)?;
+    let fits = |(key, value): (&SortKey, &Scalar)| {
+        let kind = match key.by {
+            SortBy::Field(place) => offer.table.field(place).map(|field| field.kind),
+            SortBy::Score => Some(ValueKind::Integer),
+        };
+        matches!(
+            (kind, value),
+            (_, Scalar::Null)
+                | (Some(ValueKind::Boolean), Scalar::Bool(_))
+                | (Some(ValueKind::Integer), Scalar::Int(_))
+                | (Some(ValueKind::Number), Scalar::Float(_))
+                | (Some(ValueKind::Text | ValueKind::Choice), Scalar::Text(_))
+                | (Some(ValueKind::Date), Scalar::Date(_))
+                | (Some(ValueKind::Instant), Scalar::Instant(_))
+        )
+    };
+    (values.len() == sort.len() && sort.iter().zip(&values).all(fits)).then_some(values)
+}
+
+fn refuse_cursor(name: &str, text: &str, faults: &mut Faults) {
+    let shown = clean(text);
+    faults.refuse(
+        name,
+        &format!(
+            "is '{shown}', which is no cursor of this query: give one of its pages' cursors \
+             unchanged, with the same 'query' and 'sort'"
+        ),
+        "a cursor of an earlier page",
+    );
+}

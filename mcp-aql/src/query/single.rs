@@ -1,0 +1,131 @@
+//! The argument of an operation that returns one resource, cut down to what is asked for.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+
+use super::answer::{OneShown, View};
+use super::entry::{Given, QueryArgument, QueryTable};
+use super::options::QueryOptions;
+use super::read::{Family, Faults, Offer, default_preset, read_fields};
+use super::resource::Resource;
+use super::select::Selection;
+use super::tell;
+use crate::error::OperationError;
+
+/// Which fields of one `T` a call asks for: the parameter `fields` of a READ operation. Without it, all
+/// are shown (REQ-FLD-01, REQ-FLD-06).
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::query::Selected;
+/// # use serde::Serialize;
+///
+/// /// A book on the shelf.
+/// #[derive(Serialize, JsonSchema, Resource)]
+/// struct Book {
+///     /// Its number on the shelf.
+///     #[resource(id)]
+///     book_id: u32,
+///     /// Its title.
+///     title: String,
+/// }
+///
+/// /// Get a book.
+/// #[operation(category = "READ")]
+/// fn get_book(
+///     /// Its number on the shelf.
+///     book_id: u32,
+///     fields: Fields<Book>,
+/// ) -> Selected<Book> {
+///     fields.of(Book { book_id, title: "Emma".to_owned() })
+/// }
+/// # fn main() -> mcp_aql::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let adapter = Adapter::builder("shelf").operation(get_book {}).build()?;
+/// let result = adapter
+///     .call("get_book", serde_json::json!({ "book_id": 2, "fields": ["title"] }))
+///     .await;
+/// assert_eq!(result.data()["book"], serde_json::json!({ "title": "Emma" }));
+/// # Ok(()) }) }
+/// ```
+#[derive(Debug)]
+pub struct Fields<T> {
+    selection: Arc<Selection>,
+    resource: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Fields<T> {
+    fn clone(&self) -> Self {
+        Self { selection: Arc::clone(&self.selection), resource: PhantomData }
+    }
+}
+
+impl<T: Resource> Fields<T> {
+    /// The resource, to be shown as the call asks.
+    pub fn of(&self, resource: T) -> Selected<T> {
+        Selected { resource, view: View::of(Arc::clone(&self.selection)) }
+    }
+
+    /// What is asked for, to load no more than that.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+}
+
+impl<T: Resource> QueryArgument for Fields<T> {
+    fn table(options: &QueryOptions) -> QueryTable {
+        tell::fields(&Offer::new(T::model().table(), options))
+    }
+
+    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
+        let offer = Offer::new(T::model().table(), options);
+        let mut faults = Faults::default();
+        let selected = read_fields(&offer, given, default_preset(Family::Single), &mut faults);
+        match faults.into_error() {
+            Some(error) => Err(error),
+            None => Ok(Self { selection: Arc::new(selected.selection), resource: PhantomData }),
+        }
+    }
+}
+
+/// A resource that is shown in part: [`Fields::of`]. It is described as the resource itself.
+#[derive(Debug, Clone)]
+pub struct Selected<T> {
+    resource: T,
+    view: View<T>,
+}
+
+impl<T> Selected<T> {
+    /// The whole resource.
+    pub fn into_inner(self) -> T {
+        self.resource
+    }
+}
+
+impl<T: Serialize> Serialize for Selected<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OneShown { row: &self.resource, view: &self.view }.serialize(serializer)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Selected<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
