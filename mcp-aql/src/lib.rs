@@ -87,6 +87,8 @@ pub use operation::{
     StateSpec, Warning,
 };
 pub use query::{Page, PageInfo};
+#[cfg(feature = "query")]
+pub use query::{CollectionQuery, Fields, Resource};
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 /// What [`CallScope::cancellation`] is made of.

@@ -94,7 +94,16 @@ pub(super) fn assemble(
                 ));
             }
         }
-        let parameters = parameters(&spec, &mut types, &mut compiler, &mut problems);
+        #[cfg(feature = "query")]
+        let mut queries = crate::query::Queries::default();
+        let parameters = parameters(
+            &spec,
+            &mut types,
+            &mut compiler,
+            #[cfg(feature = "query")]
+            (&mut queries, &settings.cursor_key),
+            &mut problems,
+        );
         let (envelope, info) = types.returns(spec.returns.schema(), spec.data_key, &mut compiler);
         if let DataKey::Named(key) = spec.data_key
             && !is_public_name(key)
@@ -102,7 +111,15 @@ pub(super) fn assemble(
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
         let name = Arc::from(spec.name);
-        let operation = RegisteredOperation { spec, name, parameters, envelope, handler };
+        let operation = RegisteredOperation {
+            spec,
+            name,
+            parameters,
+            envelope,
+            handler,
+            #[cfg(feature = "query")]
+            queries,
+        };
         entries.push(Entry { operation, family });
         returns.push(info);
     }
@@ -213,6 +230,7 @@ fn parameters(
     spec: &OperationSpec,
     types: &mut TypeRegistry,
     compiler: &mut Compiler,
+    #[cfg(feature = "query")] queries: (&mut crate::query::Queries, &crate::query::CursorKey),
     problems: &mut Vec<String>,
 ) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = Vec::new();
@@ -224,6 +242,11 @@ fn parameters(
             ParameterEntry::Input(input) => {
                 has_input = true;
                 parameters.push(input_parameter(spec, input, types, compiler, problems));
+                continue;
+            }
+            #[cfg(feature = "query")]
+            ParameterEntry::Query(entry) => {
+                queries.0.add(entry, queries.1, &mut parameters, types, problems);
                 continue;
             }
         };
@@ -238,6 +261,8 @@ fn parameters(
                 shape,
                 default: default_of(spec.name, parameter, problems),
                 input: None,
+                description: None,
+                type_name: None,
             });
         }
     }
@@ -280,6 +305,8 @@ fn input_parameter(
         shape,
         default: None,
         input: Some(*input),
+        description: None,
+        type_name: None,
     }
 }
 
@@ -396,6 +423,13 @@ fn examples(
         return (shown, sample);
     }
     let sample = sample_params(&operation.parameters, shapes);
+    #[cfg(feature = "query")]
+    let queried = operation.queries.example.as_deref().map(|query| joined(&sample, query));
+    #[cfg(feature = "query")]
+    if let Some(sample) = queried.filter(|sample| check(sample).is_ok()) {
+        shown.push((String::new(), sample.clone()));
+        return (shown, Some(sample));
+    }
     if check(&sample).is_err() {
         tracing::warn!(
             operation = &*operation.name,
@@ -407,6 +441,18 @@ fn examples(
         shown.push((String::new(), sample.clone()));
     }
     (shown, Some(sample))
+}
+
+/// The members of two objects, where those of the second come first.
+#[cfg(feature = "query")]
+fn joined(one: &str, other: &str) -> String {
+    let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    let (mut all, more) = (members(one), members(other));
+    if more.keys().all(|name| all.contains_key(name)) || all.is_empty() {
+        return other.to_owned();
+    }
+    all.extend(more);
+    Value::Object(all).to_string()
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
@@ -445,6 +491,12 @@ fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
+        #[cfg(feature = "query")]
+        queries: registry
+            .entries
+            .iter()
+            .flat_map(|entry| entry.operation.queries.capabilities.iter().copied())
+            .collect(),
     });
     let listed = |entry: &Entry| {
         let spec = &entry.operation.spec;

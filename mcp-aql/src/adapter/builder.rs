@@ -170,6 +170,14 @@ impl AdapterBuilder {
         self
     }
 
+    /// Makes cursors with this secret, so that those of an earlier run, or of another process with the
+    /// same secret, are still good. Default: a random one (REQ-PAG-10).
+    #[cfg(feature = "query")]
+    pub fn cursor_key(mut self, key: crate::query::CursorKey) -> Self {
+        self.settings.cursor_key = key;
+        self
+    }
+
     /// Reads this configuration file, which must exist, in place of `mcp-aql.toml`.
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.source = ConfigSource::File(path.into());

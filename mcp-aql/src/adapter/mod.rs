@@ -313,6 +313,8 @@ impl Adapter {
             states: Arc::clone(&self.inner.parts.states),
             envelope: operation.envelope.clone(),
             limits: *limits,
+            #[cfg(feature = "query")]
+            queries: valid.queries,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
             tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
@@ -441,6 +443,10 @@ fn warn_of_names(operation: &RegisteredOperation, valid: &ValidParams, context: 
     }
     for (name, deprecation) in &valid.deprecated {
         context.warn(Warning::deprecated("parameter", name, deprecation, today()));
+    }
+    #[cfg(feature = "query")]
+    for warning in &valid.queries.warnings {
+        context.warn(warning.clone());
     }
     for name in &valid.ignored {
         let name = crate::router::clean(name);

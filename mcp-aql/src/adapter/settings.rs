@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) concurrency: Concurrency,
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
+    #[cfg(feature = "query")]
+    pub(crate) cursor_key: crate::query::CursorKey,
 }
 
 impl Default for Settings {
@@ -38,6 +40,8 @@ impl Default for Settings {
             concurrency: Concurrency::default(),
             max_concurrent_requests: None,
             time_limit: None,
+            #[cfg(feature = "query")]
+            cursor_key: crate::query::CursorKey::random(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::told::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo
 use crate::adapter::Adapter;
 use crate::error::ErrorCode;
 use crate::introspection::{Source as _, TypeRegistry, protocol_type_names};
-use crate::operation::{Envelope, Handler, Parameter};
+use crate::operation::{Envelope, Handler, Parameter, RegisteredOperation};
 use crate::router::{EndpointMode, Entry};
 use crate::vocab::{EndpointPermissions, Limits, SemanticCategory};
 
@@ -219,7 +219,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
         category: spec.category,
         permissions: spec.category.permissions(),
         summary: spec.summary(),
-        description: spec.description.trim().to_owned(),
+        description: described(registered),
         rationale: spec.rationale,
         deprecated: spec.deprecated.map(|deprecation| deprecation.notice()),
         parameters: parameters.map(|(info, of)| parameter(info, of, types)).collect(),
@@ -228,6 +228,16 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
         errors,
         tool,
     }
+}
+
+/// What an operation is for, and what it does without.
+fn described(operation: &RegisteredOperation) -> String {
+    let text = operation.spec.description.trim().to_owned();
+    #[cfg(feature = "query")]
+    if let Some(note) = &operation.queries.note {
+        return format!("{text}\n\n{note}");
+    }
+    text
 }
 
 fn parameter(info: Info, parameter: &Parameter, types: &Types) -> Field {

@@ -26,7 +26,7 @@ pub(crate) fn list_entry_in_brief(
     shapes: &Shapes,
 ) -> String {
     let parameters = operation.parameters.iter().map(|parameter| parameter_info(parameter, shapes));
-    let text = brief(description(&operation.spec), parameters);
+    let text = brief(description(operation), parameters);
     entry(&operation.spec, endpoint, text)
 }
 
@@ -49,6 +49,21 @@ struct Details<'a> {
     returns: &'a Members,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     examples: Vec<Members>,
+    #[cfg(feature = "query")]
+    #[serde(skip_serializing_if = "<[Members]>::is_empty")]
+    computed_fields: &'a [Members],
+    #[cfg(feature = "query")]
+    #[serde(flatten, serialize_with = "members")]
+    further: &'a [(&'static str, Members)],
+}
+
+/// Members whose names are found while the adapter is built.
+#[cfg(feature = "query")]
+fn members<S: serde::Serializer>(
+    further: &&[(&'static str, Members)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(further.iter().map(|(name, members)| (name, members)))
 }
 
 /// One operation in full: `data.operation` (REQ-INT-09 to REQ-INT-15).
@@ -66,7 +81,7 @@ pub(crate) fn details(
         semantic_category: spec.category,
         endpoint,
         mcp_tool,
-        description: description(spec),
+        description: description(operation),
         permissions: spec.category.permissions(),
         parameters: operation
             .parameters
@@ -75,6 +90,10 @@ pub(crate) fn details(
             .collect(),
         returns,
         examples: examples.iter().map(|example| example_info(spec.name, example)).collect(),
+        #[cfg(feature = "query")]
+        computed_fields: &operation.queries.computed,
+        #[cfg(feature = "query")]
+        further: &operation.queries.details,
     };
     format!(
         r#"{{"operation":{}}}"#,
@@ -83,11 +102,17 @@ pub(crate) fn details(
 }
 
 /// What an operation is for, in full.
-fn description(spec: &OperationSpec) -> String {
+fn description(operation: &RegisteredOperation) -> String {
+    let spec = &operation.spec;
     let mut text = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
     if let Some(rationale) = spec.rationale {
         text.push_str("\n\nCategory: ");
         text.push_str(rationale);
+    }
+    #[cfg(feature = "query")]
+    if let Some(note) = &operation.queries.note {
+        text.push_str("\n\n");
+        text.push_str(note);
     }
     text
 }
@@ -111,7 +136,7 @@ fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     // Their places; `describe` fills the first.
     info.put("type", "any");
     info.put("required", spec.required);
-    let mut text = spec.description.trim().to_owned();
+    let mut text = parameter.description().trim().to_owned();
     // The input of an UPDATE says by itself what it takes.
     if let Kind::Object(object) = &parameter.shape.kind
         && object.merge.is_some()
@@ -127,6 +152,9 @@ fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     // A secret is no one's to read, not even as a default.
     info.put_some("default", parameter.default.clone().filter(|_| !spec.sensitive));
     describe(&parameter.shape, shapes, &mut info);
+    if let Some(name) = &parameter.type_name {
+        info.put("type", name.as_str());
+    }
     info.put_some("sensitive", spec.sensitive.then_some(true));
     info
 }

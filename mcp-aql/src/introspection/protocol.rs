@@ -16,6 +16,9 @@ pub(crate) struct ProtocolFacts<'a> {
     pub(crate) batch: bool,
     pub(crate) pagination: bool,
     pub(crate) etags: bool,
+    /// What the operations' queries can do.
+    #[cfg(feature = "query")]
+    pub(crate) queries: std::collections::BTreeSet<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -48,6 +51,9 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
             .into_iter()
             .filter(|(_, offered)| *offered)
             .map(|(name, offered)| (name.to_owned(), offered.into()));
+    #[cfg(feature = "query")]
+    let capabilities =
+        capabilities.chain(facts.queries.iter().map(|name| ((*name).to_owned(), true.into())));
     let head = Head {
         version: PROTOCOL_VERSION,
         // Level 2 also asks for field selection; it is claimed when that is here (REQ-CNF-02).

@@ -155,6 +155,19 @@ impl TypeRegistry {
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }
 
+    /// Adds a type that no Rust type stands for.
+    #[cfg(feature = "query")]
+    pub(crate) fn make(&mut self, name: String, details: Members, problems: &mut Vec<String>) {
+        if self.made.get(&name).is_some_and(|known| *known != details) {
+            problems.push(format!(
+                "operations differ in what their queries of `{name}` take: give them the same \
+                 `backend` and `without`, or one of the resources another name with \
+                 #[schemars(rename = \"…\")]"
+            ));
+        }
+        self.made.insert(name, details);
+    }
+
     /// Makes a type for `{"items": […]}`.
     fn list_of(&mut self, items: &Shape, shapes: &Shapes) -> String {
         let item = type_name(items, shapes);

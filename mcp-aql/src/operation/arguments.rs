@@ -19,6 +19,8 @@ pub struct Call {
     pub(crate) states: Arc<StateMap>,
     pub(crate) envelope: Envelope,
     pub(crate) limits: Limits,
+    #[cfg(feature = "query")]
+    pub(crate) queries: crate::query::ReadQueries,
 }
 
 /// A parameter of the call: its name and, unless it was left out, its value.
@@ -77,6 +79,21 @@ impl Call {
     pub fn input<T: UpdateInput>(&mut self) -> Result<Update<T>, OperationError> {
         let argument = self.next()?;
         Update::decode(argument.value.unwrap_or_default())
+    }
+
+    /// The next query, such as a [`CollectionQuery`](crate::query::CollectionQuery).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the operation's table lists none, or another.
+    #[cfg(feature = "query")]
+    pub fn query<Q: crate::query::QueryArgument>(&mut self) -> Result<Q, OperationError> {
+        let (query, parameters) = self.queries.next::<Q>().ok_or_else(|| {
+            OperationError::internal("the operation's table lists another query")
+        })?;
+        for _ in 0..parameters {
+            self.next()?;
+        }
+        Ok(query)
     }
 
     /// The shared state of type `T`.

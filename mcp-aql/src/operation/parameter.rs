@@ -16,6 +16,10 @@ pub enum ParameterEntry {
     Group(&'static [ParameterSpec]),
     /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
     Input(crate::update::InputSpec),
+    /// Parameters that are read together, such as those of a
+    /// [`CollectionQuery`](crate::query::CollectionQuery).
+    #[cfg(feature = "query")]
+    Query(crate::query::QueryEntry),
 }
 
 /// The definition of one parameter: validation, introspection and defaults read this one table

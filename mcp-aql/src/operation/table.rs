@@ -13,6 +13,8 @@ pub(crate) struct RegisteredOperation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,
+    #[cfg(feature = "query")]
+    pub(crate) queries: crate::query::Queries,
 }
 
 /// A parameter, ready to check.
@@ -23,6 +25,17 @@ pub(crate) struct Parameter {
     pub(crate) default: Option<Value>,
     /// The fields of an UPDATE's `input`.
     pub(crate) input: Option<InputSpec>,
+    /// What it is for, where the table's text does not say.
+    pub(crate) description: Option<String>,
+    /// The type to show, where the form does not tell.
+    pub(crate) type_name: Option<String>,
+}
+
+impl Parameter {
+    /// What the parameter is for.
+    pub(crate) fn description(&self) -> &str {
+        self.description.as_deref().unwrap_or(self.spec.description)
+    }
 }
 
 /// What runs an operation.

@@ -5,6 +5,8 @@ mod aggregate;
 #[cfg(feature = "query")]
 mod answer;
 #[cfg(feature = "query")]
+mod bound;
+#[cfg(feature = "query")]
 mod capabilities;
 #[cfg(feature = "query")]
 mod capture;
@@ -40,6 +42,8 @@ mod text;
 #[cfg(feature = "query")]
 mod value;
 
+#[cfg(feature = "query")]
+pub(crate) use bound::{Queries, ReadQueries};
 pub use page::{Page, PageInfo};
 #[cfg(feature = "query")]
 pub use {

@@ -107,6 +107,8 @@ mod tests {
         for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
             let argument = crate::operation::Argument { name: "if_match", value };
             let mut call = Call {
+                #[cfg(feature = "query")]
+                queries: crate::query::ReadQueries::default(),
                 arguments: vec![argument].into_iter(),
                 context: crate::operation::Context::new(crate::CallScope::default()),
                 states: std::sync::Arc::default(),

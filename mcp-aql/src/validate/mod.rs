@@ -19,6 +19,9 @@ pub(crate) struct ValidParams {
     pub(crate) ignored: Vec<String>,
     /// Deprecated parameters and fields that the call uses.
     pub(crate) deprecated: Vec<(&'static str, Deprecation)>,
+    /// What was read of several parameters together.
+    #[cfg(feature = "query")]
+    pub(crate) queries: crate::query::ReadQueries,
 }
 
 /// So many unknown names are repeated; of the others the number is told (REQ-UNK-03). What a caller
@@ -64,7 +67,7 @@ pub(crate) fn validate(
         return Err(missing_error(operation, &missing, &unknown, shapes));
     }
     if faults.is_empty() && unknown.is_empty() {
-        return Ok(ValidParams { arguments, ignored: unknown, deprecated });
+        return finish(operation, arguments, unknown, deprecated);
     }
     let (types, rest): (Vec<_>, Vec<_>) = faults.into_vec().into_iter().partition(is_type_fault);
     let (nested, rest): (Vec<_>, Vec<_>) =
@@ -91,7 +94,31 @@ pub(crate) fn validate(
     if !values.is_empty() {
         return Err(value_error(operation, &values));
     }
-    Ok(ValidParams { arguments, ignored, deprecated })
+    finish(operation, arguments, ignored, deprecated)
+}
+
+/// What is left when each parameter is fine by itself: those that are read together.
+#[cfg_attr(not(feature = "query"), expect(clippy::unnecessary_wraps, unused_mut))]
+fn finish(
+    operation: &RegisteredOperation,
+    mut arguments: Vec<Argument>,
+    ignored: Vec<String>,
+    deprecated: Vec<(&'static str, Deprecation)>,
+) -> Result<ValidParams, OperationError> {
+    #[cfg(feature = "query")]
+    let queries = operation
+        .queries
+        .read(&mut arguments)
+        .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
+    #[cfg(not(feature = "query"))]
+    let _ = operation;
+    Ok(ValidParams {
+        arguments,
+        ignored,
+        deprecated,
+        #[cfg(feature = "query")]
+        queries,
+    })
 }
 
 /// The values in the order of the table, and the names that are not in it.
@@ -188,7 +215,7 @@ fn missing_error(
         let expected = type_name(&parameter.shape, shapes);
         let name = &parameter.name;
         let plain = format!("{separator}Missing required parameter '{name}'. Expected: {expected}");
-        let summary = crate::operation::summary(parameter.spec.description);
+        let summary = crate::operation::summary(parameter.description());
         let full = format!("{plain} ({})", summary.trim_end_matches('.'));
         // A description is the author's prose: it stays out where it would look like a leak.
         message.push_str(if leaks_internals(&full) { &plain } else { &full });

@@ -1,0 +1,125 @@
+//! Queries as an adapter's operations hold them: between the operation's table and its arguments.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::cursor::CursorKey;
+use super::entry::{Given, Prepared, QueryArgument, QueryEntry, QueryParameter, QueryTable};
+use crate::error::OperationError;
+use crate::introspection::TypeRegistry;
+use crate::operation::{Argument, Parameter, ParameterSpec, Warning};
+use crate::shape::Members;
+
+/// The queries of an operation, and what introspection tells of them.
+#[derive(Debug, Default)]
+pub(crate) struct Queries {
+    entries: Vec<Bound>,
+    /// Members of the operation's details.
+    pub(crate) details: Vec<(&'static str, Members)>,
+    pub(crate) computed: Vec<Members>,
+    /// What the operation does without.
+    pub(crate) note: Option<String>,
+    /// Members of a call that shows the controls together, as JSON text.
+    pub(crate) example: Option<String>,
+    pub(crate) capabilities: Vec<&'static str>,
+}
+
+#[derive(Debug)]
+struct Bound {
+    entry: QueryEntry,
+    /// Which of the operation's parameters are its own.
+    places: Range<usize>,
+    key: CursorKey,
+}
+
+/// The queries of a call, in the order in which the operation takes them.
+#[derive(Debug, Default)]
+pub(crate) struct ReadQueries {
+    queries: std::vec::IntoIter<ReadQuery>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// One query that was understood.
+#[derive(Debug)]
+struct ReadQuery {
+    query: Prepared,
+    /// How many parameters it was read from.
+    parameters: usize,
+}
+
+impl Queries {
+    /// Adds an argument of the operation's table and its parameters.
+    pub(crate) fn add(
+        &mut self,
+        entry: &QueryEntry,
+        key: &CursorKey,
+        parameters: &mut Vec<Parameter>,
+        types: &mut TypeRegistry,
+        problems: &mut Vec<String>,
+    ) {
+        let told: QueryTable = (entry.table)(&entry.options);
+        let start = parameters.len();
+        parameters.extend(told.parameters.into_iter().map(parameter));
+        let places = start..parameters.len();
+        self.entries.push(Bound { entry: *entry, places, key: key.clone() });
+        self.details.extend(told.details);
+        self.computed.extend(told.computed);
+        self.note = told.note.or(self.note.take());
+        self.example = told.example.or(self.example.take());
+        self.capabilities.extend(told.capabilities);
+        for (name, details) in told.types {
+            types.make(name, details, problems);
+        }
+        problems.extend(told.problems);
+    }
+
+    /// Reads the queries of a call out of its checked arguments.
+    pub(crate) fn read(&self, arguments: &mut [Argument]) -> Result<ReadQueries, OperationError> {
+        // The log shows arguments as they came; whoever does not read it need not pay for that.
+        let logged = tracing::enabled!(tracing::Level::DEBUG);
+        let mut queries = Vec::with_capacity(self.entries.len());
+        let mut warnings = Vec::new();
+        for bound in &self.entries {
+            let own = arguments.get_mut(bound.places.clone()).unwrap_or_default();
+            let parameters = own.len();
+            let mut given = Given { values: Vec::new(), key: &bound.key, warnings: Vec::new() };
+            for argument in own {
+                let value = match &mut argument.value {
+                    Some(value) if logged => Some(value.clone()),
+                    value => value.take(),
+                };
+                given.values.extend(value.filter(|it| !it.is_null()).map(|it| (argument.name, it)));
+            }
+            let query = (bound.entry.read)(&bound.entry.options, &mut given)?;
+            warnings.append(&mut given.warnings);
+            queries.push(ReadQuery { query, parameters });
+        }
+        Ok(ReadQueries { queries: queries.into_iter(), warnings })
+    }
+}
+
+impl ReadQueries {
+    /// The next query, and how many parameters it was read from.
+    pub(crate) fn next<Q: QueryArgument>(&mut self) -> Option<(Q, usize)> {
+        let ReadQuery { query, parameters } = self.queries.next()?;
+        Some((*query.downcast::<Q>().ok()?, parameters))
+    }
+}
+
+fn parameter(told: QueryParameter) -> Parameter {
+    let spec = if told.required {
+        ParameterSpec::required::<Value>(told.name, "")
+    } else {
+        ParameterSpec::optional::<Value>(told.name, "")
+    };
+    Parameter {
+        name: told.name.into(),
+        spec,
+        shape: told.shape,
+        default: told.default,
+        input: None,
+        description: Some(told.description),
+        type_name: told.type_name,
+    }
+}
