@@ -1,9 +1,11 @@
 //! The macros of `mcp-aql`. Use them through that crate: their documentation sits on its re-exports.
 
+mod computed_fields;
 mod operation;
 mod operation_error;
 mod param_group;
 mod parameter;
+mod resource;
 mod support;
 mod update_input;
 
@@ -37,4 +39,16 @@ pub fn operation_error(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(UpdateInput, attributes(update_input, resource, param))]
 pub fn derive_update_input(item: TokenStream) -> TokenStream {
     update_input::expand(item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_derive(Resource, attributes(resource))]
+pub fn derive_resource(item: TokenStream) -> TokenStream {
+    resource::expand(item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_attribute]
+pub fn computed_fields(options: TokenStream, item: TokenStream) -> TokenStream {
+    computed_fields::expand(options.into(), item.into()).into()
 }

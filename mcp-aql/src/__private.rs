@@ -26,7 +26,7 @@ pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str)
 }
 
 /// Whether two texts are equal.
-const fn same(left: &[u8], right: &[u8]) -> bool {
+pub(crate) const fn same(left: &[u8], right: &[u8]) -> bool {
     match (left, right) {
         ([], []) => true,
         ([first, left @ ..], [other, right @ ..]) => *first == *other && same(left, right),

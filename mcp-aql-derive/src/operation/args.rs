@@ -5,6 +5,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Signature, Type};
 
+use super::query::{self, Query};
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
 use crate::support::fault;
@@ -19,6 +20,8 @@ pub(crate) enum Argument<'a> {
     Context,
     /// `input: Update<T>`.
     Input(Input<'a>),
+    /// `CollectionQuery<T>` and its like.
+    Query(Box<Query<'a>>),
     /// A struct whose fields are parameters.
     Group(&'a Type),
     /// A parameter.
@@ -51,6 +54,9 @@ pub(crate) fn read<'a>(signature: &'a Signature, errors: &mut Accumulator) -> Ve
 fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argument<'a>> {
     conditional(&argument.attrs, errors);
     let ty = ty::peel(&argument.ty);
+    if !query::is_one(ty) {
+        no_query(&argument.attrs, errors);
+    }
     if let Some(state) = inside(ty, "State") {
         no_options(&argument.attrs, "a `State` is no parameter", errors);
         return Some(Argument::State(state));
@@ -66,6 +72,9 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
             other => (String::new(), other.span()),
         };
         return Some(Argument::Input(Input { ty: resource, name, span, update }));
+    }
+    if let Some(query) = Query::read(argument, ty, errors) {
+        return Some(Argument::Query(Box::new(query)));
     }
     let mut faults = darling::Error::accumulator();
     let attr = ParamAttr::read(&argument.attrs, &mut faults);
@@ -157,6 +166,16 @@ fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
         errors.push(fault(
             attribute.path().span(),
             format_args!("`#[param]` has no effect here, {why}: leave it out"),
+        ));
+    }
+}
+
+/// Only a query has options of a query.
+fn no_query(attributes: &[Attribute], errors: &mut Accumulator) {
+    for attribute in attributes.iter().filter(|attribute| is_called(attribute, "query")) {
+        errors.push(fault(
+            attribute.path().span(),
+            "`#[query]` is for arguments of type `CollectionQuery`, `Fields` or `RelationshipQuery`: leave it out",
         ));
     }
 }

@@ -46,7 +46,9 @@ fn arguments(signature: &mut Signature) {
     for argument in &mut signature.inputs {
         if let FnArg::Typed(argument) = argument {
             argument.attrs.retain(|attribute| {
-                !is_called(attribute, "param") && !attribute.path().is_ident("doc")
+                !is_called(attribute, "param")
+                    && !is_called(attribute, "query")
+                    && !attribute.path().is_ident("doc")
             });
         }
     }

@@ -100,6 +100,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
                 let ty = input.ty;
                 parameters.push(quote!(#entry::Input(<#ty as #runtime::UpdateInput>::INPUT)));
             }
+            Argument::Query(query) => parameters.push(query.entry(&model.name, runtime)),
             Argument::Group(ty) => {
                 parameters.push(quote!(#entry::Group(<#ty as #runtime::ParamGroup>::PARAMETERS)));
             }
@@ -157,6 +158,10 @@ fn closure(
                 Argument::Input(input) => {
                     let ty = input.ty;
                     quote!(__call.input::<#ty>()?)
+                }
+                Argument::Query(query) => {
+                    let ty = query.ty;
+                    quote!(__call.query::<#ty>()?)
                 }
                 Argument::Group(ty) => quote!(__call.group::<#ty>()?),
                 Argument::One(parameter) => parameter.take(),

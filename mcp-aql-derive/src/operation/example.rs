@@ -4,6 +4,7 @@ use darling::error::Accumulator;
 use syn::LitStr;
 
 use super::model::OperationModel;
+use super::query::TextControl;
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
@@ -54,6 +55,8 @@ fn members_are_known(
     if operation.inputs().next().is_some() {
         known.push("input");
     }
+    let name = &operation.name.text;
+    known.extend(operation.queries().flat_map(|query| query.parameters(name)));
     for (key, _) in members {
         let name = key.value();
         if known.contains(&name.as_str()) {
@@ -73,6 +76,7 @@ fn members_are_known(
 
 fn is_known(name: &str, operation: &OperationModel<'_>) -> bool {
     operation.parameters().any(|it| it.name.text == name)
+        || operation.queries().any(|it| it.parameters(&operation.name.text).contains(&name))
 }
 
 /// Each parameter without a default is there.
@@ -84,7 +88,10 @@ fn nothing_is_missing(
 ) {
     // A misspelt name is reported as such, and not as missing too.
     let required: Vec<_> = operation.parameters().filter(|it| it.is_required()).collect();
-    let names = || required.iter().map(|it| it.name.text.as_str());
+    let searches =
+        operation.queries().any(|it| it.text(&operation.name.text) == TextControl::Required);
+    let text = searches.then_some("query");
+    let names = || required.iter().map(|it| it.name.text.as_str()).chain(text);
     let has = |name: &str| {
         members.iter().any(|(key, _)| {
             let key = key.value();

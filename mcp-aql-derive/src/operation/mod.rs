@@ -9,6 +9,8 @@ mod example;
 mod fallback;
 mod methods;
 mod model;
+mod query;
+mod query_check;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +19,7 @@ use quote::quote;
 use syn::{Item, ItemFn};
 
 pub(crate) use check::twice;
+pub(crate) use codegen::conditions;
 pub(crate) use methods::expand as expand_block;
 
 use crate::support::runtime_path::RuntimePath;

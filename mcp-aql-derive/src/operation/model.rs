@@ -9,6 +9,7 @@ use syn::{Attribute, Signature, Type};
 
 use super::args::{self, Argument, Input};
 use super::attr::{OperationAttr, Wrap};
+use super::query::Query;
 use crate::parameter::Parameter;
 use crate::support::Name;
 use crate::support::category::Category;
@@ -89,6 +90,14 @@ impl<'a> OperationModel<'a> {
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Input<'a>> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Input(input) => Some(input),
+            _ => None,
+        })
+    }
+
+    /// The arguments that stand for the parameters of a query.
+    pub(crate) fn queries(&self) -> impl Iterator<Item = &Query<'a>> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Query(query) => Some(&**query),
             _ => None,
         })
     }

@@ -85,6 +85,46 @@ fn a_block() {
 }
 
 #[test]
+fn queries() {
+    let item = quote! {
+        impl Tasks {
+            /// List tasks.
+            #[operation(category = "READ")]
+            async fn list_tasks(&self, query: CollectionQuery<Task>) -> Result<Page<Task>, TaskError> {
+                self.store.list(query).await
+            }
+
+            /// Search tasks.
+            #[operation(category = "READ", example = { "query": "milk", "first": 3 })]
+            async fn search_tasks(
+                &self,
+                #[query(
+                    accept(offset, preset),
+                    without(aggregate),
+                    without_count,
+                    page_size = 10,
+                    max_page_size = 50,
+                    backend = sql::capabilities()
+                )]
+                query: mcp_aql::CollectionQuery<Task>,
+            ) -> Result<Page<Task>, TaskError> {
+                self.store.list(query).await
+            }
+
+            /// Follow relationships.
+            #[operation(category = "READ")]
+            async fn query_relationships(
+                &self,
+                #[query(max_depth = 3)] query: RelationshipQuery<Task>,
+            ) -> Result<Relationships, TaskError> {
+                query.run(&self.store).await
+            }
+        }
+    };
+    snapshot("queries", &pretty(operation::expand_block(quote!(), item)));
+}
+
+#[test]
 fn a_group() {
     let item = quote! {
         struct Paging {

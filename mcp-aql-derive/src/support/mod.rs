@@ -9,6 +9,7 @@ pub(crate) mod json;
 pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod runtime_path;
+pub(crate) mod serde_attr;
 pub(crate) mod ty;
 pub(crate) mod values;
 

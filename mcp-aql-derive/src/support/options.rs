@@ -326,7 +326,7 @@ fn skip(input: ParseStream<'_>) -> syn::Result<()> {
 
 /// The tokens up to the next comma. What is parsed apart leaves no half-read group behind, which syn
 /// would report a second time.
-fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+pub(crate) fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = Vec::new();
     while !input.is_empty() && !input.peek(Token![,]) {
         tokens.push(input.parse::<TokenTree>()?);

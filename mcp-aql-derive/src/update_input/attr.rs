@@ -5,8 +5,8 @@ use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Path};
 
-use crate::support::fault;
-use crate::support::options::{Grammar, Hint, Options, is_called, no_hint};
+use crate::resource::attr as resource;
+use crate::support::options::{Grammar, Hint, Options, is_called};
 use crate::support::values::{CratePath, Flag};
 
 const CONTAINER: Grammar = Grammar {
@@ -33,25 +33,12 @@ const FIELD: Grammar = Grammar {
     },
 };
 
-/// What other macros read of it is listed here.
-const FIELD_RESOURCE: Grammar = Grammar {
-    attribute: "resource",
-    known: &["id", "read_only"],
-    repeatable: &[],
-    bare: false,
-    text: None,
-    hint: no_hint,
-};
-
 /// The path of the runtime as written on the resource, whose own options these are.
 pub(super) fn container(attributes: &[Attribute], errors: &mut Accumulator) -> Option<Path> {
     let mut options = Options::of(attributes, "update_input", &CONTAINER, errors);
-    for attribute in attributes.iter().filter(|attribute| is_called(attribute, "resource")) {
-        errors.push(fault(
-            attribute.path().span(),
-            "`#[resource]` belongs on a field: write it above one",
-        ));
-    }
+    // What they say is for `#[derive(Resource)]`; where that stands too, rustc prints what is said of
+    // an unknown one twice only once.
+    Options::of(attributes, "resource", &resource::CONTAINER, errors);
     options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0)
 }
 
@@ -70,7 +57,7 @@ pub(super) struct Marks {
 impl Marks {
     pub(super) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
         let mut options = Options::of(attributes, "update_input", &FIELD, errors);
-        let mut resource = Options::of(attributes, "resource", &FIELD_RESOURCE, errors);
+        let mut marks = Options::of(attributes, "resource", &resource::FIELD, errors);
         let mut mark = |options: &mut Options, name| {
             let span = options.span_of(name);
             let lacks = options.lacks(name);
@@ -78,8 +65,8 @@ impl Marks {
             (span, span.is_none() && !lacks)
         };
         let (replace, _) = mark(&mut options, "replace");
-        let (id, no_id) = mark(&mut resource, "id");
-        let (read_only, not_read_only) = mark(&mut resource, "read_only");
+        let (id, no_id) = mark(&mut marks, "id");
+        let (read_only, not_read_only) = mark(&mut marks, "read_only");
         let place = |name| {
             let attribute = attributes.iter().find(|attribute| is_called(attribute, name))?;
             Some(attribute.path().span())

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use darling::error::Accumulator;
-use syn::ext::IdentExt as _;
 
 use super::model::{FieldModel, ResourceModel, Role};
 use crate::parameter;
-use crate::support::{fault, names};
+use crate::resource::attr;
+use crate::support::fault;
+use crate::support::serde_attr::{name_fault, own_form_fault, same_name_fault, two_names_fault};
 
 /// Every rule that a resource must keep.
 pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
@@ -49,13 +50,7 @@ fn lifetimes(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
 /// An update names the fields of the struct, so these must be the members of its JSON form.
 fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     if let Some((option, span)) = &resource.serde.own_form {
-        errors.push(fault(
-            *span,
-            format_args!(
-                "`#[serde({option})]` gives `{}` another JSON form than its fields: leave the option out, or the derive of `UpdateInput`",
-                resource.ident,
-            ),
-        ));
+        errors.push(own_form_fault(resource.ident, option, *span));
     }
 }
 
@@ -79,45 +74,15 @@ fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     for field in resource.fields.iter().filter(|field| field.role != Role::Hidden) {
         let name = &field.parameter.name;
         if let Some(first) = seen.insert(&name.text, field.ident) {
-            errors.push(fault(
-                name.span,
-                format_args!(
-                    "`{}` and `{first}` are both called `{}` on the wire: rename one of them",
-                    field.ident, name.text,
-                ),
-            ));
+            errors.push(same_name_fault(field.ident, first, name));
         }
     }
 }
 
 /// Field names match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3).
 fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
-    let name = field.parameter.name.text.as_str();
-    let what = if name.starts_with('_') {
-        "starts with `_`"
-    } else if !names::is_snake_case(name) {
-        "is not snake_case"
-    } else {
-        return;
-    };
-    let ident = field.ident.unraw().to_string();
-    if !field.parameter.name.set && ident != name {
-        let snake = names::to_snake_case(&ident);
-        errors.push(fault(
-            field.parameter.name.span,
-            format_args!(
-                "field `{ident}` is called `{name}` by `rename_all`, which {what}: write `#[serde(rename = \"{snake}\")]` above it (MCP-AQL §4.3)",
-            ),
-        ));
-        return;
-    }
-    errors.push(fault(
-        field.parameter.name.span,
-        format_args!(
-            "field `{name}` {what}: write `#[serde(rename = \"{}\")]`, or `#[resource(read_only)]` if callers cannot change it (MCP-AQL §4.3)",
-            names::to_snake_case(name),
-        ),
-    ));
+    let unless = ", or `#[resource(read_only)]` if callers cannot change it";
+    errors.extend(name_fault(field.ident, &field.parameter.name, unless));
 }
 
 /// Introspection describes every field (MCP-AQL §8.1.2).
@@ -146,12 +111,7 @@ fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
         ));
     }
     if let Some(span) = field.serde.two_names {
-        errors.push(fault(
-            span,
-            format_args!(
-                "`{ident}` is read and written under two names: write one, `#[serde(rename = \"…\")]`",
-            ),
-        ));
+        errors.push(two_names_fault(ident, span));
     }
 }
 
@@ -179,12 +139,7 @@ fn protected(field: &FieldModel<'_>, why: &str, errors: &mut Accumulator) {
     let ident = field.ident;
     let marks = &field.marks;
     if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
-        errors.push(fault(
-            span,
-            format_args!(
-                "`{ident}` is an identifier, which is read-only already: leave `read_only` out"
-            ),
-        ));
+        errors.push(attr::read_only_id_fault(ident, span));
     }
     if let Some(span) = field.has_param {
         errors.push(fault(
@@ -205,11 +160,6 @@ fn protected(field: &FieldModel<'_>, why: &str, errors: &mut Accumulator) {
         && marks.id.or(marks.read_only).is_some()
         && let Some(span) = resource
     {
-        errors.push(fault(
-            span,
-            format_args!(
-                "`{ident}` is not on the wire, as `#[serde(skip)]` says: leave `#[resource(…)]` out"
-            ),
-        ));
+        errors.push(attr::hidden_fault(ident, span));
     }
 }

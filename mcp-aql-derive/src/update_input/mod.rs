@@ -4,7 +4,6 @@ mod attr;
 mod check;
 mod codegen;
 mod model;
-mod serde_attr;
 mod shape;
 
 use darling::Error;

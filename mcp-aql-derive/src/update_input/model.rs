@@ -6,11 +6,11 @@ use syn::spanned::Spanned as _;
 use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Type};
 
 use super::attr::Marks;
-use super::serde_attr::{SerdeAttr, wire_name};
 use super::shape::RuleTree;
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
 use crate::support::options::is_called;
+use crate::support::serde_attr::{SerdeAttr, wire_name};
 use crate::support::{fault, shape};
 
 /// A resource whose fields may change.

@@ -117,6 +117,18 @@ impl<T> ResourceSpec<T> {
         self.relationships = types;
         self
     }
+
+    /// Whether a stored field has this name; `#[computed_fields]` asks while compiling.
+    pub const fn has_field(&self, name: &str) -> bool {
+        let mut fields = self.fields;
+        while let [field, rest @ ..] = fields {
+            if crate::__private::same(field.name.as_bytes(), name.as_bytes()) {
+                return true;
+            }
+            fields = rest;
+        }
+        false
+    }
 }
 
 impl<T> FieldSpec<T> {

@@ -1,28 +1,35 @@
+//! What serde's attributes say about the JSON form, as far as updates and queries name its members.
+
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Ident, LitStr};
 
-use crate::support::Name;
+use super::{Name, fault, names};
 
-/// What serde's attributes say about the JSON form, as far as it concerns updates.
+/// Serde's options of a struct or of a field.
 #[derive(Debug, Default)]
-pub(super) struct SerdeAttr {
-    pub(super) rename: Option<LitStr>,
-    pub(super) rename_all: Option<LitStr>,
-    pub(super) skip: bool,
-    pub(super) skip_deserializing: bool,
+pub(crate) struct SerdeAttr {
+    pub(crate) rename: Option<LitStr>,
+    pub(crate) rename_all: Option<LitStr>,
+    pub(crate) skip: bool,
+    pub(crate) skip_deserializing: bool,
+    pub(crate) skip_serializing: bool,
+    /// Left out of the JSON form now and then.
+    pub(crate) omitted: bool,
     /// Names that differ between reading and writing.
-    pub(super) two_names: Option<Span>,
-    pub(super) flatten: Option<Span>,
-    /// The option by which a field, or the whole struct, has a JSON form of its own.
-    pub(super) own_form: Option<(String, Span)>,
+    pub(crate) two_names: Option<Span>,
+    pub(crate) flatten: Option<Span>,
+    /// The option by which a field, or the whole struct, is read in a form of its own.
+    pub(crate) own_form: Option<(String, Span)>,
+    /// The option by which it is written in one.
+    pub(crate) written_form: Option<(String, Span)>,
 }
 
 impl SerdeAttr {
     /// Reads what it knows. What it does not know, and what is malformed, is serde's to judge.
-    pub(super) fn read(attrs: &[Attribute]) -> Self {
+    pub(crate) fn read(attrs: &[Attribute]) -> Self {
         let mut serde = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
             let _ = attr.parse_nested_meta(|meta| serde.option(&meta));
@@ -39,9 +46,23 @@ impl SerdeAttr {
             "rename_all" => self.rename_all = self.name(meta)?,
             "skip" => self.skip = true,
             "skip_deserializing" => self.skip_deserializing = true,
+            "skip_serializing" => self.skip_serializing = true,
+            "skip_serializing_if" => {
+                self.omitted = true;
+                skip_value(meta)?;
+            }
             "flatten" => self.flatten = Some(meta.path.span()),
-            "transparent" | "from" | "try_from" | "with" | "deserialize_with" => {
+            "transparent" | "with" => {
+                self.own_form = Some((name.clone(), meta.path.span()));
+                self.written_form = Some((name, meta.path.span()));
+                skip_value(meta)?;
+            }
+            "from" | "try_from" | "deserialize_with" => {
                 self.own_form = Some((name, meta.path.span()));
+                skip_value(meta)?;
+            }
+            "into" | "tag" | "untagged" | "serialize_with" => {
+                self.written_form = Some((name, meta.path.span()));
                 skip_value(meta)?;
             }
             _ => skip_value(meta)?,
@@ -72,13 +93,75 @@ impl SerdeAttr {
 }
 
 /// What a field is called on the wire, and where that is written.
-pub(super) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr) -> Name {
+pub(crate) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr) -> Name {
     if let Some(name) = &field.rename {
         return Name { text: name.value(), span: name.span(), set: true };
     }
     let plain = ident.unraw().to_string();
     let renamed = container.rename_all.as_ref().and_then(|it| rename(&plain, &it.value()));
     Name { text: renamed.unwrap_or(plain), span: ident.span(), set: false }
+}
+
+/// The complaint that a struct's fields are not the members of its JSON form.
+pub(crate) fn own_form_fault(item: &Ident, option: &str, span: Span) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "`#[serde({option})]` gives `{item}` another JSON form than its fields: leave the option out, or the derive",
+        ),
+    )
+}
+
+/// The complaint that a field has two names.
+pub(crate) fn two_names_fault(field: &Ident, span: Span) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "`{field}` is read and written under two names: write one, `#[serde(rename = \"…\")]`",
+        ),
+    )
+}
+
+/// The complaint that two fields are called the same.
+pub(crate) fn same_name_fault(field: &Ident, other: &Ident, name: &Name) -> darling::Error {
+    fault(
+        name.span,
+        format_args!(
+            "`{field}` and `{other}` are both called `{}` on the wire: rename one of them",
+            name.text,
+        ),
+    )
+}
+
+/// The complaint that a name does not match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3). `unless` says what
+/// else helps.
+pub(crate) fn name_fault(ident: &Ident, name: &Name, unless: &str) -> Option<darling::Error> {
+    let text = name.text.as_str();
+    let what = if text.starts_with('_') {
+        "starts with `_`"
+    } else if !names::is_snake_case(text) {
+        "is not snake_case"
+    } else {
+        return None;
+    };
+    let ident = ident.unraw().to_string();
+    Some(if !name.set && ident != text {
+        let snake = names::to_snake_case(&ident);
+        fault(
+            name.span,
+            format_args!(
+                "field `{ident}` is called `{text}` by `rename_all`, which {what}: write `#[serde(rename = \"{snake}\")]` above it (MCP-AQL §4.3)",
+            ),
+        )
+    } else {
+        let snake = names::to_snake_case(text);
+        fault(
+            name.span,
+            format_args!(
+                "field `{text}` {what}: write `#[serde(rename = \"{snake}\")]`{unless} (MCP-AQL §4.3)",
+            ),
+        )
+    })
 }
 
 fn skip_value(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {

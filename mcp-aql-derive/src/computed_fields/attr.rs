@@ -1,0 +1,55 @@
+//! `#[computed_fields(…)]` and `#[computed(…)]` as written.
+
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use syn::Attribute;
+
+use crate::resource::attr::Marks;
+use crate::support::options::{Grammar, Hint, Options, no_hint};
+use crate::support::values::Text;
+
+/// The options of a block.
+pub(super) const BLOCK: Grammar = Grammar {
+    attribute: "computed_fields",
+    known: &["crate"],
+    repeatable: &[],
+    bare: true,
+    text: None,
+    hint: |name| match name {
+        _ if METHOD.known.contains(&name) => {
+            Hint::belongs("a method", format!("write `#[computed({name})]` above it"))
+        }
+        _ => None,
+    },
+};
+
+/// The options of a method.
+const METHOD: Grammar = Grammar {
+    attribute: "computed",
+    known: &["filter", "sort", "group", "numeric", "name"],
+    repeatable: &[],
+    bare: true,
+    text: Some("name"),
+    hint: |name| match name {
+        "crate" => Hint::belongs("the block", "write `#[computed_fields(crate = …)]` above it"),
+        "search" => Hint::new("leave it out, `query` looks for words in stored fields"),
+        "id" | "read_only" => Hint::new("leave it out, nobody writes what is computed"),
+        _ => no_hint(name),
+    },
+};
+
+/// The options of one computed field.
+pub(super) struct ComputedAttr {
+    pub(super) marks: Marks,
+    pub(super) name: Option<SpannedValue<Text>>,
+}
+
+impl ComputedAttr {
+    pub(super) fn of(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "computed", &METHOD, errors);
+        Self {
+            marks: Marks::take(&mut options, METHOD.known, errors),
+            name: options.take("name", errors),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The rules of computed fields, each a function named after it.
+
+use darling::error::Accumulator;
+use syn::spanned::Spanned as _;
+use syn::{ItemImpl, ReceiverKind, Safety, Type};
+
+use super::model::ComputedModel;
+use crate::operation::twice;
+use crate::resource::check::{GROUPS, no_field_name};
+use crate::resource::columns;
+use crate::support::{fault, names, ty};
+
+/// Every rule of a block and of its computed fields.
+pub(super) fn run(block: &ItemImpl, fields: &[ComputedModel<'_>], errors: &mut Accumulator) {
+    one_type(block, errors);
+    something_is_computed(block, fields, errors);
+    for field in fields {
+        name(field, errors);
+        errors.extend(field.doc.fault(
+            "computed field",
+            &field.name.text,
+            field.method.sig.ident.span(),
+        ));
+        receiver(field, errors);
+        plain(field, errors);
+        returns(field, errors);
+        if let Some(column) = &field.column {
+            columns::check(column, errors);
+        }
+    }
+    names_differ(fields, errors);
+}
+
+/// A resource is one type, so what is computed of it is too.
+fn one_type(block: &ItemImpl, errors: &mut Accumulator) {
+    if let Some(parameter) = block.generics.params.first() {
+        errors.push(fault(
+            parameter.span(),
+            "a resource is one type: write the impl block for it, without parameters",
+        ));
+    }
+}
+
+fn something_is_computed(block: &ItemImpl, fields: &[ComputedModel<'_>], errors: &mut Accumulator) {
+    if fields.is_empty() {
+        errors.push(fault(
+            block.self_ty.span(),
+            "no method of this block is a computed field: write `#[computed]` above those that are",
+        ));
+    }
+}
+
+/// Names are snake_case, without the prefix `_computed.` (REQ-CMP-02), and no words of the filter
+/// language.
+fn name(field: &ComputedModel<'_>, errors: &mut Accumulator) {
+    let name = field.name.text.as_str();
+    let filtered = field.column.as_ref().is_some_and(|column| column.marks.filter.is_some());
+    if let Some(rest) = name.strip_prefix("_computed.") {
+        errors.push(fault(
+            field.name.span,
+            format_args!(
+                "callers write `{name}`, and the name is what follows the dot: write `{rest}`"
+            ),
+        ));
+    } else if !names::is_snake_case(name) {
+        let snake = names::to_snake_case(name);
+        let remedy = if field.name.set {
+            format!("`{snake}`")
+        } else {
+            format!("`#[computed(name = \"{snake}\")]`")
+        };
+        errors.push(fault(
+            field.name.span,
+            format_args!("computed field `{name}` is not snake_case: write {remedy}"),
+        ));
+    } else if GROUPS.contains(&name) && filtered {
+        errors.push(no_field_name(name, field.name.span, "#[computed(name = \"…\")]"));
+    }
+}
+
+/// Rows are shared while they are looked at.
+fn receiver(field: &ComputedModel<'_>, errors: &mut Accumulator) {
+    let signature = &field.method.sig;
+    let Some(receiver) = signature.receiver() else {
+        errors.push(fault(
+            signature.ident.span(),
+            format_args!(
+                "`{}` is computed of a resource and takes none: write `&self`",
+                signature.ident
+            ),
+        ));
+        for input in &signature.inputs {
+            parameter(input, errors);
+        }
+        return;
+    };
+    let shared = match &receiver.kind {
+        ReceiverKind::Reference(_, _, mutable) => mutable.is_none(),
+        ReceiverKind::Typed(_, ty) => {
+            matches!(ty::peel(ty), Type::Reference(it) if it.mutability.is_none())
+        }
+        _ => false,
+    };
+    if !shared {
+        errors.push(fault(receiver.span(), "a row is looked at by many at once: write `&self`"));
+    }
+    for input in signature.inputs.iter().skip(1) {
+        parameter(input, errors);
+    }
+}
+
+fn parameter(input: &syn::FnArg, errors: &mut Accumulator) {
+    errors.push(fault(
+        input.span(),
+        "a computed field has no parameters: leave this out, and compute from `self` alone",
+    ));
+}
+
+/// The runtime calls it for each row that it looks at.
+fn plain(field: &ComputedModel<'_>, errors: &mut Accumulator) {
+    let signature = &field.method.sig;
+    if let Some(parameter) = signature.generics.params.first() {
+        errors.push(fault(
+            parameter.span(),
+            "a computed field is not generic: write the types that it works with",
+        ));
+    }
+    if let Some(token) = &signature.asyncness {
+        errors.push(fault(
+            token.span(),
+            "a computed field is there at once: leave `async` out, and store what takes time",
+        ));
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        errors.push(fault(token.span, "a computed field cannot be `unsafe`: write a safe method"));
+    }
+}
+
+/// The value is the caller's own, and has a type that introspection can name.
+fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
+    let ident = &field.method.sig.ident;
+    let Some(column) = &field.column else {
+        errors.push(fault(
+            ident.span(),
+            format_args!("`{ident}` returns nothing: write the type of the field, `-> …`"),
+        ));
+        return;
+    };
+    match column.bare() {
+        Type::ImplTrait(it) => errors.push(fault(
+            it.impl_token.span,
+            "introspection cannot name what is behind `impl`: write the field's own type",
+        )),
+        bare if borrows(bare) => {
+            let owned = match ty::owned(bare) {
+                Some(owned) if column.is_optional() => format!("`Option<{owned}>`"),
+                Some(owned) => format!("`{owned}`"),
+                None => "an owned type".to_owned(),
+            };
+            errors.push(fault(
+                column.ty.span(),
+                format_args!("`{ident}` returns a reference: write {owned}"),
+            ));
+        }
+        _ => {}
+    }
+}
+
+fn borrows(ty: &Type) -> bool {
+    matches!(ty::peel(ty), Type::Reference(_))
+}
+
+/// A row has each name once.
+fn names_differ(fields: &[ComputedModel<'_>], errors: &mut Accumulator) {
+    let mut seen = Vec::new();
+    for field in fields {
+        let name = field.name.text.as_str();
+        if seen.contains(&name) {
+            errors.push(twice("computed fields are", name, field.name.span));
+        }
+        seen.push(name);
+    }
+}

@@ -1,0 +1,99 @@
+//! The table of computed fields. What it means is in the runtime.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{ImplItem, ItemImpl};
+
+use super::model::{ComputedModel, is_computed};
+use crate::operation::conditions;
+use crate::resource::columns;
+use crate::support::runtime_path::RuntimePath;
+
+/// The block without `#[computed]`, which only the macro understands.
+pub(super) fn cleaned(block: &ItemImpl) -> ItemImpl {
+    let mut block = block.clone();
+    for item in &mut block.items {
+        if let ImplItem::Fn(method) = item {
+            method.attrs.retain(|attribute| !is_computed(attribute));
+        }
+    }
+    block
+}
+
+/// The impl beside a block without faults.
+pub(super) fn computed_fields(
+    block: &ItemImpl,
+    fields: &[ComputedModel<'_>],
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let ty = &block.self_ty;
+    let item = quote!(#ty);
+    let mut accesses = Vec::new();
+    let mut specs = Vec::new();
+    let mut assertions = Vec::new();
+    for (number, field) in fields.iter().enumerate() {
+        let Some(column) = &field.column else { continue };
+        let conditions = conditions(&field.method.attrs);
+        let access = columns::access(number);
+        let ident = &field.method.sig.ident;
+        let value = quote!(&<#ty>::#ident(__row));
+        let spec = columns::spec(column, &access, runtime);
+        let shadows = shadows(field, &item, runtime);
+        let checks = columns::assertions(column, &access, &item, runtime);
+        accesses.push(columns::access_impl(column, &access, &item, &value, &conditions, runtime));
+        specs.push(quote!(#(#conditions)* #spec));
+        for check in checks.into_iter().chain([shadows]) {
+            assertions.push(quote!(#(#conditions)* const _: () = #check;));
+        }
+    }
+    wrap(block, runtime, &quote!(#(#accesses)*), &specs, &assertions)
+}
+
+/// An empty table, so that a faulty block gives no further errors.
+pub(super) fn inert(block: &ItemImpl, runtime: &RuntimePath) -> TokenStream {
+    if block.generics.params.is_empty() {
+        wrap(block, runtime, &TokenStream::new(), &[], &[])
+    } else {
+        TokenStream::new()
+    }
+}
+
+fn wrap(
+    block: &ItemImpl,
+    runtime: &RuntimePath,
+    accesses: &TokenStream,
+    specs: &[TokenStream],
+    assertions: &[TokenStream],
+) -> TokenStream {
+    let ty = &block.self_ty;
+    let conditions = conditions(&block.attrs);
+    quote! {
+        #(#conditions)*
+        const _: () = {
+            #[allow(unused_imports)]
+            use #runtime::query::column::{Fallback as _, NoOrder as _};
+            #accesses
+            #[automatically_derived]
+            impl #runtime::query::ComputedFields for #ty {
+                const COMPUTED: &'static [#runtime::query::FieldSpec<Self>] = &[#(#specs),*];
+            }
+            #(#assertions)*
+        };
+    }
+}
+
+/// A computed field has a name that no stored one has: the resource's table tells.
+fn shadows(field: &ComputedModel<'_>, item: &TokenStream, runtime: &RuntimePath) -> TokenStream {
+    let name = &field.name.text;
+    let message = format!(
+        "computed field `{name}` has the name of a stored one: write another, `#[computed(name = \"…\")]`"
+    );
+    let span = Span::call_site().located_at(field.name.span);
+    let check = quote_spanned! {span=>
+        ::core::assert!(
+            !<#item as #runtime::query::Resource>::RESOURCE.has_field(#name),
+            #message
+        )
+    };
+    columns::at(check, span)
+}

@@ -1,0 +1,54 @@
+//! A computed field with everything that was written about it.
+
+use darling::error::Accumulator;
+use syn::ext::IdentExt as _;
+use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl};
+
+use super::attr::ComputedAttr;
+use crate::resource::columns::{ColumnModel, returned};
+use crate::support::Name;
+use crate::support::doc::Doc;
+use crate::support::options::is_called;
+use crate::support::ty;
+
+/// One method that computes a field.
+pub(super) struct ComputedModel<'a> {
+    pub(super) method: &'a ImplItemFn,
+    pub(super) name: Name,
+    pub(super) doc: Doc,
+    /// `None` where nothing is returned, which is a fault.
+    pub(super) column: Option<ColumnModel<'a>>,
+}
+
+impl<'a> ComputedModel<'a> {
+    /// The computed fields of a block.
+    pub(super) fn all(block: &'a ItemImpl, errors: &mut Accumulator) -> Vec<Self> {
+        let methods = block.items.iter().filter_map(|item| match item {
+            ImplItem::Fn(method) if method.attrs.iter().any(is_computed) => Some(method),
+            _ => None,
+        });
+        methods.map(|method| Self::read(method, errors)).collect()
+    }
+
+    fn read(method: &'a ImplItemFn, errors: &mut Accumulator) -> Self {
+        let ident = &method.sig.ident;
+        let attr = ComputedAttr::of(&method.attrs, errors);
+        let name = match attr.name {
+            Some(name) => Name { span: name.span(), text: name.into_inner().0, set: true },
+            None => Name { text: ident.unraw().to_string(), span: ident.span(), set: false },
+        };
+        let doc = Doc::of(&method.attrs);
+        let column = returned(&method.sig.output).map(|ty| ColumnModel {
+            name: name.clone(),
+            description: doc.text().to_owned(),
+            ty: ty::peel(ty),
+            marks: attr.marks,
+        });
+        Self { method, name, doc, column }
+    }
+}
+
+/// Whether this attribute makes a computed field of a method.
+pub(super) fn is_computed(attribute: &Attribute) -> bool {
+    is_called(attribute, "computed")
+}

@@ -1,0 +1,169 @@
+//! `#[resource(…)]` as written. Two derives read it: what it means to a query is here, and
+//! `UpdateInput` takes `id` and `read_only` of it by the same grammar, so that both say the same of a
+//! misspelt option, which rustc prints once.
+
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::Span;
+use syn::{Attribute, Ident, Path};
+
+use super::lists::{DefaultSort, Presets, Relationships};
+use crate::support::fault;
+use crate::support::options::{Grammar, Hint, Options, is_called};
+use crate::support::values::{CratePath, Flag};
+
+/// The options of a struct.
+pub(crate) const CONTAINER: Grammar = Grammar {
+    attribute: "resource",
+    known: &["presets", "default_sort", "relationships", "crate"],
+    repeatable: &[],
+    bare: false,
+    text: None,
+    hint: |name| match name {
+        _ if FIELD.known.contains(&name) => Hint::belongs("a field", "write it above one"),
+        "minimal" | "standard" | "full" => Hint::new(format!("write `presets({name} = […])`")),
+        _ => None,
+    },
+};
+
+/// The options of a field.
+pub(crate) const FIELD: Grammar = Grammar {
+    attribute: "resource",
+    known: &["id", "search", "filter", "sort", "group", "numeric", "read_only", "nested"],
+    repeatable: &[],
+    bare: false,
+    text: None,
+    hint: |name| match name {
+        "crate" => Hint::belongs("the struct", "write `#[resource(crate = …)]` above it"),
+        "presets" | "default_sort" | "relationships" => {
+            Hint::belongs("the struct", format!("write `#[resource({name}(…))]` above it"))
+        }
+        "name" | "rename" => {
+            Hint::new("write `#[serde(rename = \"…\")]`, requests and results share one name")
+        }
+        _ => None,
+    },
+};
+
+/// The options of a resource.
+pub(super) struct ResourceAttr {
+    pub(super) presets: Presets,
+    pub(super) default_sort: DefaultSort,
+    pub(super) relationships: Relationships,
+    pub(super) runtime: Option<Path>,
+}
+
+impl ResourceAttr {
+    pub(super) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "resource", &CONTAINER, errors);
+        let runtime = options.take::<CratePath>("crate", errors).map(|it| it.into_inner().0);
+        Self {
+            presets: inner(options.take("presets", errors)),
+            default_sort: inner(options.take("default_sort", errors)),
+            relationships: inner(options.take("relationships", errors)),
+            runtime,
+        }
+    }
+}
+
+fn inner<T: Default>(value: Option<SpannedValue<T>>) -> T {
+    value.map(SpannedValue::into_inner).unwrap_or_default()
+}
+
+/// The marks of a field, or of a computed one, each by its place.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Marks {
+    pub(crate) id: Option<Span>,
+    pub(crate) search: Option<Span>,
+    pub(crate) filter: Option<Span>,
+    pub(crate) sort: Option<Span>,
+    pub(crate) group: Option<Span>,
+    pub(crate) numeric: Option<Span>,
+    pub(crate) read_only: Option<Span>,
+    pub(crate) nested: Option<Span>,
+    /// A mark may be misspelt, so nothing is concluded from the absence of one.
+    pub(crate) unclear: bool,
+}
+
+impl Marks {
+    /// The marks of a field.
+    pub(super) fn of_field(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "resource", &FIELD, errors);
+        Self::take(&mut options, FIELD.known, errors)
+    }
+
+    /// The marks among options of which `known` are all.
+    pub(crate) fn take(
+        options: &mut Options,
+        known: &[&'static str],
+        errors: &mut Accumulator,
+    ) -> Self {
+        let mut marks = Self::default();
+        for name in known {
+            let place = match *name {
+                "id" => &mut marks.id,
+                "search" => &mut marks.search,
+                "filter" => &mut marks.filter,
+                "sort" => &mut marks.sort,
+                "group" => &mut marks.group,
+                "numeric" => &mut marks.numeric,
+                "read_only" => &mut marks.read_only,
+                "nested" => &mut marks.nested,
+                _ => continue,
+            };
+            let span = options.span_of(name);
+            let lacks = options.lacks(name);
+            *place = options.take::<Flag>(name, errors).and(span);
+            marks.unclear |= place.is_none() && !lacks;
+        }
+        marks
+    }
+
+    /// Every mark that is there, with its name.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, Span)> {
+        [
+            ("id", self.id),
+            ("search", self.search),
+            ("filter", self.filter),
+            ("sort", self.sort),
+            ("group", self.group),
+            ("numeric", self.numeric),
+            ("read_only", self.read_only),
+            ("nested", self.nested),
+        ]
+        .into_iter()
+        .filter_map(|(name, span)| Some((name, span?)))
+    }
+
+    /// Whether a query may name it, beyond selecting it.
+    pub(crate) fn is_queried(&self) -> bool {
+        self.all().any(|(name, _)| name != "read_only")
+    }
+}
+
+/// Where `#[resource(…)]` itself stands.
+pub(super) fn place(attributes: &[Attribute]) -> Option<Span> {
+    use syn::spanned::Spanned as _;
+    let attribute = attributes.iter().find(|attribute| is_called(attribute, "resource"))?;
+    Some(attribute.path().span())
+}
+
+/// The complaint that an identifier says more than it must.
+pub(crate) fn read_only_id_fault(field: &Ident, span: Span) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "`{field}` is an identifier, which is read-only already: leave `read_only` out"
+        ),
+    )
+}
+
+/// The complaint about marks where nobody sees the field.
+pub(crate) fn hidden_fault(field: &Ident, span: Span) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "`{field}` is not on the wire, as `#[serde(skip)]` says: leave `#[resource(…)]` out"
+        ),
+    )
+}

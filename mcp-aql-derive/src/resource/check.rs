@@ -1,0 +1,385 @@
+//! The rules of a resource, each a function named after it.
+
+use std::collections::BTreeMap;
+
+use darling::error::Accumulator;
+use syn::GenericParam;
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+
+use super::attr;
+use super::columns;
+use super::lists::FieldPath;
+use super::model::{FieldModel, ResourceModel};
+use crate::support::serde_attr::{name_fault, own_form_fault, same_name_fault, two_names_fault};
+use crate::support::ty::Kind;
+use crate::support::{fault, names};
+
+/// The member that computed fields stand in.
+pub(crate) const COMPUTED: &str = "_computed";
+
+/// Keys of a filter that are no fields.
+pub(crate) const GROUPS: [&str; 3] = ["and", "or", "not"];
+
+/// Every rule that a resource must keep.
+pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    one_type(resource, errors);
+    own_form(resource, errors);
+    names_differ(resource, errors);
+    one_identifier(resource, errors);
+    for field in &resource.fields {
+        if field.hidden {
+            hidden(field, errors);
+            continue;
+        }
+        name(field, errors);
+        description(field, errors);
+        json_form(field, errors);
+        protected_once(field, errors);
+        if field.column.marks.nested.is_some() {
+            nested(field, resource, errors);
+        } else {
+            columns::check(&field.column, errors);
+        }
+    }
+    presets(resource, errors);
+    default_sort(resource, errors);
+    relationships(resource, errors);
+}
+
+/// A table belongs to one type, and its rows outlive the request.
+fn one_type(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    for parameter in &resource.generics.params {
+        let (span, message) = match parameter {
+            GenericParam::Lifetime(it) => (
+                it.lifetime.span(),
+                "a resource borrows nothing: write owned types such as `String`".to_owned(),
+            ),
+            GenericParam::Type(syn::TypeParam { ident, .. }) => (
+                ident.span(),
+                format!("a resource is one type: write a type in place of `{ident}`"),
+            ),
+            GenericParam::Const(syn::ConstParam { ident, .. }) => (
+                ident.span(),
+                format!("a resource is one type: write a value in place of `{ident}`"),
+            ),
+        };
+        errors.push(fault(span, message));
+    }
+}
+
+/// A query names the fields of the struct, so these must be the members of its JSON form.
+fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let serde = &resource.serde;
+    if let Some((option, span)) = serde.written_form.as_ref().or(serde.own_form.as_ref()) {
+        errors.push(own_form_fault(resource.ident, option, *span));
+    }
+    if let Some(span) = serde.two_names {
+        errors.push(fault(
+            span,
+            "fields are read and written under two names: write one, `#[serde(rename_all = \"…\")]`",
+        ));
+    }
+}
+
+/// Two fields of one name could not be told apart.
+fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let mut seen = BTreeMap::new();
+    for field in resource.on_the_wire() {
+        let name = &field.column.name;
+        if let Some(first) = seen.insert(&name.text, field.ident) {
+            errors.push(same_name_fault(field.ident, first, name));
+        } else if name.text == COMPUTED {
+            errors.push(fault(
+                name.span,
+                "`_computed` holds what is computed of a resource: write another name",
+            ));
+        }
+    }
+}
+
+/// One field tells the values of a resource apart.
+fn one_identifier(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let mut marked =
+        resource.on_the_wire().filter_map(|field| Some((field.ident, field.column.marks.id?)));
+    let Some((first, _)) = marked.next() else { return };
+    for (second, span) in marked {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{second}` is a second identifier, `{first}` is the first: leave `id` off one of them"
+            ),
+        ));
+    }
+}
+
+/// What is not in the JSON form cannot be asked for.
+fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    if field.column.marks.all().next().is_some()
+        && let Some(span) = field.attribute
+    {
+        errors.push(if field.serde.skip {
+            attr::hidden_fault(field.ident, span)
+        } else {
+            fault(
+                span,
+                format_args!(
+                    "`{}` is in no result, as `#[serde(skip_serializing)]` says: leave `#[resource(…)]` out",
+                    field.ident
+                ),
+            )
+        });
+    }
+}
+
+/// What a query names is snake_case, and no word of the filter language.
+fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    let marks = &field.column.marks;
+    let name = &field.column.name;
+    if !marks.is_queried() || name.text == COMPUTED {
+        return;
+    }
+    if let Some(error) = name_fault(field.ident, name, ", or leave its marks out") {
+        errors.push(error);
+    } else if GROUPS.contains(&name.text.as_str()) && marks.filter.or(marks.nested).is_some() {
+        errors.push(no_field_name(&name.text, name.span, "#[serde(rename = \"…\")]"));
+    }
+}
+
+/// The complaint that a filter could not name a field.
+pub(crate) fn no_field_name(name: &str, span: proc_macro2::Span, remedy: &str) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "`{name}` combines conditions inside of a filter, so no field there can be called that: write another name, `{remedy}`, or leave `filter` out"
+        ),
+    )
+}
+
+/// Introspection describes every field.
+fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    let ident = field.ident;
+    errors.extend(field.doc.fault("field", &ident.to_string(), ident.span()));
+}
+
+/// The value of a field must be what its type writes.
+fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    let ident = field.ident;
+    if let Some(span) = field.serde.flatten {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is flattened, so a query cannot name it: leave `#[serde(flatten)]` out, or list its fields here",
+            ),
+        ));
+    }
+    if let Some((option, span)) = &field.serde.written_form {
+        errors.push(fault(
+            *span,
+            format_args!(
+                "`#[serde({option})]` writes `{ident}` in another form than its type: write a type that implements `Serialize` that way",
+            ),
+        ));
+    }
+    if let Some(span) = field.serde.two_names {
+        errors.push(two_names_fault(ident, span));
+    }
+}
+
+/// An identifier is read-only without saying so.
+fn protected_once(field: &FieldModel<'_>, errors: &mut Accumulator) {
+    let marks = &field.column.marks;
+    if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
+        errors.push(attr::read_only_id_fault(field.ident, span));
+    }
+}
+
+/// A nested field says nothing itself: its resource does.
+fn nested(field: &FieldModel<'_>, resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let ident = field.ident;
+    let marks = &field.column.marks;
+    for (mark, span) in marks.all().filter(|(mark, _)| !["nested", "read_only"].contains(mark)) {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`{ident}` is nested, so its own fields say what a query does with them: leave `{mark}` out"
+            ),
+        ));
+    }
+    let Some(span) = marks.nested else { return };
+    let inner = field.inner();
+    let kind = Kind::of(inner);
+    if let Some(noun) = kind.noun() {
+        errors.push(fault(
+            span,
+            format_args!(
+                "`nested` is for a field that holds another resource, or an `Option` of one, and `{ident}` is {noun}: leave it out"
+            ),
+        ));
+    } else if crate::support::ty::last_segment(inner)
+        .is_some_and(|it| it.ident == *resource.ident || it.ident == "Self")
+    {
+        errors.push(fault(
+            inner.span(),
+            format_args!(
+                "`{ident}` holds the resource that it is a field of, so the names behind it would never end: leave `nested` out"
+            ),
+        ));
+    }
+}
+
+/// Each preset has a name of its own and names fields that exist (REQ-FLD-02).
+fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let mut seen = Vec::new();
+    for preset in &resource.presets.0 {
+        let name = preset.name.unraw().to_string();
+        if !names::is_snake_case(&name) {
+            errors.push(fault(
+                preset.name.span(),
+                format_args!(
+                    "preset `{name}` is not snake_case: write `{}`",
+                    names::to_snake_case(&name)
+                ),
+            ));
+        } else if seen.contains(&name) {
+            errors.push(fault(
+                preset.name.span(),
+                format_args!("two presets are called `{name}`: write another name for one of them"),
+            ));
+        }
+        let mut paths = Vec::new();
+        for path in &preset.paths {
+            let text = path.to_string();
+            if known(path, &format!("preset `{name}`"), resource, errors).is_some()
+                && paths.contains(&text)
+            {
+                errors.push(fault(
+                    path.span,
+                    format_args!("preset `{name}` names `{text}` twice: keep one"),
+                ));
+            }
+            paths.push(text);
+        }
+        seen.push(name);
+    }
+}
+
+/// What a path leads to, as far as this struct tells.
+enum Found<'f, 'a> {
+    Field(&'f FieldModel<'a>),
+    /// Something inside of a field, or something computed: the adapter's start checks it.
+    Beyond,
+}
+
+/// The field that a path names; a fault where there is none.
+fn known<'f, 'a>(
+    path: &FieldPath,
+    who: &str,
+    resource: &'f ResourceModel<'a>,
+    errors: &mut Accumulator,
+) -> Option<Found<'f, 'a>> {
+    let first = path.segments.first().map(String::as_str).unwrap_or_default();
+    if path.segments.iter().any(String::is_empty) {
+        errors.push(fault(
+            path.span,
+            format_args!(
+                "`{path}` names no field: write a path, such as `title` or `metadata.owner`"
+            ),
+        ));
+        return None;
+    }
+    if first == COMPUTED {
+        return Some(Found::Beyond);
+    }
+    let Some(field) = resource.field(first) else {
+        errors.push(fault(
+            path.span,
+            format_args!("{who} names `{first}`, which is no field: {}", near(first, resource)),
+        ));
+        return None;
+    };
+    if path.segments.len() == 1 {
+        return Some(Found::Field(field));
+    }
+    if let Some(noun) = field.column.kind().noun().filter(|_| !has_members(&field.column.kind())) {
+        errors.push(fault(
+            path.span,
+            format_args!("{who} names `{path}`, and `{first}` is {noun}: write `{first}`"),
+        ));
+        return None;
+    }
+    Some(Found::Beyond)
+}
+
+/// Whether there may be fields inside.
+fn has_members(kind: &Kind) -> bool {
+    match kind {
+        Kind::Object | Kind::Unknown => true,
+        Kind::List(inner) => has_members(inner),
+        _ => false,
+    }
+}
+
+/// What to write instead of an unknown field.
+fn near(name: &str, resource: &ResourceModel<'_>) -> String {
+    // The name in Rust is not always the one on the wire.
+    if let Some(field) = resource.on_the_wire().find(|field| field.ident.unraw() == name) {
+        return format!("write `{}`, as it is called on the wire", field.column.name.text);
+    }
+    let known: Vec<_> =
+        resource.on_the_wire().map(|field| field.column.name.text.as_str()).collect();
+    if known.is_empty() {
+        return "leave it out, the resource has no fields".to_owned();
+    }
+    names::suggestion(name, known.iter().copied())
+}
+
+/// The default order is one that a caller could ask for (REQ-COL-05).
+fn default_sort(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let mut seen = Vec::new();
+    for key in &resource.default_sort.0 {
+        let text = key.path.to_string();
+        if let Some(Found::Field(field)) = known(&key.path, "`default_sort`", resource, errors)
+            && field.column.marks.sort.is_none()
+            && !field.column.marks.unclear
+        {
+            errors.push(fault(
+                key.path.span,
+                format_args!(
+                    "`default_sort` names `{text}`, which is not marked: write `#[resource(sort)]` above it"
+                ),
+            ));
+        } else if seen.contains(&text) {
+            errors.push(fault(
+                key.path.span,
+                format_args!("`default_sort` names `{text}` twice: keep one"),
+            ));
+        }
+        seen.push(text);
+    }
+}
+
+/// Kinds of relationships have public names, each once (REQ-REL-05).
+fn relationships(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+    let mut seen = Vec::new();
+    for relationship in &resource.relationships.0 {
+        let name = relationship.name.unraw().to_string();
+        if !names::is_snake_case(&name) {
+            errors.push(fault(
+                relationship.name.span(),
+                format_args!(
+                    "relationship `{name}` is not snake_case: write `{}`",
+                    names::to_snake_case(&name)
+                ),
+            ));
+        } else if seen.contains(&name) {
+            errors.push(fault(
+                relationship.name.span(),
+                format_args!(
+                    "two relationships are called `{name}`: write another name for one of them"
+                ),
+            ));
+        }
+        seen.push(name);
+    }
+}

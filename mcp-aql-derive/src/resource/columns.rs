@@ -1,0 +1,294 @@
+//! What a query may do with one value of a row, be it stored or computed: rules, checks that only
+//! types can answer, and the table's entry.
+
+use darling::error::Accumulator;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, ReturnType, Type};
+
+use super::attr::Marks;
+use crate::support::runtime_path::RuntimePath;
+use crate::support::ty::{self, Kind};
+use crate::support::{Name, fault};
+
+/// One value of a row.
+pub(crate) struct ColumnModel<'a> {
+    pub(crate) name: Name,
+    pub(crate) description: String,
+    /// The type as written.
+    pub(crate) ty: &'a Type,
+    pub(crate) marks: Marks,
+}
+
+impl<'a> ColumnModel<'a> {
+    /// The type without an `Option` around it.
+    pub(crate) fn bare(&self) -> &'a Type {
+        ty::inside(self.ty, "Option").unwrap_or(self.ty)
+    }
+
+    pub(crate) fn is_optional(&self) -> bool {
+        ty::inside(self.ty, "Option").is_some()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        Kind::of(self.bare())
+    }
+
+    fn refuse(
+        &self,
+        mark: &str,
+        span: Option<Span>,
+        wants: &str,
+        remedy: &str,
+        errors: &mut Accumulator,
+    ) {
+        if let Some(span) = span {
+            let kind = self.kind();
+            let is = kind.noun().unwrap_or("another");
+            errors.push(fault(
+                span,
+                format_args!("`{mark}` {wants} and `{}` is {is}: {remedy}", self.name.text),
+            ));
+        }
+    }
+}
+
+/// Every rule of marks that the written type shows to be broken.
+pub(crate) fn check(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    identifies(column, errors);
+    has_words(column, errors);
+    compares(column, errors);
+    is_ordered(column, errors);
+    groups(column, errors);
+    adds(column, errors);
+}
+
+/// An identifier is one value that is always there (MCP-AQL pagination §4).
+fn identifies(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    let Some(span) = column.marks.id else { return };
+    let name = &column.name.text;
+    if column.is_optional() {
+        let bare = ty::text(column.bare()).unwrap_or_else(|| "its type".to_owned());
+        errors.push(fault(
+            span,
+            format_args!("`{name}` identifies the resource and may be missing: write `{bare}` without `Option`"),
+        ));
+        return;
+    }
+    if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Bool | Kind::Float) {
+        let remedy = "mark a field that holds text or a whole number";
+        column.refuse("id", Some(span), "is for what tells two of them apart", remedy, errors);
+    }
+}
+
+/// Words are looked for in text.
+fn has_words(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    let kind = match column.kind() {
+        Kind::List(inner) => *inner,
+        other => other,
+    };
+    if !matches!(kind, Kind::Text | Kind::Unknown) {
+        let span = column.marks.search;
+        column.refuse("search", span, "looks for words", "leave it out, or write `filter`", errors);
+    }
+}
+
+/// A filter compares single values, or the entries of a list.
+fn compares(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    if matches!(column.kind(), Kind::Object) {
+        let remedy = "leave it out, or write a struct that derives `Resource`, and `nested`";
+        column.refuse("filter", column.marks.filter, "compares values", remedy, errors);
+    }
+}
+
+/// Sorting takes one value that can come before another.
+fn is_ordered(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Bool) {
+        let span = column.marks.sort;
+        column.refuse("sort", span, "puts values in an order", "leave it out", errors);
+    }
+}
+
+/// A group is made of equal values.
+fn groups(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Float) {
+        let span = column.marks.group;
+        column.refuse("group", span, "puts equal values together", "leave it out", errors);
+    }
+}
+
+/// Only numbers are added.
+fn adds(column: &ColumnModel<'_>, errors: &mut Accumulator) {
+    if !matches!(column.kind(), Kind::Integer(_) | Kind::Float | Kind::Unknown) {
+        let span = column.marks.numeric;
+        column.refuse("numeric", span, "is for numbers", "leave it out", errors);
+    }
+}
+
+/// The type that leads to the column of this number.
+pub(crate) fn access(number: usize) -> Ident {
+    format_ident!("__Column{number}")
+}
+
+/// `FieldSpec::of::<__Column0>("name", "What it is.", …)` and its marks.
+pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenStream {
+    let (name, description) = (&column.name.text, &column.description);
+    // `read_only` is for updates, and `nested` needs to be told the way.
+    let marks = column
+        .marks
+        .all()
+        .filter(|(mark, _)| !["read_only", "nested"].contains(mark))
+        .map(|(mark, _)| format_ident!("{mark}"));
+    // What the compiler has to say of a field's type is said where that type is written.
+    let span = column.ty.span();
+    let runtime = runtime.at(span);
+    let access = Ident::new(&access.to_string(), Span::call_site().located_at(span));
+    quote_spanned! {span=>
+        #runtime::query::FieldSpec::of::<#access>(
+            #name,
+            #description,
+            #runtime::query::column::Probe::<#access>::COLUMN,
+        ) #(.#marks())*
+    }
+}
+
+/// The way to a value: `value` borrows it of `__row`. Both items stand under the same conditions.
+pub(crate) fn access_impl(
+    column: &ColumnModel<'_>,
+    access: &Ident,
+    item: &TokenStream,
+    value: &TokenStream,
+    conditions: &[&Attribute],
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let ty = owned_self(column.ty, item);
+    quote! {
+        #(#conditions)*
+        struct #access;
+        #(#conditions)*
+        #[automatically_derived]
+        impl #runtime::query::column::Access for #access {
+            type Row = #item;
+            type Value = #ty;
+            fn with<__R>(
+                __row: &Self::Row,
+                __take: impl ::core::ops::FnOnce(&Self::Value) -> __R,
+            ) -> __R {
+                __take(#value)
+            }
+        }
+    }
+}
+
+/// Checks that only the compiler's knowledge of a type can make, each where the type is written.
+pub(crate) fn assertions(
+    column: &ColumnModel<'_>,
+    access: &Ident,
+    item: &TokenStream,
+    runtime: &RuntimePath,
+) -> Vec<TokenStream> {
+    let marks = &column.marks;
+    // Of a type that its name tells everything is said already.
+    let unknown = match column.kind() {
+        Kind::Unknown => true,
+        Kind::List(inner) => matches!(*inner, Kind::Unknown),
+        _ => false,
+    };
+    if !unknown {
+        return Vec::new();
+    }
+    let name = &column.name.text;
+    let written =
+        ty::text(column.bare()).map_or_else(|| "this type".to_owned(), |it| format!("`{it}`"));
+    let probe = quote!(#runtime::query::column::Probe::<#access>);
+    let mut checks = Vec::new();
+    let mut check = |mark: Option<Span>, condition: TokenStream, message: String| {
+        if mark.is_some() {
+            let span = Span::call_site().located_at(column.ty.span());
+            checks.push(at(quote!(::core::assert!(#condition, #message)), span));
+        }
+    };
+    check(
+        marks.numeric,
+        quote!(#probe::NUMERIC),
+        format!("`numeric` is for numbers and `{name}` is none: leave it out"),
+    );
+    check(
+        marks.search,
+        quote!(#probe::TEXT),
+        format!(
+            "`search` looks for words and `{name}` is no text: leave it out, or write `filter`"
+        ),
+    );
+    let ty = owned_self(column.ty, item);
+    check(
+        marks.sort,
+        quote! {
+            #runtime::query::column::is_ordered(
+                #probe::NATIVE,
+                #probe::ORDERED,
+                #runtime::query::column::OrderProbe::<#ty>::KNOWN,
+            )
+        },
+        format!(
+            "`sort` puts values in an order and {written} has none: derive `PartialOrd` and `Ord` on it, or leave `sort` out"
+        ),
+    );
+    for (mark, span) in [("id", marks.id), ("group", marks.group)] {
+        check(
+            span,
+            quote!(!#probe::LIST),
+            format!("`{mark}` is for single values and `{name}` is a list: leave it out"),
+        );
+    }
+    checks
+}
+
+/// Shows whatever is said about the tokens at `span`.
+pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Group(group) => {
+                let inner = at(group.stream(), span);
+                let mut group = proc_macro2::Group::new(group.delimiter(), inner);
+                group.set_span(span);
+                group.into()
+            }
+            mut token => {
+                token.set_span(token.span().located_at(span));
+                token
+            }
+        })
+        .collect()
+}
+
+/// A type whose `Self` is the resource, written where `Self` is another.
+fn owned_self(ty: &Type, item: &TokenStream) -> TokenStream {
+    replace_self(quote!(#ty), item)
+}
+
+fn replace_self(tokens: TokenStream, item: &TokenStream) -> TokenStream {
+    tokens
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Ident(ident) if ident == "Self" => item.clone(),
+            TokenTree::Group(group) => {
+                let inner = replace_self(group.stream(), item);
+                let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
+                replaced.set_span(group.span());
+                TokenTree::from(replaced).into()
+            }
+            other => other.into(),
+        })
+        .collect()
+}
+
+/// The type behind `->`.
+pub(crate) fn returned(output: &ReturnType) -> Option<&Type> {
+    match output {
+        ReturnType::Default => None,
+        ReturnType::Type(_, ty) => Some(ty),
+    }
+}

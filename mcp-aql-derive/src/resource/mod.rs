@@ -1,0 +1,38 @@
+//! `#[derive(Resource)]`: read the attributes, model the resource, check it, write its table.
+
+pub(crate) mod attr;
+pub(crate) mod check;
+mod codegen;
+pub(crate) mod columns;
+mod lists;
+mod model;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::DeriveInput;
+
+use crate::support::runtime_path::RuntimePath;
+use model::ResourceModel;
+
+/// Expands the derive; faults become compile errors beside impls that do nothing, so that they breed
+/// no others.
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(item) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors = darling::Error::accumulator();
+    let model = ResourceModel::read(&input, &mut errors);
+    let runtime = RuntimePath::new(model.runtime.as_ref());
+    check::run(&model, &mut errors);
+    match errors.finish() {
+        Ok(()) => codegen::resource(&model, &runtime),
+        Err(error) => {
+            let (errors, inert) = (error.write_errors(), codegen::inert(&input, &runtime));
+            quote!(#inert #errors)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

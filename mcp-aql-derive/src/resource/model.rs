@@ -1,0 +1,110 @@
+//! A resource with everything that was written about its fields.
+
+use darling::error::Accumulator;
+use proc_macro2::Span;
+use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Path, Type};
+
+use super::attr::{self, Marks, ResourceAttr};
+use super::columns::ColumnModel;
+use super::lists::{DefaultSort, Presets, Relationships};
+use crate::support::doc::Doc;
+use crate::support::serde_attr::{SerdeAttr, wire_name};
+use crate::support::{fault, shape, ty};
+
+/// A resource that queries name the fields of.
+pub(super) struct ResourceModel<'a> {
+    pub(super) ident: &'a Ident,
+    pub(super) generics: &'a Generics,
+    pub(super) serde: SerdeAttr,
+    pub(super) fields: Vec<FieldModel<'a>>,
+    pub(super) presets: Presets,
+    pub(super) default_sort: DefaultSort,
+    pub(super) relationships: Relationships,
+    pub(super) runtime: Option<Path>,
+}
+
+/// One field of it.
+pub(super) struct FieldModel<'a> {
+    pub(super) ident: &'a Ident,
+    pub(super) column: ColumnModel<'a>,
+    pub(super) doc: Doc,
+    /// It is not in the JSON form.
+    pub(super) hidden: bool,
+    /// Where `#[resource(…)]` itself stands.
+    pub(super) attribute: Option<Span>,
+    pub(super) serde: SerdeAttr,
+}
+
+impl<'a> ResourceModel<'a> {
+    /// The resource; without fields where it has no named ones.
+    pub(super) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Self {
+        let attr = ResourceAttr::read(&input.attrs, errors);
+        let serde = SerdeAttr::read(&input.attrs);
+        let fields = match &input.data {
+            Data::Struct(DataStruct { fields: Fields::Named(fields), .. }) => {
+                let read = |field| FieldModel::read(field, &serde, errors);
+                fields.named.iter().filter_map(read).collect()
+            }
+            other => {
+                let ident = &input.ident;
+                errors.push(fault(
+                    ident.span(),
+                    format_args!(
+                        "`{ident}` is {}, and a query names fields: write `struct {ident} {{ … }}`",
+                        shape(other),
+                    ),
+                ));
+                Vec::new()
+            }
+        };
+        Self {
+            ident: &input.ident,
+            generics: &input.generics,
+            serde,
+            fields,
+            presets: attr.presets,
+            default_sort: attr.default_sort,
+            relationships: attr.relationships,
+            runtime: attr.runtime,
+        }
+    }
+
+    /// The fields of the JSON form.
+    pub(super) fn on_the_wire(&self) -> impl Iterator<Item = &FieldModel<'a>> {
+        self.fields.iter().filter(|field| !field.hidden)
+    }
+
+    pub(super) fn field(&self, name: &str) -> Option<&FieldModel<'a>> {
+        self.on_the_wire().find(|field| field.column.name.text == name)
+    }
+}
+
+impl<'a> FieldModel<'a> {
+    fn read(field: &'a Field, container: &SerdeAttr, errors: &mut Accumulator) -> Option<Self> {
+        let ident = field.ident.as_ref()?;
+        let serde = SerdeAttr::read(&field.attrs);
+        let doc = Doc::of(&field.attrs);
+        Some(Self {
+            ident,
+            column: ColumnModel {
+                name: wire_name(ident, &serde, container),
+                description: doc.text().to_owned(),
+                ty: ty::peel(&field.ty),
+                marks: Marks::of_field(&field.attrs, errors),
+            },
+            doc,
+            hidden: serde.skip || serde.skip_serializing,
+            attribute: attr::place(&field.attrs),
+            serde,
+        })
+    }
+
+    /// The type of the nested resource, without `Option` and `Box` around it.
+    pub(super) fn inner(&self) -> &'a Type {
+        let mut inner = self.column.ty;
+        while let Some(next) = ty::inside(inner, "Option").or_else(|| ty::inside(inner, "Box")) {
+            inner = ty::peel(next);
+        }
+        inner
+    }
+}
