@@ -88,7 +88,7 @@ pub use operation::{
 };
 pub use query::{Page, PageInfo};
 #[cfg(feature = "query")]
-pub use query::{CollectionQuery, Fields, Resource};
+pub use query::{CollectionQuery, CursorKey, Fields, Identified, Resource};
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 /// What [`CallScope::cancellation`] is made of.
@@ -113,6 +113,12 @@ pub use mcp_aql_derive::ParamGroup;
 
 #[doc = include_str!("macro_docs/operation_error.md")]
 pub use mcp_aql_derive::OperationError;
+
+#[cfg(feature = "query")]
+pub use mcp_aql_derive::Resource;
+
+#[cfg(feature = "query")]
+pub use mcp_aql_derive::computed_fields;
 
 #[doc(hidden)]
 pub mod __private;

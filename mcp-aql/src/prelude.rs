@@ -4,4 +4,6 @@ pub use crate::{
     Adapter, Context, ErrorCode, IfMatch, OperationError, Page, PageInfo, ParamGroup, Session,
     Severity, State, Update, UpdateInput, Warning, operation, operations,
 };
+#[cfg(feature = "query")]
+pub use crate::{CollectionQuery, Fields, Resource, computed_fields};
 pub use schemars::JsonSchema;
