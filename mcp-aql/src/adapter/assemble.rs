@@ -443,12 +443,12 @@ fn examples(
     (shown, Some(sample))
 }
 
-/// The members of two objects, where those of the second come first.
+/// The members of two objects.
 #[cfg(feature = "query")]
 fn joined(one: &str, other: &str) -> String {
     let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let (mut all, more) = (members(one), members(other));
-    if more.keys().all(|name| all.contains_key(name)) || all.is_empty() {
+    if all.keys().all(|name| more.contains_key(name)) {
         return other.to_owned();
     }
     all.extend(more);

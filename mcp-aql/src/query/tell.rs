@@ -321,11 +321,18 @@ fn example(offer: &Offer<'_>) -> Option<String> {
     if offer.text() != TextControl::None {
         add("query", &json!("report"));
     }
-    let mut filters = table.fields.iter().filter(|field| offer.filters(field));
-    if let Some((path, value)) = filters.find_map(|field| Some((&field.path, sample(field)?))) {
+    let filters = table.fields.iter().filter(|field| offer.filters(field));
+    // The more kinds of values tell, the better they show.
+    let telling = |field: &&FieldInfo| match field.kind {
+        ValueKind::Choice => 0,
+        ValueKind::Integer | ValueKind::Number | ValueKind::Date | ValueKind::Instant => 1,
+        _ => 2,
+    };
+    let telling = filters.filter(|field| sample(field).is_some()).min_by_key(telling);
+    if let Some((path, value)) = telling.and_then(|field| Some((&field.path, sample(field)?))) {
         add("filter", &json!({ path.as_str(): value }));
     }
-    if let Some(path) = offer.paths(|field| offer.sorts(field)).last() {
+    if let Some(path) = offer.paths(|field| offer.sorts(field) && !field.computed).last() {
         add("sort", &json!({ "field": path, "order": "desc" }));
     }
     if offer.has(Control::Fields) {

@@ -139,7 +139,7 @@ impl Reader<'_> {
             let nested = format!("{key}.");
             match valid.iter().find(|path| path.starts_with(&nested)) {
                 Some(inner) => {
-                    let what = format!("is not a key: name what is in it, such as '{inner}'");
+                    let what = format!("is not a key: name a field inside of it, such as '{inner}'");
                     faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
                 }
                 None => faults.unknown("filter", "key", key, &valid),

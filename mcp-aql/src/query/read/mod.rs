@@ -158,18 +158,16 @@ impl Faults {
         });
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// One error for all of them; the details are those of the first.
     pub(crate) fn into_error(self) -> Option<OperationError> {
         let first = self.0.first()?;
-        let message = self.0.iter().map(|fault| fault.message.as_str()).collect::<Vec<_>>().join(". ");
         // Names and choices are the author's words.
-        let message = screened(message, || {
-            format!("Parameter '{}' is not accepted: see the details", first.param)
-        });
+        let sentence = |fault: &Fault| {
+            screened(fault.message.clone(), || {
+                format!("Parameter '{}' is not accepted: see the details", fault.param)
+            })
+        };
+        let message = self.0.iter().map(sentence).collect::<Vec<_>>().join(". ");
         let code = match first.kind {
             FaultKind::Type(..) | FaultKind::Paging { .. } => ErrorCode::ValidationInvalidType,
             FaultKind::Value(..) => ErrorCode::ValidationInvalidValue,
@@ -293,7 +291,7 @@ fn read_text(given: &mut Given<'_>, faults: &mut Faults) -> Option<TextQuery> {
     let query = TextQuery::read(text);
     match &query {
         None => {
-            faults.refuse("query", "must hold at least one word to look for", "a word or more");
+            faults.refuse("query", "has no word to look for", "a word or more");
         }
         Some(query) if query.terms.len() > MOST_TERMS => {
             let what = format!("has more than {MOST_TERMS} different words: look for fewer");
