@@ -51,9 +51,9 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
                     sound = false;
                 }
             },
-            "group_by" => group_by = field("group", &|field| field.group),
-            "sum" => functions.extend(field("number", &|field| field.numeric).map(Function::Sum)),
-            "avg" => functions.extend(field("number", &|field| field.numeric).map(Function::Avg)),
+            "group_by" => group_by = field("group field", &|field| field.group),
+            "sum" => functions.extend(field("numeric field", &|field| field.numeric).map(Function::Sum)),
+            "avg" => functions.extend(field("numeric field", &|field| field.numeric).map(Function::Avg)),
             "min" => {
                 functions.extend(field("field", &FieldInfo::has_extremes).map(Function::Min));
             }

@@ -167,7 +167,16 @@ impl Faults {
                 format!("Parameter '{}' is not accepted: see the details", fault.param)
             })
         };
-        let message = self.0.iter().map(sentence).collect::<Vec<_>>().join(". ");
+        let mut message = String::new();
+        for fault in &self.0 {
+            let separator = match message.chars().last() {
+                None => "",
+                Some('?') => " ",
+                Some(_) => ". ",
+            };
+            message.push_str(separator);
+            message.push_str(&sentence(fault));
+        }
         let code = match first.kind {
             FaultKind::Type(..) | FaultKind::Paging { .. } => ErrorCode::ValidationInvalidType,
             FaultKind::Value(..) => ErrorCode::ValidationInvalidValue,
