@@ -22,6 +22,7 @@ chapters! {
     operations: "src/operations.md",
     parameters: "src/parameters.md",
     updates: "src/updates.md",
+    querying: "src/querying.md",
     errors: "src/errors.md",
     warnings: "src/warnings.md",
     context: "src/context.md",

@@ -26,6 +26,7 @@
 //! | to … | see |
 //! |---|---|
 //! | make operations of functions | [`operation`](macro@operation), [`operations`](macro@operations), [`ParamGroup`](derive@ParamGroup) |
+//! | list, search, filter, count resources | [`query`] (feature `query`) |
 //! | change resources | [`UpdateInput`](derive@UpdateInput), [`Update`], [`IfMatch`] |
 //! | fail | [`OperationError`](derive@OperationError), [`ErrorCode`] |
 //! | know the call | [`Context`], [`Session`], [`State`], [`Warning`] |
@@ -41,6 +42,8 @@
 //! | `stdio` | yes | MCP over standard input and output |
 //! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; brings `stdio` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
+//! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
+//! | `sql` | no | its executor for SQLite and PostgreSQL; brings `query` |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
 extern crate self as mcp_aql;

@@ -1,4 +1,14 @@
 //! What collection-returning operations have in common.
+//!
+//! | to … | see |
+//! |---|---|
+//! | say what a query may do with a type | [`Resource`](derive@crate::Resource), [`computed_fields`](macro@crate::computed_fields) |
+//! | take a query | [`CollectionQuery`], [`Fields`] |
+//! | answer it from rows in memory | [`CollectionQuery::run`] |
+//! | answer it yourself | [`CollectionQuery::plan`], [`plan`] |
+//! | keep cursors good for longer | [`CursorKey`] |
+//!
+//! All but [`Page`] needs the feature `query`.
 
 #[cfg(feature = "query")]
 mod aggregate;
