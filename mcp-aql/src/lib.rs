@@ -89,9 +89,12 @@ pub use operation::{
     ParameterSpec, ParameterType, ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State,
     StateSpec, Warning,
 };
-pub use query::{Page, PageInfo};
 #[cfg(feature = "query")]
-pub use query::{CollectionQuery, CursorKey, Fields, Identified, Resource};
+pub use query::{
+    CollectionQuery, CursorKey, Fields, Identified, RelationshipGraph, RelationshipQuery,
+    RelationshipSource, Resource,
+};
+pub use query::{Page, PageInfo};
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 /// What [`CallScope::cancellation`] is made of.

@@ -5,5 +5,7 @@ pub use crate::{
     Severity, State, Update, UpdateInput, Warning, operation, operations,
 };
 #[cfg(feature = "query")]
-pub use crate::{CollectionQuery, Fields, Resource, computed_fields};
+pub use crate::{
+    CollectionQuery, Fields, RelationshipGraph, RelationshipQuery, Resource, computed_fields,
+};
 pub use schemars::JsonSchema;

@@ -120,7 +120,7 @@ impl TypeRegistry {
         let named = matches!(shape.kind, Kind::Named(_));
         let auto = match &resolved.kind {
             Kind::Array(_) => Some("items".to_owned()),
-            Kind::Object(object) if named && !has_items(object) => Some(snake_case(&name)),
+            Kind::Object(object) if named && !is_collection(object) => Some(snake_case(&name)),
             Kind::Union(_) if named => Some(snake_case(&name)),
             _ => None,
         };
@@ -231,9 +231,14 @@ fn shape_name(shape: &Shape) -> Option<String> {
     }
 }
 
-/// Whether an object is a collection already: it has a list called `items`.
-fn has_items(object: &ObjectShape) -> bool {
-    object.fields.get("items").is_some_and(|field| matches!(field.shape.kind, Kind::Array(_)))
+/// Whether an object is a collection already: it has a list called `items`, or says with `pageInfo`
+/// which part of one it is.
+fn is_collection(object: &ObjectShape) -> bool {
+    object.fields.contains_key("pageInfo")
+        || object
+            .fields
+            .get("items")
+            .is_some_and(|field| matches!(field.shape.kind, Kind::Array(_)))
 }
 
 /// `TaskBoard` → `task_board`

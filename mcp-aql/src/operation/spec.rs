@@ -140,7 +140,7 @@ pub(crate) fn summary(description: &str) -> String {
 pub enum DataKey {
     /// A list sits in `items`; a named object or union sits under its type's name in snake case, so
     /// that a `Task` comes back as `data.task`; an object that has a list called `items` already,
-    /// such as a `Page`, and anything else is `data` itself.
+    /// or a `pageInfo`, such as a `Page`, and anything else is `data` itself.
     Auto,
     /// Under this name.
     Named(&'static str),

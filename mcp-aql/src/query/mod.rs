@@ -40,6 +40,8 @@ pub mod plan;
 #[cfg(feature = "query")]
 mod read;
 #[cfg(feature = "query")]
+mod relationships;
+#[cfg(feature = "query")]
 mod resource;
 #[cfg(feature = "query")]
 mod select;
@@ -62,9 +64,13 @@ pub use {
     collection::CollectionQuery,
     cursor::CursorKey,
     entry::{Given, QueryArgument, QueryEntry, QueryTable},
-    model::{FieldInfo, Members, Model, Table},
     memory::Row,
+    model::{FieldInfo, Members, Model, Table},
     options::{Control, QueryOptions, TextControl},
+    relationships::{
+        Direction, Edge, EdgesAt, Element, GraphEdge, GraphNode, GraphSections, RelationshipGraph,
+        RelationshipQuery, RelationshipRecord, RelationshipSource, Side,
+    },
     resource::{
         ComputedFields, DefaultSort, FieldSpec, Identified, Preset, RelationshipType, Resource,
         ResourceSpec,

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 pub(crate) use fields::{Family, default_preset, preset_names, read_fields};
 pub(crate) use filter::operators;
 pub(crate) use operand::noun;
+pub(crate) use window::clamped;
 
 use super::answer::Applied;
 use super::capabilities::Capabilities;
@@ -149,7 +150,7 @@ impl Faults {
         });
     }
 
-    fn paging(&mut self, expected: &'static str, provided: Vec<&'static str>, hint: String) {
+    pub(crate) fn paging(&mut self, expected: &'static str, provided: Vec<&'static str>, hint: String) {
         let given: Vec<_> = provided.iter().map(|name| format!("'{name}'")).collect();
         self.push(Fault {
             message: format!("Paging by {} is not possible: {hint}", given.join(" and ")),

@@ -119,7 +119,7 @@ fn contradiction(has: &dyn Fn(&str) -> bool) -> Option<(&'static str, &'static s
 }
 
 /// A page is as large as pages get; the caller is told when that is less than it asked for.
-fn clamped(
+pub(crate) fn clamped(
     name: &'static str,
     asked: usize,
     most: usize,

@@ -1,0 +1,165 @@
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::element::{Element, Side};
+use super::walk::Step;
+use crate::query::PageInfo;
+
+/// What a walk along relationships found: `data` of `query_relationships`.
+///
+/// `root` is always there, the other members where `include` asks for them. A page is cut from the
+/// relationships; `graph` holds what belongs to those of the page, and the root: its `edges` are the
+/// same relationships in the same order, and its `nodes` their ends, each once.
+///
+/// Source: features/relationship-queries §3 (REQ-REL-03, REQ-REL-04, choice C-61).
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(description = "What a walk along relationships found.")]
+#[non_exhaustive]
+pub struct RelationshipGraph {
+    /// Where the walk started.
+    pub root: Element,
+    /// The relationships of this page, the nearest first. Two that lead to one element may look the
+    /// same here; `graph.edges` has both of their ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relationships: Option<Vec<RelationshipRecord>>,
+    /// The same as a graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphSections>,
+    /// Where this page lies among the relationships. Missing where only `root` is asked for.
+    #[serde(rename = "pageInfo", skip_serializing_if = "Option::is_none")]
+    pub page_info: Option<PageInfo>,
+}
+
+/// One relationship, seen from where the walk met it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RelationshipRecord {
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub relationship: String,
+    /// `outgoing`: it leads to `target`. `incoming`: it comes from there.
+    pub direction: Side,
+    /// The element at its other end.
+    pub target: Element,
+    /// How many steps it is away from the root: 1 for a relationship of the root itself.
+    pub depth: usize,
+}
+
+/// The part of the graph that a page shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RelationshipGraphSections")]
+#[non_exhaustive]
+pub struct GraphSections {
+    /// The root, and the ends of the page's relationships.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<GraphNode>>,
+    /// The page's relationships, from source to target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Vec<GraphEdge>>,
+}
+
+/// An element of the graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RelationshipGraphNode")]
+#[non_exhaustive]
+pub struct GraphNode {
+    /// The name that edges use: `element_type:element_name`.
+    pub id: String,
+    /// The kind.
+    pub element_type: String,
+    /// Which one of its kind.
+    pub element_name: String,
+}
+
+/// A relationship of the graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "RelationshipGraphEdge")]
+#[non_exhaustive]
+pub struct GraphEdge {
+    /// The node where it starts.
+    pub source: String,
+    /// The node where it ends.
+    pub target: String,
+    /// Its kind.
+    #[serde(rename = "type")]
+    pub relationship: String,
+}
+
+/// A section of the result that `include` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(super) enum Section {
+    #[serde(rename = "root")]
+    Root,
+    #[serde(rename = "relationships")]
+    Relationships,
+    #[serde(rename = "graph.nodes")]
+    Nodes,
+    #[serde(rename = "graph.edges")]
+    Edges,
+}
+
+impl Section {
+    pub(super) const ALL: [Self; 4] = [Self::Root, Self::Relationships, Self::Nodes, Self::Edges];
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Relationships => "relationships",
+            Self::Nodes => "graph.nodes",
+            Self::Edges => "graph.edges",
+        }
+    }
+}
+
+impl RelationshipGraph {
+    /// The sections that are asked for, of the relationships of a page.
+    pub(super) fn of(
+        root: Element,
+        steps: &[Step],
+        sections: &[Section],
+        page_info: Option<PageInfo>,
+    ) -> Self {
+        let wants = |section| sections.contains(&section);
+        let nodes = wants(Section::Nodes).then(|| nodes(&root, steps));
+        let edges = wants(Section::Edges).then(|| steps.iter().map(GraphEdge::of).collect());
+        let graph = (nodes.is_some() || edges.is_some()).then_some(GraphSections { nodes, edges });
+        let relationships = wants(Section::Relationships)
+            .then(|| steps.iter().map(RelationshipRecord::of).collect());
+        Self { root, relationships, graph, page_info }
+    }
+}
+
+/// The root and the ends of these relationships, each once, as they are met.
+fn nodes(root: &Element, steps: &[Step]) -> Vec<GraphNode> {
+    let ends = steps.iter().flat_map(|step| [&step.near, &step.far]);
+    let mut known = HashSet::new();
+    std::iter::once(root)
+        .chain(ends)
+        .filter(|element| known.insert(*element))
+        .map(|element| GraphNode {
+            id: element.id(),
+            element_type: element.element_type.clone(),
+            element_name: element.element_name.clone(),
+        })
+        .collect()
+}
+
+impl RelationshipRecord {
+    fn of(step: &Step) -> Self {
+        Self {
+            relationship: step.relationship.clone(),
+            direction: step.side,
+            target: step.far.clone(),
+            depth: step.depth,
+        }
+    }
+}
+
+impl GraphEdge {
+    fn of(step: &Step) -> Self {
+        let (source, target) = step.ends();
+        Self { source: source.id(), target: target.id(), relationship: step.relationship.clone() }
+    }
+}

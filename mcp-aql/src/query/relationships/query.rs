@@ -1,0 +1,293 @@
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::element::{Direction, Element};
+use super::graph::{RelationshipGraph, Section};
+use super::source::RelationshipSource;
+use super::walk::{Cut, Step, Walk};
+use super::{place, table};
+use crate::error::{ErrorCode, OperationError};
+use crate::operation::{Context, Warning};
+use crate::query::cursor::CursorKey;
+use crate::query::entry::{Given, QueryArgument, QueryTable, read_map};
+use crate::query::options::QueryOptions;
+use crate::query::page::PageInfo;
+use crate::query::read::{Faults, clamped};
+use crate::query::resource::Resource;
+
+/// The question which elements hang together with one of them, and how: the parameters `root`,
+/// `direction`, `relationship`, `depth`, `include`, `first` and `after` of one operation.
+///
+/// `T` declares the kinds of relationships there are; those that every client knows are `uses`,
+/// `extends`, `references`, `triggers` and `composes`. [`run`](Self::run) answers the question from
+/// wherever they are kept:
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::query::{Edge, Element};
+/// # use serde::Serialize;
+/// # use serde_json::json;
+///
+/// /// A book on the shelf.
+/// #[derive(Serialize, JsonSchema, Resource)]
+/// #[resource(relationships(references = "Quotes another book."))]
+/// struct Book {
+///     /// Its title.
+///     #[resource(id)]
+///     title: String,
+/// }
+///
+/// struct Shelf(Vec<Edge>);
+///
+/// #[operations]
+/// impl Shelf {
+///     /// Follow which book quotes which.
+///     #[operation(category = "READ")]
+///     async fn query_relationships(
+///         &self,
+///         query: RelationshipQuery<Book>,
+///         context: Context,
+///     ) -> Result<RelationshipGraph, OperationError> {
+///         query.run(&self.0, &context).await
+///     }
+/// }
+/// # fn main() -> mcp_aql::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+///
+/// let book = |title| Element::new("book", title);
+/// let quotes = vec![Edge::new(book("Ulysses"), "references", book("Odyssey"))];
+/// let adapter = Adapter::builder("shelf").operations(Shelf(quotes)).build()?;
+/// let result = adapter
+///     .call("query_relationships", json!({
+///         "root": { "element_type": "book", "element_name": "Odyssey" },
+///         "direction": "incoming",
+///     }))
+///     .await;
+/// assert_eq!(result.data()["relationships"][0]["target"]["element_name"], "Ulysses");
+/// # Ok(()) }) }
+/// ```
+///
+/// Source: features/relationship-queries (REQ-REL-01 to REQ-REL-07).
+pub struct RelationshipQuery<T> {
+    root: Element,
+    direction: Direction,
+    relationship: Option<String>,
+    depth: usize,
+    sections: Vec<Section>,
+    page_size: usize,
+    after: Option<Step>,
+    most_nodes: usize,
+    key: CursorKey,
+    resource: PhantomData<fn() -> T>,
+}
+
+impl<T> RelationshipQuery<T> {
+    /// How many elements a walk visits at most, the root among them.
+    pub const MOST_NODES: usize = 10_000;
+
+    /// A walk follows so many relationships for each element that it may visit.
+    const EDGES_PER_NODE: usize = 10;
+
+    /// Where the walk starts.
+    pub fn root(&self) -> &Element {
+        &self.root
+    }
+
+    /// Which relationships it follows.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// The only kind that it follows, if it is not all of them.
+    pub fn relationship(&self) -> Option<&str> {
+        self.relationship.as_deref()
+    }
+
+    /// How many steps away from the root it goes.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Lowers the number of elements that the walk visits at most, the root among them, from
+    /// [`MOST_NODES`](Self::MOST_NODES); it follows ten times as many relationships. Where that cuts
+    /// the walk off, the reply says so with a `VALIDATION_TRUNCATED_WARNING`.
+    #[must_use]
+    pub fn visit_at_most(mut self, nodes: usize) -> Self {
+        self.most_nodes = nodes.clamp(1, Self::MOST_NODES);
+        self
+    }
+
+    /// Walks, breadth first, and gives the page that was asked for.
+    ///
+    /// Every relationship comes once: also one that closes a cycle, which is where the walk goes no
+    /// further. The order is by depth, then by the element where the walk met the relationship, then
+    /// outgoing before incoming, then by kind and by the other end, texts byte by byte. A page goes on
+    /// behind the last relationship of the one before, whatever was added or removed meanwhile.
+    ///
+    /// A walk ends as soon as its page is full, so a page costs what lies before it, and there is no
+    /// `totalCount`.
+    ///
+    /// # Errors
+    /// Those of `source`.
+    pub async fn run<S: RelationshipSource + ?Sized>(
+        &self,
+        source: &S,
+        context: &Context,
+    ) -> Result<RelationshipGraph, S::Error> {
+        source.check_root(&self.root).await?;
+        if self.sections.iter().all(|section| *section == Section::Root) {
+            return Ok(RelationshipGraph::of(self.root.clone(), &[], &self.sections, None));
+        }
+        let mut page = Vec::new();
+        let mut info = PageInfo::default();
+        let cut = self
+            .walk()
+            .run(source, |step| {
+                if self.after.as_ref().is_some_and(|after| step <= *after) {
+                    info.has_previous_page = true;
+                } else if page.len() < self.page_size {
+                    page.push(step);
+                } else {
+                    info.has_next_page = true;
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })
+            .await?;
+        if let Some(Cut { field, found, kept, limit }) = cut {
+            context.warn(Warning::truncated(field, found, kept, limit));
+        }
+        if let [first, .., last] | [first @ last] = page.as_slice() {
+            info = info.cursors(self.cursor(first), self.cursor(last));
+        }
+        Ok(RelationshipGraph::of(self.root.clone(), &page, &self.sections, Some(info)))
+    }
+
+    pub(super) fn walk(&self) -> Walk<'_> {
+        Walk {
+            root: &self.root,
+            direction: self.direction,
+            relationship: self.relationship.as_deref(),
+            depth: self.depth,
+            most_nodes: self.most_nodes,
+            most_edges: self.most_nodes.saturating_mul(Self::EDGES_PER_NODE),
+        }
+    }
+}
+
+impl<T: Resource> RelationshipQuery<T> {
+    /// Reads a query outside of an operation, as in a test.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the parameters, as a client reads it.
+    pub fn parse(
+        options: &QueryOptions,
+        params: Map<String, Value>,
+        key: &CursorKey,
+    ) -> Result<Self, OperationError> {
+        read_map::<Self>(options, params, key)
+    }
+}
+
+impl<T: Resource> QueryArgument for RelationshipQuery<T> {
+    fn table(options: &QueryOptions) -> QueryTable {
+        let resource = T::model().table();
+        table::of(&resource.name, resource.relationships, options)
+    }
+
+    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
+        let mut query = Self {
+            root: required(given, "root")?,
+            direction: required(given, "direction")?,
+            relationship: take(given, "relationship")?,
+            depth: take(given, "depth")?.unwrap_or(1),
+            sections: take(given, "include")?.unwrap_or_else(|| Section::ALL.to_vec()),
+            page_size: table::page_size(options),
+            after: None,
+            most_nodes: Self::MOST_NODES,
+            key: given.key.clone(),
+            resource: PhantomData,
+        };
+        let mut faults = Faults::default();
+        let after: Option<String> = take(given, "after")?;
+        match take::<u64>(given, "first")? {
+            Some(first) => {
+                let asked = usize::try_from(first).unwrap_or(usize::MAX);
+                let most = table::max_page_size(options);
+                query.page_size = clamped("first", asked, most, &mut given.warnings);
+            }
+            None if after.is_some() => {
+                let hint = "add 'first', the size of the page".to_owned();
+                faults.paging("'first' with 'after'", vec!["after"], hint);
+            }
+            None => {}
+        }
+        if let Some(text) = after {
+            query.after = query.open(&text);
+            if query.after.is_none() {
+                faults.refuse("after", NO_CURSOR, "'endCursor' of an earlier page");
+            }
+        }
+        faults.into_error().map_or(Ok(query), Err)
+    }
+}
+
+const NO_CURSOR: &str = "is no cursor of this query: give 'endCursor' of one of its pages unchanged, \
+                         with the same 'root', 'direction', 'relationship' and 'depth'";
+
+impl<T> RelationshipQuery<T> {
+    /// What a cursor is a place in.
+    fn purpose(&self) -> String {
+        let Self { root, direction, relationship, depth, .. } = self;
+        serde_json::json!(["relationships", root, direction.as_str(), relationship, depth])
+            .to_string()
+    }
+
+    /// The place behind a cursor, if it is one of this query.
+    fn open(&self, text: &str) -> Option<Step> {
+        place::unpack(&self.key.open(&self.purpose(), text)?)
+    }
+
+    fn cursor(&self, step: &Step) -> String {
+        self.key.seal(&self.purpose(), &place::pack(step))
+    }
+}
+
+/// Takes a parameter out of a call; `null` is as good as nothing.
+fn take<V: DeserializeOwned>(
+    given: &mut Given<'_>,
+    name: &str,
+) -> Result<Option<V>, OperationError> {
+    given
+        .take(name)
+        .filter(|value| !value.is_null())
+        .map(serde_json::from_value)
+        .transpose()
+        .map_err(|cause| OperationError::refused_by_type(name, &cause))
+}
+
+fn required<V: DeserializeOwned>(given: &mut Given<'_>, name: &str) -> Result<V, OperationError> {
+    take(given, name)?.ok_or_else(|| {
+        OperationError::new(
+            ErrorCode::ValidationMissingParam,
+            format!("Missing required parameter '{name}'"),
+        )
+        .with_detail("param_name", name)
+    })
+}
+
+impl<T> fmt::Debug for RelationshipQuery<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RelationshipQuery")
+            .field("root", &self.root)
+            .field("direction", &self.direction)
+            .field("relationship", &self.relationship)
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}

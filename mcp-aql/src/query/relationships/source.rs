@@ -1,0 +1,144 @@
+use std::future::Future;
+use std::sync::Arc;
+
+use super::element::{Edge, Element, Side};
+use crate::error::OperationError;
+
+/// Where relationships are kept. The walk asks it level by level, so a source in a database answers
+/// each level in one statement.
+///
+/// ```
+/// use mcp_aql::query::{Edge, EdgesAt, Side};
+/// use mcp_aql::{OperationError, RelationshipSource};
+///
+/// struct Links(Vec<Edge>);
+///
+/// impl RelationshipSource for Links {
+///     type Error = OperationError;
+///
+///     async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+///         let here = |edge: &&Edge| match at.side {
+///             Side::Outgoing => at.nodes.contains(&edge.source),
+///             Side::Incoming => at.nodes.contains(&edge.target),
+///         };
+///         let wanted = |edge: &&Edge| at.relationship.is_none_or(|kind| edge.relationship == kind);
+///         Ok(self.0.iter().filter(here).filter(wanted).take(at.limit).cloned().collect())
+///     }
+/// }
+/// ```
+///
+/// `[Edge]` and `Vec<Edge>` are sources already.
+///
+/// Source: features/relationship-queries §5 (REQ-REL-06).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not know relationships",
+    label = "not a source of relationships",
+    note = "implement `RelationshipSource` for it, or hand over a `Vec<Edge>`"
+)]
+pub trait RelationshipSource: Sync {
+    /// Why it could not answer.
+    type Error: Into<OperationError> + Send;
+
+    /// The relationships of these elements.
+    ///
+    /// Their order is not important, and neither are doubles: the walk sorts them. Where there are
+    /// more than [`limit`](EdgesAt::limit), give those that come first by the element asked for, then
+    /// by kind, then by the other end; pages agree with each other as long as it is the same ones each
+    /// time.
+    fn edges(&self, at: EdgesAt<'_>)
+    -> impl Future<Output = Result<Vec<Edge>, Self::Error>> + Send;
+
+    /// Whether a walk may start here. Every element will do, unless you say otherwise: answer with
+    /// `NOT_FOUND_RESOURCE` for one that does not exist.
+    fn check_root(&self, root: &Element) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        let _ = root;
+        std::future::ready(Ok(()))
+    }
+}
+
+/// Which relationships a walk asks for.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EdgesAt<'a> {
+    /// The elements, sorted and each once; never none, and at most [`BATCH`](Self::BATCH).
+    pub nodes: &'a [Element],
+    /// Outgoing: those whose source is one of `nodes`. Incoming: those whose target is.
+    pub side: Side,
+    /// Only those of this kind.
+    pub relationship: Option<&'a str>,
+    /// So many are enough.
+    pub limit: usize,
+}
+
+impl<'a> EdgesAt<'a> {
+    /// How many elements are asked for at once: a statement with two variables for each stays within
+    /// the limits of the usual databases.
+    pub const BATCH: usize = 1_000;
+
+    pub(super) fn new(
+        nodes: &'a [Element],
+        side: Side,
+        relationship: Option<&'a str>,
+        limit: usize,
+    ) -> Self {
+        Self { nodes, side, relationship, limit }
+    }
+
+    /// Whether this relationship is one of them.
+    pub fn matches(&self, edge: &Edge) -> bool {
+        let near = match self.side {
+            Side::Outgoing => &edge.source,
+            Side::Incoming => &edge.target,
+        };
+        self.relationship.is_none_or(|kind| edge.relationship == kind)
+            && self.nodes.binary_search(near).is_ok()
+    }
+}
+
+impl RelationshipSource for [Edge] {
+    type Error = OperationError;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+        let mut edges: Vec<&Edge> = self.iter().filter(|edge| at.matches(edge)).collect();
+        match at.side {
+            Side::Outgoing => edges.sort_unstable(),
+            Side::Incoming => {
+                edges.sort_unstable_by_key(|edge| (&edge.target, &edge.relationship, &edge.source))
+            }
+        }
+        edges.dedup();
+        Ok(edges.into_iter().take(at.limit).cloned().collect())
+    }
+}
+
+impl RelationshipSource for Vec<Edge> {
+    type Error = OperationError;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+        self.as_slice().edges(at).await
+    }
+}
+
+impl<S: RelationshipSource + Send + ?Sized> RelationshipSource for Arc<S> {
+    type Error = S::Error;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, Self::Error> {
+        (**self).edges(at).await
+    }
+
+    async fn check_root(&self, root: &Element) -> Result<(), Self::Error> {
+        (**self).check_root(root).await
+    }
+}
+
+impl<S: RelationshipSource + ?Sized> RelationshipSource for &S {
+    type Error = S::Error;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, Self::Error> {
+        (**self).edges(at).await
+    }
+
+    async fn check_root(&self, root: &Element) -> Result<(), Self::Error> {
+        (**self).check_root(root).await
+    }
+}
