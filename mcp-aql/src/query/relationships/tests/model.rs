@@ -285,3 +285,22 @@ proptest! {
         prop_assert_eq!(each.len(), found.len());
     }
 }
+
+#[test]
+fn a_source_in_memory_gives_what_comes_first() {
+    // REQ-REL-06
+    // To `a` lead `b` and `c`; those that lead to `c` have the smaller names.
+    let edges: Vec<Numbered> = [(1, 0, 0), (2, 0, 0)]
+        .into_iter()
+        .chain([(0, 0, 2), (0, 1, 2), (3, 0, 2), (3, 1, 2), (5, 0, 1), (6, 0, 1)])
+        .collect();
+    for direction in [Direction::Incoming, Direction::Both] {
+        let question = Question { direction, kind: None, depth: 2 };
+        let all = question.steps(&edges);
+        for most in 0..all.len() {
+            let (steps, cut) = question.walked(&edges, 100, most);
+            assert_eq!(steps, all[..most], "{direction:?} {most}");
+            assert_eq!(cut.map(|cut| cut.kept), Some(most), "{direction:?} {most}");
+        }
+    }
+}
