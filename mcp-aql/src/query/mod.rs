@@ -6,6 +6,7 @@
 //! | take a query | [`CollectionQuery`], [`Fields`] |
 //! | answer it from rows in memory | [`CollectionQuery::run`] |
 //! | answer it yourself | [`CollectionQuery::plan`], [`plan`] |
+//! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors good for longer | [`CursorKey`] |
 //!
 //! All but [`Page`] needs the feature `query`.
