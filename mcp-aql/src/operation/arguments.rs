@@ -87,9 +87,10 @@ impl Call {
     /// `INTERNAL_ERROR` when the operation's table lists none, or another.
     #[cfg(feature = "query")]
     pub fn query<Q: crate::query::QueryArgument>(&mut self) -> Result<Q, OperationError> {
-        let (query, parameters) = self.queries.next::<Q>().ok_or_else(|| {
-            OperationError::internal("the operation's table lists another query")
-        })?;
+        let (query, parameters) = self
+            .queries
+            .next::<Q>()
+            .ok_or_else(|| OperationError::internal("the operation's table lists another query"))?;
         for _ in 0..parameters {
             self.next()?;
         }

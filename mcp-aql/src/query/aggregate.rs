@@ -1,6 +1,5 @@
 //! What aggregates come to (REQ-AGG-04).
 
-
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::model::Table;
@@ -29,7 +28,12 @@ impl Aggregations {
     /// Adds the result of an aggregate: for each group its value, or [`Scalar::Null`] for the rows that
     /// have none, and the values of the aggregate's functions in their order. Without `group_by` there
     /// is one group.
-    pub fn add(&mut self, aggregate: &Aggregate, groups: Vec<(Scalar, Vec<Scalar>)>, table: &Table) {
+    pub fn add(
+        &mut self,
+        aggregate: &Aggregate,
+        groups: Vec<(Scalar, Vec<Scalar>)>,
+        table: &Table,
+    ) {
         let values = |values: Vec<Scalar>| {
             let names = aggregate.functions.iter().map(|function| function.name());
             Values(names.zip(values).collect())

@@ -24,11 +24,14 @@ pub(crate) struct Answer<T> {
     pub(crate) applied: Arc<Applied>,
 }
 
+/// The values of a row's computed fields, by their names.
+pub(crate) type ComputedValues = Result<Map<String, Value>, serde_json::Error>;
+
 /// How a row of this type is shown.
 pub(crate) struct View<T> {
     pub(crate) selection: Arc<Selection>,
     /// The values of the selection's computed fields.
-    pub(crate) computed: fn(&T, &Selection) -> Result<Map<String, Value>, serde_json::Error>,
+    pub(crate) computed: fn(&T, &Selection) -> ComputedValues,
 }
 
 impl<T> Clone for View<T> {

@@ -129,9 +129,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<Scalar>> {
                     b'i' => Scalar::Int(whole(value)?.into()),
                     b'I' => Scalar::Int(i128::from_le_bytes(value.try_into().ok()?)),
                     b'd' => Scalar::Float(f64::from_le_bytes(value.try_into().ok()?)),
-                    b's' => {
-                        Scalar::Text(Cow::Owned(std::str::from_utf8(value).ok()?.to_owned()))
-                    }
+                    b's' => Scalar::Text(Cow::Owned(std::str::from_utf8(value).ok()?.to_owned())),
                     b'D' => {
                         Scalar::Date(std::str::from_utf8(value).ok()?.parse::<NaiveDate>().ok()?)
                     }
@@ -189,12 +187,13 @@ mod tests {
             any::<i128>().prop_map(Scalar::Int),
             any::<f64>().prop_filter("a number", |value| !value.is_nan()).prop_map(Scalar::Float),
             ".{0,200}".prop_map(Scalar::from),
-            (-700_000_i32..700_000).prop_map(|days| Scalar::Date(
-                NaiveDate::from_num_days_from_ce_opt(days).unwrap()
-            )),
-            (any::<i32>(), 0_u32..1_000_000_000).prop_map(|(seconds, nanoseconds)| Scalar::Instant(
-                DateTime::from_timestamp(seconds.into(), nanoseconds).unwrap()
-            )),
+            (-700_000_i32..700_000)
+                .prop_map(|days| Scalar::Date(NaiveDate::from_num_days_from_ce_opt(days).unwrap())),
+            (any::<i32>(), 0_u32..1_000_000_000).prop_map(
+                |(seconds, nanoseconds)| Scalar::Instant(
+                    DateTime::from_timestamp(seconds.into(), nanoseconds).unwrap()
+                )
+            ),
         ]
     }
 

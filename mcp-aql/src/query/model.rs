@@ -96,7 +96,8 @@ impl FieldInfo {
     /// Whether `min` and `max` may name it.
     pub fn has_extremes(&self) -> bool {
         !self.list
-            && (self.numeric || (self.sort && matches!(self.kind, ValueKind::Date | ValueKind::Instant)))
+            && (self.numeric
+                || (self.sort && matches!(self.kind, ValueKind::Date | ValueKind::Instant)))
     }
 }
 
@@ -389,7 +390,8 @@ impl Members {
 
     /// Whether a path leads to something that may be there.
     pub(crate) fn leads(&self, path: &str) -> bool {
-        let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+        let (head, rest) =
+            path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         match (self.known.get(head), rest) {
             (Some(_), None) => true,
             (Some(member), Some(rest)) => member.leads(rest),

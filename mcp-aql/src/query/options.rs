@@ -5,7 +5,10 @@ use super::capabilities::Capabilities;
 /// How an operation takes a query: what `#[query(…)]` above the argument says.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-#[expect(clippy::struct_excessive_bools, reason = "each is a form that an author accepts by itself")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a form that an author accepts by itself"
+)]
 pub struct QueryOptions {
     /// Whether words can be looked for.
     pub text: TextControl,

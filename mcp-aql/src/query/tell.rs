@@ -27,7 +27,8 @@ fn open_object() -> Shape {
 
 /// A number of rows.
 fn count(least: i128) -> Shape {
-    let checks = Checks { counts: least == 0, minimum: Some(Bound::Int(least)), ..Checks::default() };
+    let checks =
+        Checks { counts: least == 0, minimum: Some(Bound::Int(least)), ..Checks::default() };
     Shape { checks, ..Shape::of(Kind::Integer) }
 }
 
@@ -195,7 +196,11 @@ fn sort(offer: &Offer<'_>, told: &mut QueryTable) {
     if offer.options.order {
         let mut shape = text();
         shape.checks.allowed = vec!["asc".into(), "desc".into()];
-        told.parameters.push(optional("order", shape, "Direction of a 'sort' that is a field alone."));
+        told.parameters.push(optional(
+            "order",
+            shape,
+            "Direction of a 'sort' that is a field alone.",
+        ));
     }
 }
 
@@ -209,11 +214,15 @@ fn select(offer: &Offer<'_>, default: &str, told: &mut QueryTable) {
     };
     told.parameters.push(QueryParameter {
         type_name: Some("string or array".to_owned()),
-        ..optional("fields", either(text(), array_of(text())), format!(
-            "A preset ({}; default {default}) or a list of paths of {}{also}.",
-            presets.join(", "),
-            offer.table.name(),
-        ))
+        ..optional(
+            "fields",
+            either(text(), array_of(text())),
+            format!(
+                "A preset ({}; default {default}) or a list of paths of {}{also}.",
+                presets.join(", "),
+                offer.table.name(),
+            ),
+        )
     });
     if offer.options.preset {
         let mut shape = text();
@@ -225,26 +234,33 @@ fn select(offer: &Offer<'_>, default: &str, told: &mut QueryTable) {
         let mut info = Members::new();
         info.put("name", name);
         info.put("type", type_of(field));
-        info.put_some("description", (!field.description.is_empty()).then(|| field.description.clone()));
+        info.put_some(
+            "description",
+            (!field.description.is_empty()).then(|| field.description.clone()),
+        );
         info.put("filterable", offer.filters(field));
         info.put("sortable", offer.sorts(field));
         told.computed.push(info);
     }
-    told.types.push(("FieldSelection".to_owned(), object_type(
-        "FieldSelection",
-        "What 'fields' chooses from: a preset, or paths; computed fields as '_computed.name'.".to_owned(),
-        ["presets", "fields", "computed_fields"]
-            .into_iter()
-            .map(|name| {
-                let mut field = Members::new();
-                field.put("name", name);
-                field.put("type", "array");
-                field.put("required", false);
-                field.put("items", json!({ "type": "string" }));
-                field
-            })
-            .collect(),
-    )));
+    told.types.push((
+        "FieldSelection".to_owned(),
+        object_type(
+            "FieldSelection",
+            "What 'fields' chooses from: a preset, or paths; computed fields as '_computed.name'."
+                .to_owned(),
+            ["presets", "fields", "computed_fields"]
+                .into_iter()
+                .map(|name| {
+                    let mut field = Members::new();
+                    field.put("name", name);
+                    field.put("type", "array");
+                    field.put("required", false);
+                    field.put("items", json!({ "type": "string" }));
+                    field
+                })
+                .collect(),
+        ),
+    ));
     told.capabilities.push("field_selection");
     if !computed.is_empty() {
         told.capabilities.push("computed_fields");
@@ -269,7 +285,10 @@ fn aggregate(offer: &Offer<'_>, told: &mut QueryTable) {
         functions.extend(["min", "max"]);
     }
     let shown = match groups.first() {
-        Some(group) => format!("{{\"by_{0}\": {{\"group_by\": \"{0}\", \"count\": true}}}}", group.replace('.', "_")),
+        Some(group) => format!(
+            "{{\"by_{0}\": {{\"group_by\": \"{0}\", \"count\": true}}}}",
+            group.replace('.', "_")
+        ),
         None => "{\"total\": {\"count\": true}}".to_owned(),
     };
     let also = if dates.is_empty() {
@@ -277,9 +296,11 @@ fn aggregate(offer: &Offer<'_>, told: &mut QueryTable) {
     } else {
         format!(" min and max also of {}.", dates.join(", "))
     };
-    told.parameters.push(optional("aggregate", open_object(), format!(
-        "Summaries of all rows that match, by labels of yours, such as {shown}.{also}"
-    )));
+    told.parameters.push(optional(
+        "aggregate",
+        open_object(),
+        format!("Summaries of all rows that match, by labels of yours, such as {shown}.{also}"),
+    ));
     let shape = Shape::of(Kind::Boolean);
     told.parameters.push(optional("include_items", shape, "Rows beside the summaries."));
     let mut support = Members::new();
@@ -299,15 +320,27 @@ fn pages(options: &QueryOptions, told: &mut QueryTable) {
         count(0),
         format!("Rows on the page (cursor paging); default {size}, at most {most}."),
     ));
-    told.parameters.push(optional("after", text(), "'endCursor' of the page before; with 'first'."));
+    told.parameters.push(optional(
+        "after",
+        text(),
+        "'endCursor' of the page before; with 'first'.",
+    ));
     told.parameters.push(optional("last", count(0), "Rows from the end instead."));
-    told.parameters.push(optional("before", text(), "'startCursor' of the page behind; with 'last'."));
+    told.parameters.push(optional(
+        "before",
+        text(),
+        "'startCursor' of the page behind; with 'last'.",
+    ));
     if options.offset {
         told.parameters.push(optional("limit", count(0), "Rows on the page, instead of a cursor."));
         told.parameters.push(optional("offset", count(0), "Rows to pass over; with 'limit'."));
     }
     if options.page {
-        told.parameters.push(optional("page", count(1), "Number of the page, instead of a cursor."));
+        told.parameters.push(optional(
+            "page",
+            count(1),
+            "Number of the page, instead of a cursor.",
+        ));
         told.parameters.push(optional("page_size", count(1), "Rows on the page; with 'page'."));
     }
     told.capabilities.push("pagination");

@@ -92,7 +92,7 @@ where
     A::Value: Serialize,
 {
     fn capture(row: &A::Row, kind: ValueKind) -> Option<capture::Captured> {
-        Some(match A::with(row, |value| capture(value))? {
+        Some(match A::with(row, capture)? {
             capture::Captured::One(value) => capture::Captured::One(adapted(value, kind)),
             capture::Captured::Many(values) => capture::Captured::Many(
                 values.into_iter().map(|value| adapted(value, kind)).collect(),
@@ -142,13 +142,7 @@ where
         })
     }
 
-    fn order(
-        &self,
-        left: &A::Row,
-        right: &A::Row,
-        descending: bool,
-        info: &FieldInfo,
-    ) -> Ordering {
+    fn order(&self, left: &A::Row, right: &A::Row, descending: bool, info: &FieldInfo) -> Ordering {
         let (left, right) = (Self::one(left, info.kind), Self::one(right, info.kind));
         order_with_missing(&left, &right, descending, info)
     }
@@ -194,7 +188,7 @@ where
                 take(text);
             }
         };
-        match A::with(row, |value| capture(value)) {
+        match A::with(row, capture) {
             Some(capture::Captured::One(value)) => take(&value),
             Some(capture::Captured::Many(values)) => values.iter().for_each(take),
             None => {}

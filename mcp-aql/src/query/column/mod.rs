@@ -135,7 +135,7 @@ impl<T, F: Fn(&T) -> bool + Send + Sync> Matcher<T> for F {
     }
 
     fn retain(&self, rows: &[&T], selected: &mut Vec<u32>) {
-        selected.retain(|place| row_at(rows, *place).is_some_and(|row| self(row)));
+        selected.retain(|place| row_at(rows, *place).is_some_and(self));
     }
 }
 

@@ -449,13 +449,7 @@ where
         }
     }
 
-    fn order(
-        &self,
-        left: &A::Row,
-        right: &A::Row,
-        descending: bool,
-        _: &FieldInfo,
-    ) -> Ordering {
+    fn order(&self, left: &A::Row, right: &A::Row, descending: bool, _: &FieldInfo) -> Ordering {
         A::with(left, |left| {
             A::with(right, |right| {
                 missing(left.is_there(), right.is_there())
@@ -464,13 +458,7 @@ where
         })
     }
 
-    fn order_to(
-        &self,
-        row: &A::Row,
-        bound: &Scalar,
-        descending: bool,
-        _: &FieldInfo,
-    ) -> Ordering {
+    fn order_to(&self, row: &A::Row, bound: &Scalar, descending: bool, _: &FieldInfo) -> Ordering {
         Self::order_of(row, bound, descending)
     }
 
@@ -559,4 +547,3 @@ where
 pub(crate) fn instant_of(text: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc())
 }
-

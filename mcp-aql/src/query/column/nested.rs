@@ -76,13 +76,7 @@ impl<A: NestedAccess> Column<A::Row> for Through<A> {
         Box::new(Inside::<A>(self.column.matcher(test, info)))
     }
 
-    fn order(
-        &self,
-        left: &A::Row,
-        right: &A::Row,
-        descending: bool,
-        info: &FieldInfo,
-    ) -> Ordering {
+    fn order(&self, left: &A::Row, right: &A::Row, descending: bool, info: &FieldInfo) -> Ordering {
         match (A::get(left), A::get(right)) {
             (Some(left), Some(right)) => self.column.order(left, right, descending, info),
             (Some(left), None) => self.column.order_to(left, &Scalar::Null, descending, info),

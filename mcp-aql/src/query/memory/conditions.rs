@@ -24,9 +24,8 @@ impl<'a, T: Resource> Conditions<'a, T> {
             Some(one) => vec![matcher(one, model)],
             None => Vec::new(),
         };
-        let searched = |(info, column): (&FieldInfo, &'static dyn Column<T>)| {
-            info.search.then_some(column)
-        };
+        let searched =
+            |(info, column): (&FieldInfo, &'static dyn Column<T>)| info.search.then_some(column);
         let text = plan.text.as_ref().map(|query| Words {
             query,
             columns: model.own_fields().filter_map(searched).collect(),

@@ -7,7 +7,9 @@ mod summary;
 
 use std::borrow::Borrow;
 
-pub(crate) use summary::{Groups, MOST_GROUPS, Sum, too_many_groups};
+pub(crate) use summary::{Groups, Sum};
+#[cfg(feature = "sql")]
+pub(crate) use summary::{MOST_GROUPS, too_many_groups};
 
 use super::model::Model;
 use super::plan::{Plan, Window};

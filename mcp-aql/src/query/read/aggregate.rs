@@ -52,8 +52,12 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
                 }
             },
             "group_by" => group_by = field("group field", &|field| field.group),
-            "sum" => functions.extend(field("numeric field", &|field| field.numeric).map(Function::Sum)),
-            "avg" => functions.extend(field("numeric field", &|field| field.numeric).map(Function::Avg)),
+            "sum" => {
+                functions.extend(field("numeric field", &|field| field.numeric).map(Function::Sum))
+            }
+            "avg" => {
+                functions.extend(field("numeric field", &|field| field.numeric).map(Function::Avg))
+            }
             "min" => {
                 functions.extend(field("field", &FieldInfo::has_extremes).map(Function::Min));
             }

@@ -51,11 +51,8 @@ pub(crate) fn read_fields(
     let fields = given.take("fields");
     let preset = given.take("preset");
     let asked = fields.is_some() || preset.is_some();
-    let mut selection = Selection {
-        told: Told::Preset(String::new()),
-        pick: Pick::none(),
-        computed: Vec::new(),
-    };
+    let mut selection =
+        Selection { told: Told::Preset(String::new()), pick: Pick::none(), computed: Vec::new() };
     if let Some(Value::String(name)) = &preset {
         add_preset(offer, "preset", name, &mut selection, faults);
     }

@@ -139,7 +139,8 @@ impl Reader<'_> {
             let nested = format!("{key}.");
             match valid.iter().find(|path| path.starts_with(&nested)) {
                 Some(inner) => {
-                    let what = format!("is not a key: name a field inside of it, such as '{inner}'");
+                    let what =
+                        format!("is not a key: name a field inside of it, such as '{inner}'");
                     faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
                 }
                 None => faults.unknown("filter", "key", key, &valid),
@@ -192,7 +193,9 @@ impl Reader<'_> {
         let mut one = |value: &Value| operand::read(field, path, value, faults);
         Some(match *operator {
             "exists" => match value {
-                Value::Bool(wanted) => Condition { test: Test::Exists, holds: *wanted, or_missing: false },
+                Value::Bool(wanted) => {
+                    Condition { test: Test::Exists, holds: *wanted, or_missing: false }
+                }
                 other => {
                     faults.wrong_type(path, "boolean", json_type(other));
                     return None;

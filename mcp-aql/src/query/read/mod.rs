@@ -57,7 +57,11 @@ impl<'a> Offer<'a> {
     /// Whether words can be looked for, and must be.
     pub(crate) fn text(&self) -> TextControl {
         let searched = self.table.fields.iter().any(|field| field.search);
-        if searched && self.capabilities.can_search() { self.options.text } else { TextControl::None }
+        if searched && self.capabilities.can_search() {
+            self.options.text
+        } else {
+            TextControl::None
+        }
     }
 
     pub(crate) fn filters(&self, field: &FieldInfo) -> bool {
@@ -150,7 +154,12 @@ impl Faults {
         });
     }
 
-    pub(crate) fn paging(&mut self, expected: &'static str, provided: Vec<&'static str>, hint: String) {
+    pub(crate) fn paging(
+        &mut self,
+        expected: &'static str,
+        provided: Vec<&'static str>,
+        hint: String,
+    ) {
         let given: Vec<_> = provided.iter().map(|name| format!("'{name}'")).collect();
         self.push(Fault {
             message: format!("Paging by {} is not possible: {hint}", given.join(" and ")),
@@ -182,21 +191,18 @@ impl Faults {
             FaultKind::Type(..) | FaultKind::Paging { .. } => ErrorCode::ValidationInvalidType,
             FaultKind::Value(..) => ErrorCode::ValidationInvalidValue,
         };
-        let error = OperationError::new(code, message).with_detail("param_name", first.param.clone());
+        let error =
+            OperationError::new(code, message).with_detail("param_name", first.param.clone());
         let error = match &first.kind {
-            FaultKind::Type(expected, actual) => {
-                error
-                    .with_detail("expected_type", expected.clone())
-                    .with_detail("actual_type", actual.clone())
-            }
+            FaultKind::Type(expected, actual) => error
+                .with_detail("expected_type", expected.clone())
+                .with_detail("actual_type", actual.clone()),
             FaultKind::Value(expected, valid) if valid.is_empty() => {
                 error.with_detail("expected", expected.clone())
             }
-            FaultKind::Value(expected, valid) => {
-                error
-                    .with_detail("expected", expected.clone())
-                    .with_detail("valid_values", valid.clone())
-            }
+            FaultKind::Value(expected, valid) => error
+                .with_detail("expected", expected.clone())
+                .with_detail("valid_values", valid.clone()),
             FaultKind::Paging { expected, provided, hint } => error
                 .with_detail("expected_type", *expected)
                 .with_detail("actual_type", provided.join("+"))
@@ -212,10 +218,7 @@ impl Faults {
 }
 
 /// Reads a collection query.
-pub(crate) fn read_plan(
-    offer: &Offer<'_>,
-    given: &mut Given<'_>,
-) -> Result<Plan, OperationError> {
+pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan, OperationError> {
     let mut faults = Faults::default();
     let table = offer.table;
     let text = read_text(given, &mut faults);
@@ -249,14 +252,11 @@ pub(crate) fn read_plan(
         return Err(error);
     }
     if !items {
-        let unused: Vec<_> = [
-            (sort.given, "sort"),
-            (selection.given, "fields"),
-            (paged.given, "page controls"),
-        ]
-        .into_iter()
-        .filter_map(|(given, name)| given.then_some(name))
-        .collect();
+        let unused: Vec<_> =
+            [(sort.given, "sort"), (selection.given, "fields"), (paged.given, "page controls")]
+                .into_iter()
+                .filter_map(|(given, name)| given.then_some(name))
+                .collect();
         if !unused.is_empty() {
             warnings.push(unused_warning(&unused));
         }
@@ -335,7 +335,11 @@ fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String 
 }
 
 /// An object's members, or a fault.
-fn object<'v>(param: &str, value: &'v Value, faults: &mut Faults) -> Option<&'v Map<String, Value>> {
+fn object<'v>(
+    param: &str,
+    value: &'v Value,
+    faults: &mut Faults,
+) -> Option<&'v Map<String, Value>> {
     let object = value.as_object();
     if object.is_none() {
         faults.wrong_type(param, "object", crate::vocab::json_type(value));

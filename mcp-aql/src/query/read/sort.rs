@@ -137,9 +137,10 @@ fn key(
     descending: bool,
     faults: &mut Faults,
 ) -> Option<SortKey> {
-    let place = offer.table.find(field).filter(|place| {
-        offer.table.field(*place).is_some_and(|field| offer.sorts(field))
-    });
+    let place = offer
+        .table
+        .find(field)
+        .filter(|place| offer.table.field(*place).is_some_and(|field| offer.sorts(field)));
     if place.is_none() {
         let valid = offer.paths(|field| offer.sorts(field));
         faults.unknown(param, "field", field, &valid);

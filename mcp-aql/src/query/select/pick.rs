@@ -1,9 +1,7 @@
 //! A serializer that lets a part of a value through.
 
-use serde::ser::{
-    SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer,
-};
 use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer};
 
 use super::Pick;
 use crate::query::capture::capture_one;
@@ -210,9 +208,7 @@ impl<S: SerializeMap> SerializeMap for Part<'_, S> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
         match self.next.take() {
-            Some(pick) => {
-                self.inner.serialize_value(&Picked { value, pick, computed: None })
-            }
+            Some(pick) => self.inner.serialize_value(&Picked { value, pick, computed: None }),
             None => Ok(()),
         }
     }
