@@ -81,19 +81,42 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
+        let items = generator.subschema_for::<T>();
+        let info = generator.subschema_for::<PageInfo>();
+        #[cfg(feature = "query")]
+        let page = json_schema!({
+            "type": "object",
+            "description": "One page of a collection, and what a query asked for beside it.",
+            "properties": {
+                "items": {
+                    "type": "array",
+                    "description": "The entries of this page; none where only summaries were asked for.",
+                    "items": items,
+                },
+                "pageInfo": info,
+                "pagination": {
+                    "type": "object",
+                    "description": "Takes the place of pageInfo where pages have numbers.",
+                },
+                "aggregations": { "type": "object", "description": "The summaries, by their labels." },
+                "applied": { "type": "object", "description": "What was understood of the query." },
+            },
+        });
+        #[cfg(not(feature = "query"))]
+        let page = json_schema!({
             "type": "object",
             "description": "One page of a collection.",
             "properties": {
                 "items": {
                     "type": "array",
                     "description": "The entries of this page.",
-                    "items": generator.subschema_for::<T>(),
+                    "items": items,
                 },
-                "pageInfo": generator.subschema_for::<PageInfo>(),
+                "pageInfo": info,
             },
             "required": ["items", "pageInfo"],
-        })
+        });
+        page
     }
 }
 
