@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::capabilities::Capabilities;
 use super::cursor::CursorKey;
 use super::entry::{Given, Prepared, QueryArgument, QueryEntry, QueryParameter, QueryTable};
 use crate::error::OperationError;
@@ -31,6 +32,8 @@ struct Bound {
     /// Which of the operation's parameters are its own.
     places: Range<usize>,
     key: CursorKey,
+    /// What the backend can do, asked once.
+    capabilities: Capabilities,
 }
 
 /// The queries of a call, in the order in which the operation takes them.
@@ -62,7 +65,8 @@ impl Queries {
         let start = parameters.len();
         parameters.extend(told.parameters.into_iter().map(parameter));
         let places = start..parameters.len();
-        self.entries.push(Bound { entry: *entry, places, key: key.clone() });
+        let capabilities = entry.options.backend();
+        self.entries.push(Bound { entry: *entry, places, key: key.clone(), capabilities });
         self.details.extend(told.details);
         self.computed.extend(told.computed);
         self.note = told.note.or(self.note.take());
@@ -83,7 +87,12 @@ impl Queries {
         for bound in &self.entries {
             let own = arguments.get_mut(bound.places.clone()).unwrap_or_default();
             let parameters = own.len();
-            let mut given = Given { values: Vec::new(), key: &bound.key, warnings: Vec::new() };
+            let mut given = Given {
+                values: Vec::with_capacity(parameters),
+                key: &bound.key,
+                capabilities: &bound.capabilities,
+                warnings: Vec::new(),
+            };
             for argument in own {
                 let value = match &mut argument.value {
                     Some(value) if logged => Some(value.clone()),

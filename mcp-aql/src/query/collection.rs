@@ -146,11 +146,11 @@ fn computed<T: Resource>(
 
 impl<T: Identified> QueryArgument for CollectionQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        tell::collection(&Offer::new(T::model().table(), options))
+        tell::collection(&Offer::new(T::model().table(), options, &options.backend()))
     }
 
     fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
-        let offer = Offer::new(T::model().table(), options);
+        let offer = Offer::new(T::model().table(), options, given.capabilities);
         Ok(Self { plan: read_plan(&offer, given)?, resource: PhantomData })
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::capabilities::Capabilities;
 use super::cursor::CursorKey;
 use super::options::QueryOptions;
 use super::read::Faults;
@@ -42,6 +43,8 @@ pub trait QueryArgument: Send + Sized + 'static {
 pub struct Given<'a> {
     pub(crate) values: Vec<(&'static str, Value)>,
     pub(crate) key: &'a CursorKey,
+    /// What the backend can do.
+    pub(crate) capabilities: &'a Capabilities,
     /// What the caller should be told beside the reply.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -107,7 +110,9 @@ pub(crate) fn read_map<Q: QueryArgument>(
     key: &CursorKey,
 ) -> Result<Q, OperationError> {
     let table = Q::table(options);
-    let mut given = Given { values: Vec::new(), key, warnings: Vec::new() };
+    let capabilities = options.backend();
+    let mut given =
+        Given { values: Vec::new(), key, capabilities: &capabilities, warnings: Vec::new() };
     let mut faults = Faults::default();
     let mut shape_faults = shape::Faults::new();
     let shapes = shape::Shapes::new();

@@ -149,6 +149,11 @@ impl QueryOptions {
         self
     }
 
+    /// What the backend can do.
+    pub(crate) fn backend(&self) -> Capabilities {
+        self.capabilities.map(|of| of()).unwrap_or_default()
+    }
+
     /// Sets how far a relationship query goes at most.
     #[must_use]
     pub const fn max_depth(mut self, depth: usize) -> Self {

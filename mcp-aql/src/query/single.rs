@@ -78,11 +78,11 @@ impl<T: Resource> Fields<T> {
 
 impl<T: Resource> QueryArgument for Fields<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        tell::fields(&Offer::new(T::model().table(), options))
+        tell::fields(&Offer::new(T::model().table(), options, &options.backend()))
     }
 
     fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
-        let offer = Offer::new(T::model().table(), options);
+        let offer = Offer::new(T::model().table(), options, given.capabilities);
         let mut faults = Faults::default();
         let selected = read_fields(&offer, given, default_preset(Family::Single), &mut faults);
         match faults.into_error() {

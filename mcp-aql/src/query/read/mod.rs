@@ -33,12 +33,15 @@ use crate::vocab::closest;
 pub(crate) struct Offer<'a> {
     pub(crate) table: &'a Table,
     pub(crate) options: &'a QueryOptions,
-    capabilities: Capabilities,
+    capabilities: &'a Capabilities,
 }
 
 impl<'a> Offer<'a> {
-    pub(crate) fn new(table: &'a Table, options: &'a QueryOptions) -> Self {
-        let capabilities = options.capabilities.map(|of| of()).unwrap_or_default();
+    pub(crate) fn new(
+        table: &'a Table,
+        options: &'a QueryOptions,
+        capabilities: &'a Capabilities,
+    ) -> Self {
         Self { table, options, capabilities }
     }
 

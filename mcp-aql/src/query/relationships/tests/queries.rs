@@ -453,7 +453,9 @@ fn a_page_has_a_largest_size() {
         };
         let key = CursorKey::random();
         let values = params.into_iter().map(named).collect();
-        let mut given = Given { values, key: &key, warnings: Vec::new() };
+        let capabilities = crate::query::Capabilities::all();
+        let mut given =
+            Given { values, key: &key, capabilities: &capabilities, warnings: Vec::new() };
         let query = RelationshipQuery::<Bed>::read(options, &mut given).unwrap();
         let (graph, warnings) = run(query, &edges).unwrap();
         assert_eq!(warnings, []);
