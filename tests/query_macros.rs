@@ -1,6 +1,6 @@
 //! What the macros of the query language write, read back from the tables and asked of an adapter.
 
-#![allow(clippy::panic)]
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::{Capabilities, FieldInfo, Table};
@@ -145,13 +145,13 @@ fn both_derives_read_one_attribute() {
 #[operation(category = "READ")]
 /// List tasks.
 fn list_tasks(query: CollectionQuery<Task>) -> Result<Page<Task>, OperationError> {
-    query.run(&tasks())
+    query.run(tasks())
 }
 
 /// Search tasks.
 #[operation(category = "READ", example = { "query": "task", "first": 1 })]
 fn search_tasks(query: CollectionQuery<Task>) -> Result<Page<Task>, OperationError> {
-    query.run(&tasks())
+    query.run(tasks())
 }
 
 /// List tasks in every form.
@@ -166,7 +166,7 @@ fn list_in_every_form(
     )]
     query: CollectionQuery<Task>,
 ) -> Result<Page<Task>, OperationError> {
-    query.run(&tasks())
+    query.run(tasks())
 }
 
 /// List tasks plainly.
@@ -185,7 +185,7 @@ fn list_by_backend(
     #[query(backend = Capabilities::all().without_sort("title").without_aggregate())]
     query: CollectionQuery<Task>,
 ) -> Result<Page<Task>, OperationError> {
-    query.run(&tasks())
+    query.run(tasks())
 }
 
 /// Find a task.

@@ -86,7 +86,7 @@ const GRAMMAR: Grammar = Grammar {
 };
 
 /// How many rows a page can be said to have, and how far relationships can be followed.
-const PAGE_SIZES: RangeInclusive<usize> = 1..=1_000;
+const PAGE_SIZES: RangeInclusive<usize> = 1..=1000;
 const DEPTHS: RangeInclusive<usize> = 1..=100;
 
 /// What the runtime takes for a page size that is left out.
