@@ -8,7 +8,7 @@ use mcp_aql::{ErrorCode, RESERVED_OPERATIONS, SemanticCategory};
 const CODES: &str = include_str!("../mcp-aql-derive/src/support/codes.rs");
 const FORMATS: &str = include_str!("../mcp-aql-derive/src/support/format.rs");
 const CATEGORIES: &str = include_str!("../mcp-aql-derive/src/support/category.rs");
-const QUERIES: &str = include_str!("../mcp-aql-derive/src/operation/query.rs");
+const QUERIES: &str = include_str!("../mcp-aql-derive/src/operation/query_attr.rs");
 const NAMES: &str = include_str!("../mcp-aql-derive/src/support/names.rs");
 
 fn count(source: &str, what: &str) -> usize {

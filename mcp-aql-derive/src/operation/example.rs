@@ -4,7 +4,8 @@ use darling::error::Accumulator;
 use syn::LitStr;
 
 use super::model::OperationModel;
-use super::query::{QueryKind, TextControl};
+use super::query::QueryKind;
+use super::query_attr::TextControl;
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
