@@ -197,6 +197,17 @@ fn get_task(
     first.map(|task| fields.of(task)).ok_or_else(|| OperationError::not_found("task", "a"))
 }
 
+/// Tell how far relationships would be followed.
+#[operation(
+    category = "READ",
+    example = { "root": { "element_type": "task", "element_name": "a" }, "direction": "both" }
+)]
+fn query_relationships(
+    #[query(max_depth = 3, page_size = 5)] query: RelationshipQuery<Task>,
+) -> usize {
+    query.depth()
+}
+
 fn adapter() -> Adapter {
     Adapter::builder("tasks")
         .operation(list_tasks {})
@@ -205,6 +216,7 @@ fn adapter() -> Adapter {
         .operation(list_plainly {})
         .operation(list_by_backend {})
         .operation(get_task {})
+        .operation(query_relationships {})
         .build()
         .unwrap()
 }
@@ -229,6 +241,7 @@ async fn options_decide_which_parameters_there_are() {
         ("list_plainly", "filter first after last before"),
         ("list_by_backend", "filter sort fields first after last before"),
         ("get_task", "fields preset"),
+        ("query_relationships", "root direction relationship depth include first after"),
     ] {
         let details = call("introspect", json!({ "query": "operations", "name": operation })).await;
         let parameters = details["data"]["operation"]["parameters"].as_array().unwrap();
@@ -316,4 +329,14 @@ async fn options_are_kept() {
         let found = result.pointer(path).cloned().unwrap_or_default();
         assert_eq!(found, expected, "{shows}: {result}");
     }
+}
+
+#[tokio::test]
+async fn relationships_are_followed_as_far_as_written() {
+    let details =
+        call("introspect", json!({ "query": "operations", "name": "query_relationships" })).await;
+    let capabilities = &details["data"]["operation"]["relationship_capabilities"];
+    assert_eq!(capabilities["max_depth"], 3, "{details}");
+    let types = capabilities["relationship_types"].to_string();
+    assert!(types.contains("references") && types.contains("composes"), "{types}");
 }

@@ -19,10 +19,6 @@ pub fn identified<T: Identified>() {}
 /// Stands for a resource's model, which reads what is computed.
 pub fn computed<T: ComputedFields>() {}
 
-/// Macros know it by its name, and a faulty operation takes nothing else of it.
-#[derive(Debug)]
-pub struct RelationshipQuery<T>(pub T);
-
 /// A resource with one field that may change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
 pub struct Task {

@@ -1,5 +1,5 @@
 use mcp_aql::prelude::*;
-use mcp_aql_tests::{RelationshipQuery, Task};
+use mcp_aql_tests::Task;
 
 /// Look at tasks.
 #[operation(category = "READ")]
