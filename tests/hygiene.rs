@@ -73,6 +73,124 @@ mod no_prelude {
         ::std::result::Result::Ok(clock.0)
     }
 
+    /// The derive of `JsonSchema` needs a prelude.
+    macro_rules! schema_of {
+        ($ty:ident) => {
+            impl ::schemars::JsonSchema for $ty {
+                fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                    ::std::borrow::Cow::Borrowed(::std::stringify!($ty))
+                }
+
+                fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                    ::std::convert::From::from(true)
+                }
+            }
+        };
+    }
+
+    schema_of!(Book);
+    schema_of!(Shelf);
+    schema_of!(Author);
+
+    #[derive(Clone, ::serde::Serialize, ::mcp_aql::Resource)]
+    #[resource(
+        presets(minimal = [book_id, author.name], full = ["due-back", _computed.length]),
+        default_sort(shelf desc, book_id),
+        relationships(references = "Mentions another book.")
+    )]
+    pub(crate) struct Book {
+        /// Its number.
+        #[resource(id, sort)]
+        pub(crate) book_id: u32,
+        /// Its title.
+        #[resource(search, filter, sort, group)]
+        pub(crate) r#type: ::std::string::String,
+        /// Where it stands.
+        #[resource(filter, sort, group)]
+        pub(crate) shelf: ::std::option::Option<Shelf>,
+        /// Who wrote it.
+        #[resource(nested)]
+        pub(crate) author: ::std::option::Option<::std::boxed::Box<Author>>,
+        /// What comes before it.
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub(crate) prequel: ::std::option::Option<::std::boxed::Box<Self>>,
+        /// When it comes back.
+        #[serde(rename = "due-back")]
+        pub(crate) due_back: ::std::string::String,
+        #[serde(skip)]
+        pub(crate) seen: bool,
+    }
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, ::serde::Serialize)]
+    pub(crate) enum Shelf {
+        Low,
+        High,
+    }
+
+    #[derive(Clone, ::serde::Serialize, ::mcp_aql::Resource)]
+    pub(crate) struct Author {
+        /// What they are called.
+        #[resource(filter)]
+        #[deprecated]
+        pub(crate) name: ::std::string::String,
+    }
+
+    #[::mcp_aql::computed_fields]
+    impl Book {
+        /// How long its title is.
+        #[computed(filter, sort, group, numeric)]
+        pub(crate) fn length(&self) -> usize {
+            self.r#type.len()
+        }
+
+        /// The book itself.
+        #[computed(name = "copy")]
+        #[deprecated]
+        fn copied(&self) -> ::std::option::Option<Self> {
+            let _ = self.seen;
+            ::std::option::Option::Some(self.clone())
+        }
+
+        /// Never there.
+        #[computed]
+        #[cfg(any())]
+        fn absent(&self) -> Absent {
+            Absent
+        }
+    }
+
+    /// Search books.
+    #[::mcp_aql::operation(category = "READ", example = { "query": "tea", "limit": 3 })]
+    pub(crate) fn search_books(
+        #[query(
+            accept(offset, page, preset, order),
+            without(aggregate),
+            without_count,
+            page_size = 5,
+            max_page_size = 50,
+            backend = ::mcp_aql::query::Capabilities::all()
+        )]
+        query: ::mcp_aql::CollectionQuery<Book>,
+    ) -> ::std::result::Result<::mcp_aql::Page<Book>, ::mcp_aql::OperationError> {
+        query.run(&[])
+    }
+
+    /// Find a book.
+    #[::mcp_aql::operation(category = "READ")]
+    pub(crate) fn get_book(
+        #[query(accept(preset))] fields: ::mcp_aql::Fields<Book>,
+    ) -> ::mcp_aql::query::Selected<Book> {
+        fields.of(Book {
+            book_id: 1,
+            r#type: ::std::convert::From::from("tea"),
+            shelf: ::std::option::Option::Some(Shelf::High),
+            author: ::std::option::Option::None,
+            prequel: ::std::option::Option::None,
+            due_back: ::std::convert::From::from("soon"),
+            seen: Shelf::Low < Shelf::High,
+        })
+    }
+
     pub(crate) struct Tasks<T>(pub(crate) T);
 
     #[::mcp_aql::operations]
@@ -112,6 +230,31 @@ mod renamed {
     }
 
     pub(crate) struct Tasks;
+
+    #[derive(serde::Serialize, schemars::JsonSchema, aql::Resource)]
+    #[resource(crate = crate::framework::inner::aql)]
+    pub(crate) struct Book {
+        /// Its number.
+        #[resource(id)]
+        pub(crate) book_id: u32,
+    }
+
+    #[aql::computed_fields(crate = aql)]
+    impl Book {
+        /// Its number, doubled.
+        #[computed(filter)]
+        pub(crate) fn twice(&self) -> u32 {
+            self.book_id * 2
+        }
+    }
+
+    /// List books.
+    #[aql::operation(category = "READ", crate = crate::framework::inner::aql)]
+    pub(crate) fn list_books(
+        query: aql::CollectionQuery<Book>,
+    ) -> Result<aql::Page<Book>, aql::OperationError> {
+        query.run(Vec::<Book>::new())
+    }
 
     #[aql::operations(crate = aql)]
     impl Tasks {
@@ -169,6 +312,26 @@ mod odd_names {
     }
 
     impl ::std::error::Error for Failure {}
+
+    pub(crate) struct Row;
+    pub(crate) struct Column0;
+    pub(crate) struct Access;
+    pub(crate) struct Model;
+    pub(crate) trait Resource {}
+    pub(crate) trait Fallback {}
+
+    #[derive(serde::Serialize, schemars::JsonSchema, ::mcp_aql::Resource)]
+    pub(crate) struct Fields {
+        /// A number.
+        #[resource(id, sort)]
+        row: u8,
+        /// A number.
+        #[resource(filter, numeric)]
+        take: u8,
+        /// A number.
+        #[resource(group)]
+        inner: u8,
+    }
 
     pub(crate) struct Tasks;
 
@@ -245,9 +408,32 @@ fn tables_are_there() {
     use mcp_aql::{Operation, Operations};
     assert_eq!(no_prelude::get_task::OPERATION.spec.name, "get_task");
     assert_eq!(no_prelude::Tasks::<u8>::OPERATIONS.len(), 1);
+    assert_eq!(no_prelude::search_books::OPERATION.spec.parameters.len(), 1);
+    assert_eq!(no_prelude::get_book::OPERATION.spec.parameters.len(), 1);
     assert_eq!(renamed::count::OPERATION.spec.name, "count");
+    assert_eq!(renamed::list_books::OPERATION.spec.name, "list_books");
     assert_eq!(renamed::Tasks::OPERATIONS.len(), 1);
     assert_eq!(odd_names::look::OPERATION.spec.parameters.len(), 3);
     assert_eq!(odd_names::Tasks::OPERATIONS.len(), 1);
     assert_eq!(tell_time::OPERATION.spec.name, "tell_time");
+}
+
+#[test]
+fn tables_of_resources_are_there() {
+    use mcp_aql::Resource;
+
+    let paths = |table: &mcp_aql::query::Table| -> Vec<String> {
+        table.fields().iter().map(|field| field.path.clone()).collect()
+    };
+    let books = no_prelude::Book::model().table();
+    for path in ["book_id", "type", "author.name", "prequel", "_computed.length", "_computed.copy"]
+    {
+        assert!(books.find(path).is_some(), "{path} of {:?}", paths(books));
+    }
+    assert!(books.find("seen").is_none());
+    assert!(books.find("_computed.absent").is_none());
+    assert!(no_prelude::Book::RESOURCE.has_field("type"));
+    assert!(!no_prelude::Book::RESOURCE.has_field("length"));
+    assert!(renamed::Book::model().table().find("_computed.twice").is_some());
+    assert!(odd_names::Fields::model().table().find("inner").is_some());
 }

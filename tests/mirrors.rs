@@ -1,12 +1,14 @@
 //! The macros cannot use the runtime, so they have lists of their own. Each is held equal here.
 
 use mcp_aql::constraint::Format;
+use mcp_aql::query::QueryOptions;
 use mcp_aql::{ErrorCode, RESERVED_OPERATIONS, SemanticCategory};
 
 /// The text of a list's source, which is all that a test can see of a macro crate.
 const CODES: &str = include_str!("../mcp-aql-derive/src/support/codes.rs");
 const FORMATS: &str = include_str!("../mcp-aql-derive/src/support/format.rs");
 const CATEGORIES: &str = include_str!("../mcp-aql-derive/src/support/category.rs");
+const QUERIES: &str = include_str!("../mcp-aql-derive/src/operation/query_attr.rs");
 const NAMES: &str = include_str!("../mcp-aql-derive/src/support/names.rs");
 
 fn count(source: &str, what: &str) -> usize {
@@ -52,4 +54,17 @@ fn reserved_names() {
         count(NAMES.split("];").next().unwrap_or_default(), "\""),
         RESERVED_OPERATIONS.len()
     );
+}
+
+#[test]
+fn sizes_of_pages() {
+    // REQ-PAG-08
+    let options = QueryOptions::new();
+    for entry in [
+        format!("const PAGE_SIZE: usize = {};", options.page_size),
+        format!("const MAX_PAGE_SIZE: usize = {};", options.max_page_size),
+        format!("const PAGE_SIZES: RangeInclusive<usize> = 1..={};", QueryOptions::CAP),
+    ] {
+        assert!(QUERIES.contains(&entry), "{entry}");
+    }
 }

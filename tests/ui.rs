@@ -13,5 +13,11 @@ fn compile_errors() {
     cases.compile_fail("ui/several/*.rs");
     cases.compile_fail("ui/update_input/*.rs");
     cases.compile_fail("ui/update_input/rustc/*.rs");
+    cases.compile_fail("ui/resource/*.rs");
+    cases.compile_fail("ui/resource/rustc/*.rs");
+    cases.compile_fail("ui/computed_fields/*.rs");
+    cases.compile_fail("ui/computed_fields/rustc/*.rs");
+    cases.compile_fail("ui/query/*.rs");
+    cases.compile_fail("ui/query/rustc/*.rs");
     cases.compile_fail("ui/rustc/*.rs");
 }

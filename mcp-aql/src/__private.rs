@@ -25,6 +25,20 @@ pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str)
     }
 }
 
+/// Stops the build when a computed field is called like a stored one.
+#[cfg(feature = "query")]
+#[track_caller]
+pub const fn check_computed<T: crate::query::ComputedFields>(name: &str, message: &str) {
+    assert!(!T::RESOURCE.has_field(name), "{}", message);
+}
+
+/// Stops the build when a field cannot be what its marks say, with a message that can name it.
+#[cfg(feature = "query")]
+#[track_caller]
+pub const fn check_mark(fits: bool, message: &str) {
+    assert!(fits, "{}", message);
+}
+
 /// Whether two texts are equal.
 pub(crate) const fn same(left: &[u8], right: &[u8]) -> bool {
     match (left, right) {

@@ -121,9 +121,11 @@ pub use mcp_aql_derive::ParamGroup;
 pub use mcp_aql_derive::OperationError;
 
 #[cfg(feature = "query")]
+#[doc = include_str!("macro_docs/resource.md")]
 pub use mcp_aql_derive::Resource;
 
 #[cfg(feature = "query")]
+#[doc = include_str!("macro_docs/computed_fields.md")]
 pub use mcp_aql_derive::computed_fields;
 
 #[doc(hidden)]

@@ -1,6 +1,8 @@
 //! The rules of computed fields, each a function named after it.
 
 use darling::error::Accumulator;
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{ItemImpl, ReceiverKind, Safety, Type};
 
@@ -155,19 +157,37 @@ fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
             let owned = match ty::owned(bare) {
                 Some(owned) if column.is_optional() => format!("`Option<{owned}>`"),
                 Some(owned) => format!("`{owned}`"),
-                None => "an owned type".to_owned(),
+                None => "a type without `&` and lifetimes, such as `String`".to_owned(),
             };
             errors.push(fault(
                 column.ty.span(),
-                format_args!("`{ident}` returns a reference: write {owned}"),
+                format_args!("`{ident}` returns what is borrowed: write {owned}"),
             ));
         }
         _ => {}
     }
 }
 
+/// Whether a reference or a lifetime is in it; `'static` alone is no borrowing.
 fn borrows(ty: &Type) -> bool {
-    matches!(ty::peel(ty), Type::Reference(_))
+    fn any(tokens: TokenStream) -> bool {
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Group(group) if any(group.stream()) => return true,
+                TokenTree::Punct(punct) if punct.as_char() == '&' => return true,
+                TokenTree::Punct(punct) if punct.as_char() == '\'' => {
+                    let of = |token: &TokenTree| token.to_string() == "static";
+                    if !tokens.peek().is_some_and(of) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+    any(ty.to_token_stream())
 }
 
 /// A row has each name once.

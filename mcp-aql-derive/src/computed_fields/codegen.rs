@@ -69,6 +69,7 @@ fn wrap(
     let conditions = conditions(&block.attrs);
     quote! {
         #(#conditions)*
+        #[allow(deprecated)]
         const _: () = {
             #[allow(unused_imports)]
             use #runtime::query::column::{Fallback as _, NoOrder as _};
@@ -90,10 +91,7 @@ fn shadows(field: &ComputedModel<'_>, item: &TokenStream, runtime: &RuntimePath)
     );
     let span = Span::call_site().located_at(field.name.span);
     let check = quote_spanned! {span=>
-        ::core::assert!(
-            !<#item as #runtime::query::Resource>::RESOURCE.has_field(#name),
-            #message
-        )
+        #runtime::__private::check_computed::<#item>(#name, #message)
     };
     columns::at(check, span)
 }

@@ -4,7 +4,8 @@ use darling::error::Accumulator;
 use syn::LitStr;
 
 use super::model::OperationModel;
-use super::query::TextControl;
+use super::query::QueryKind;
+use super::query_attr::TextControl;
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
@@ -91,7 +92,9 @@ fn nothing_is_missing(
     let searches =
         operation.queries().any(|it| it.text(&operation.name.text) == TextControl::Required);
     let text = searches.then_some("query");
-    let names = || required.iter().map(|it| it.name.text.as_str()).chain(text);
+    let relates = operation.queries().any(|it| it.kind == QueryKind::Relationship);
+    let ends = ["root", "direction"].into_iter().filter(move |_| relates);
+    let names = || required.iter().map(|it| it.name.text.as_str()).chain(text).chain(ends.clone());
     let has = |name: &str| {
         members.iter().any(|(key, _)| {
             let key = key.value();

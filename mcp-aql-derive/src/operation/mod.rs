@@ -10,6 +10,7 @@ mod fallback;
 mod methods;
 mod model;
 mod query;
+mod query_attr;
 mod query_check;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,8 @@
 use darling::error::Accumulator;
 
 use super::model::OperationModel;
-use super::query::{QueryKind, TextControl};
+use super::query::QueryKind;
+use super::query_attr::TextControl;
 use crate::support::category::Category;
 use crate::support::fault;
 

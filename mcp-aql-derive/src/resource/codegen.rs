@@ -35,6 +35,7 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
         .any(|field| field.column.marks.id.is_some())
         .then(|| identified(ident, runtime));
     quote! {
+        #[allow(deprecated)]
         const _: () = {
             #[allow(unused_imports)]
             use #query::column::{Fallback as _, NoComputed as _, NoOrder as _};

@@ -206,7 +206,7 @@ pub(crate) fn assertions(
     let mut check = |mark: Option<Span>, condition: TokenStream, message: String| {
         if mark.is_some() {
             let span = Span::call_site().located_at(column.ty.span());
-            checks.push(at(quote!(::core::assert!(#condition, #message)), span));
+            checks.push(at(quote!(#runtime::__private::check_mark(#condition, #message)), span));
         }
     };
     check(
@@ -232,7 +232,7 @@ pub(crate) fn assertions(
             )
         },
         format!(
-            "`sort` puts values in an order and {written} has none: derive `PartialOrd` and `Ord` on it, or leave `sort` out"
+            "`sort` puts values in an order and {written} has none: derive `PartialOrd` and `Ord` on it if it is yours, or leave `sort` out"
         ),
     );
     for (mark, span) in [("id", marks.id), ("group", marks.group)] {

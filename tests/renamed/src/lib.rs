@@ -42,13 +42,41 @@ impl Counter {
     }
 }
 
+/// A book.
+#[derive(Debug, serde::Serialize, JsonSchema, Resource)]
+pub struct Book {
+    /// Its number.
+    #[resource(id, sort)]
+    pub book_id: u32,
+}
+
+#[computed_fields]
+impl Book {
+    /// Its number, doubled.
+    #[computed(filter)]
+    pub fn twice(&self) -> u32 {
+        self.book_id * 2
+    }
+}
+
+/// List books.
+///
+/// # Errors
+/// Never.
+#[operation(category = "READ")]
+pub fn list_books(query: CollectionQuery<Book>) -> Result<Page<Book>, OperationError> {
+    query.run(Vec::<Book>::new())
+}
+
 #[cfg(test)]
 mod tests {
-    use aql::{Operation, Operations};
+    use aql::{Operation, Operations, Resource};
 
     #[test]
     fn macros_found_the_runtime() {
         assert_eq!(super::count::OPERATION.spec.examples.len(), 1);
         assert_eq!(super::Counter::OPERATIONS.len(), 1);
+        assert_eq!(super::list_books::OPERATION.spec.parameters.len(), 1);
+        assert!(super::Book::model().table().find("_computed.twice").is_some());
     }
 }

@@ -1,0 +1,300 @@
+//! `#[query(…)]` as written.
+
+use std::ops::RangeInclusive;
+
+use darling::FromMeta;
+use darling::error::Accumulator;
+use darling::util::SpannedValue;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, Meta};
+
+use super::query::QueryKind;
+use crate::support::options::{Grammar, Hint, Options, nested};
+use crate::support::values::{Flag, Length, Text};
+use crate::support::{fault, names};
+
+/// `#[query(…)]` as written.
+#[derive(Default)]
+pub(super) struct QueryOptions {
+    pub(super) text: Option<SpannedValue<TextControl>>,
+    pub(super) accept: Vec<Ident>,
+    pub(super) without: Vec<Ident>,
+    page_size: Option<SpannedValue<Length>>,
+    max_page_size: Option<SpannedValue<Length>>,
+    without_count: bool,
+    backend: Option<Expr>,
+    max_depth: Option<SpannedValue<Length>>,
+}
+
+/// Whether a call says what to look for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextControl {
+    None,
+    Optional,
+    Required,
+}
+
+const OPTIONS: &[&str] = &[
+    "text",
+    "accept",
+    "without",
+    "page_size",
+    "max_page_size",
+    "without_count",
+    "backend",
+    "max_depth",
+];
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "query",
+    known: OPTIONS,
+    repeatable: &[],
+    bare: false,
+    text: Some("text"),
+    hint: |name| match name {
+        "limit" => Hint::new("write `page_size = …` or `max_page_size = …`"),
+        "offset" | "page" | "preset" | "order" => Hint::new(format!("write `accept({name})`")),
+        "filter" | "sort" | "fields" | "aggregate" => Hint::new(format!(
+            "it is offered where the resource has fields for it; write `without({name})` to do without"
+        )),
+        "default" | "name" => Hint::new("leave it out, a query describes itself"),
+        _ => None,
+    },
+};
+
+/// How many rows a page can be said to have, and how far relationships can be followed.
+const PAGE_SIZES: RangeInclusive<usize> = 1..=1000;
+const DEPTHS: RangeInclusive<usize> = 1..=100;
+
+/// What the runtime takes for a page size that is left out.
+const PAGE_SIZE: usize = 20;
+const MAX_PAGE_SIZE: usize = 100;
+
+impl QueryKind {
+    /// The options that it has a use for.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Collection => &[
+                "text",
+                "accept",
+                "without",
+                "page_size",
+                "max_page_size",
+                "without_count",
+                "backend",
+            ],
+            Self::Fields => &["accept"],
+            Self::Relationship => &["page_size", "max_page_size", "max_depth"],
+        }
+    }
+
+    /// What `accept(…)` can name.
+    fn accepts(self) -> Grammar {
+        Grammar {
+            attribute: "accept",
+            known: match self {
+                Self::Collection => &["offset", "page", "preset", "order"],
+                _ => &["preset"],
+            },
+            repeatable: &[],
+            bare: false,
+            text: None,
+            hint: |name| match name {
+                "limit" => Hint::new("write `offset`, which accepts `limit` too"),
+                "page_size" => Hint::new("write `page`, which accepts `page_size` too"),
+                "offset" | "page" | "order" => {
+                    Hint::new("leave it out, one resource has neither pages nor an order")
+                }
+                _ => None,
+            },
+        }
+    }
+}
+
+/// What `without(…)` can name.
+const CONTROLS: Grammar = Grammar {
+    attribute: "without",
+    known: &["filter", "sort", "fields", "aggregate"],
+    repeatable: &[],
+    bare: false,
+    text: None,
+    hint: |name| match name {
+        "query" => Hint::new("write `text = \"none\"`"),
+        "count" => Hint::new("write `without_count` beside it"),
+        "include_items" => Hint::new("write `aggregate`, which it belongs to"),
+        _ => None,
+    },
+};
+
+impl FromMeta for TextControl {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        let text = Text::from_meta(meta)?.0;
+        Ok(match text.as_str() {
+            "none" => Self::None,
+            "optional" => Self::Optional,
+            "required" => Self::Required,
+            _ => {
+                let hint = names::suggestion(&text, ["none", "optional", "required"]);
+                let span = match meta {
+                    Meta::NameValue(pair) => pair.value.span(),
+                    _ => meta.span(),
+                };
+                return Err(fault(span, format_args!("`text` is `{text}`: {hint}")));
+            }
+        })
+    }
+}
+
+impl QueryOptions {
+    pub(super) fn of(attributes: &[Attribute], kind: QueryKind, errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "query", &GRAMMAR, errors);
+        let useless: Vec<_> = options
+            .keys()
+            .filter(|key| !kind.options().contains(&&*key.to_string()))
+            .cloned()
+            .collect();
+        for key in useless {
+            errors.push(no_use(&key, kind));
+        }
+        let mut read = Self {
+            text: options.take("text", errors),
+            page_size: options.take("page_size", errors),
+            max_page_size: options.take("max_page_size", errors),
+            without_count: options.take::<Flag>("without_count", errors).is_some(),
+            max_depth: options.take("max_depth", errors),
+            ..Self::default()
+        };
+        for (key, meta) in options.rest() {
+            if !kind.options().contains(&&*key.to_string()) {
+                continue;
+            }
+            if key == "accept" {
+                read.accept = words(&meta, &kind.accepts(), errors);
+            } else if key == "without" {
+                read.without = words(&meta, &CONTROLS, errors);
+            } else if let Meta::NameValue(pair) = meta {
+                read.backend = Some(pair.value);
+            } else {
+                errors.push(fault(
+                    key.span(),
+                    "`backend` has no value: write an expression that gives its `Capabilities`, `backend = …`",
+                ));
+            }
+        }
+        read.ranges(errors);
+        read
+    }
+
+    /// Sizes that the runtime can keep.
+    fn ranges(&self, errors: &mut Accumulator) {
+        let numbers = [
+            ("page_size", &self.page_size, PAGE_SIZES),
+            ("max_page_size", &self.max_page_size, PAGE_SIZES),
+            ("max_depth", &self.max_depth, DEPTHS),
+        ];
+        let mut fits = true;
+        for (name, number, range) in numbers {
+            if let Some(number) = number
+                && !range.contains(&number.0)
+            {
+                fits = false;
+                errors.push(fault(
+                    number.span(),
+                    format_args!(
+                        "`{name}` is {}: write a number from {} to {}",
+                        number.0,
+                        range.start(),
+                        range.end()
+                    ),
+                ));
+            }
+        }
+        let size = self.page_size.as_ref().map_or(PAGE_SIZE, |it| it.0);
+        let max = self.max_page_size.as_ref().map_or(MAX_PAGE_SIZE, |it| it.0);
+        if fits && size > max {
+            let (span, remedy) = match (&self.page_size, &self.max_page_size) {
+                (Some(it), Some(_)) => (it.span(), format!("a `page_size` of {max} or less")),
+                (Some(it), None) => (it.span(), format!("`max_page_size = {size}` too")),
+                (None, Some(it)) => (it.span(), format!("`page_size = {max}` too")),
+                (None, None) => return,
+            };
+            errors.push(fault(
+                span,
+                format_args!("pages have {size} rows, and {max} at most: write {remedy}"),
+            ));
+        }
+    }
+
+    pub(super) fn tokens(&self, text: TextControl, query: &TokenStream) -> TokenStream {
+        let text = match text {
+            TextControl::None => None,
+            TextControl::Optional => Some(format_ident!("Optional")),
+            TextControl::Required => Some(format_ident!("Required")),
+        };
+        let text = text.map(|text| quote!(.text(#query::TextControl::#text)));
+        let accept = self.accept.iter().map(|name| format_ident!("accept_{name}"));
+        let page_size = self.page_size.as_ref().map(|it| it.0).map(|it| quote!(.page_size(#it)));
+        let max_page_size =
+            self.max_page_size.as_ref().map(|it| it.0).map(|it| quote!(.max_page_size(#it)));
+        let max_depth = self.max_depth.as_ref().map(|it| it.0).map(|it| quote!(.max_depth(#it)));
+        let controls = self.without.iter().map(|name| match name.to_string().as_str() {
+            "filter" => quote!(#query::Control::Filter),
+            "sort" => quote!(#query::Control::Sort),
+            "fields" => quote!(#query::Control::Fields),
+            _ => quote!(#query::Control::Aggregate),
+        });
+        let without = (!self.without.is_empty()).then(|| quote!(.without(&[#(#controls),*])));
+        let without_count = self.without_count.then(|| quote!(.without_count()));
+        let backend = self.backend.as_ref().map(|expr| quote!(.capabilities(|| #expr)));
+        quote! {
+            #text #(.#accept())* #page_size #max_page_size #without #without_count #backend #max_depth
+        }
+    }
+}
+
+/// The complaint about an option that an argument's type has no use for.
+fn no_use(key: &Ident, kind: QueryKind) -> darling::Error {
+    let known = kind.options();
+    let remedy = match known {
+        [only] => format!("leave it out, `{only}` is all there is"),
+        _ => "leave it out".to_owned(),
+    };
+    fault(key.span(), format_args!("`{key}` has no effect on `{}`: {remedy}", kind.name()))
+}
+
+/// The words of `accept(…)` and `without(…)`.
+fn words(meta: &Meta, grammar: &Grammar, errors: &mut Accumulator) -> Vec<Ident> {
+    let key = grammar.attribute;
+    let example = grammar.known.first().copied().unwrap_or_default();
+    let list = match meta {
+        Meta::List(list) if !list.tokens.is_empty() => list,
+        Meta::List(list) => {
+            errors.push(fault(
+                list.path.span(),
+                format_args!("`{key}` is empty: write `{key}({example})` or leave it out"),
+            ));
+            return Vec::new();
+        }
+        Meta::Path(path) => {
+            errors.push(fault(
+                path.span(),
+                format_args!("`{key}` has no value: write `{key}({example})`"),
+            ));
+            return Vec::new();
+        }
+        Meta::NameValue(pair) => {
+            errors.push(fault(
+                pair.value.span(),
+                format_args!("`{key}` takes a list: write `{key}({example})`"),
+            ));
+            return Vec::new();
+        }
+    };
+    let mut options = nested(list, grammar, errors);
+    let keys: Vec<_> = options.keys().cloned().collect();
+    keys.into_iter()
+        .filter(|key| options.take::<Flag>(&key.to_string(), errors).is_some())
+        .collect()
+}

@@ -1,0 +1,26 @@
+use mcp_aql::{Resource, computed_fields};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A task.
+#[derive(Serialize, JsonSchema, Resource)]
+struct Task {
+    /// Identifier.
+    #[resource(id)]
+    task_id: String,
+    /// Short title.
+    title: String,
+}
+
+#[computed_fields]
+impl Task {
+    /// How long its title is.
+    #[computed]
+    fn length(&self, factor: usize) -> usize {
+        self.title.len() * factor
+    }
+}
+
+fn main() {
+    mcp_aql_tests::computed::<Task>(); // must not add a second error
+}

@@ -1,0 +1,17 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::Task;
+
+/// Look at tasks.
+#[operation(category = "READ")]
+fn list_tasks(
+    /// How many.
+    limit: u32,
+    #[query(accept(offset))]
+    query: CollectionQuery<Task>,
+) {
+    drop((limit, query));
+}
+
+fn main() {
+    mcp_aql_tests::register(list_tasks {}); // must not add a second error
+}

@@ -1,0 +1,16 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::Task;
+
+/// Look at tasks.
+#[operation(category = "READ")]
+fn list_tasks(
+    /// How many.
+    #[query(text = "none")]
+    count: u32,
+) {
+    let _ = count;
+}
+
+fn main() {
+    mcp_aql_tests::register(list_tasks {}); // must not add a second error
+}

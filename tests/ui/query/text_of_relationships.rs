@@ -1,0 +1,12 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::Task;
+
+/// Look at tasks.
+#[operation(category = "READ")]
+fn query_relationships(#[query(text = "optional")] query: RelationshipQuery<Task>) {
+    drop(query);
+}
+
+fn main() {
+    mcp_aql_tests::register(query_relationships {}); // must not add a second error
+}

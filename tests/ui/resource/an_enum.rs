@@ -1,0 +1,13 @@
+use mcp_aql::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema, Resource)]
+enum Task {
+    Open,
+    Done,
+}
+
+fn main() {
+    mcp_aql_tests::identified::<Task>(); // must not add a second error
+}

@@ -1,0 +1,17 @@
+use mcp_aql::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema, Resource)]
+#[serde(rename_all(serialize = "camelCase"))]
+struct Task {
+    /// Identifier.
+    #[resource(id)]
+    task_id: String,
+    /// A field.
+    title: String,
+}
+
+fn main() {
+    mcp_aql_tests::identified::<Task>(); // must not add a second error
+}

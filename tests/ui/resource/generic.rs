@@ -1,0 +1,14 @@
+use mcp_aql::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema, Resource)]
+struct Task<T, const N: usize> {
+    /// Identifier.
+    #[resource(id)]
+    task_id: String,
+    /// What it is about.
+    about: Option<T>,
+}
+
+fn main() {}

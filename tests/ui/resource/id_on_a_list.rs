@@ -1,0 +1,14 @@
+use mcp_aql::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema, Resource)]
+struct Task {
+    /// Identifier.
+    #[resource(id)]
+    task_ids: Vec<String>,
+}
+
+fn main() {
+    mcp_aql_tests::identified::<Task>(); // must not add a second error
+}

@@ -1,0 +1,18 @@
+use mcp_aql::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema, Resource)]
+#[resource(presets(minimal = [task_id, kind_of]))]
+struct Task {
+    /// Identifier.
+    #[resource(id)]
+    task_id: String,
+    /// A field.
+    #[serde(rename = "kind")]
+    kind_of: String,
+}
+
+fn main() {
+    mcp_aql_tests::identified::<Task>(); // must not add a second error
+}

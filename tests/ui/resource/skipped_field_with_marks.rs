@@ -1,0 +1,18 @@
+use mcp_aql::Resource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Serialize, JsonSchema, Resource)]
+struct Task {
+    /// Identifier.
+    #[resource(id)]
+    task_id: String,
+    /// A field.
+    #[serde(skip)]
+    #[resource(filter)]
+    cache: String,
+}
+
+fn main() {
+    mcp_aql_tests::identified::<Task>(); // must not add a second error
+}
