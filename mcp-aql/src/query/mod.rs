@@ -48,6 +48,8 @@ mod resource;
 mod select;
 #[cfg(feature = "query")]
 mod single;
+#[cfg(feature = "sql")]
+pub mod sql;
 #[cfg(feature = "query")]
 mod tell;
 #[cfg(feature = "query")]

@@ -1,0 +1,230 @@
+//! Where the fields of a resource are kept.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use sea_query::{Alias, Expr, ExprTrait as _, TableRef};
+
+use super::SqlError;
+use super::dialect::{Dialect, Form, Operand, Storage};
+use crate::query::model::{FieldInfo, Table};
+use crate::query::plan::FieldIndex;
+use crate::query::value::Scalar;
+
+/// An expression of the author's.
+pub(super) type Expression = Box<dyn Fn(&Now) -> Expr + Send + Sync>;
+
+/// What an author says of a table.
+pub(super) struct Mapping {
+    pub(super) dialect: Dialect,
+    pub(super) schema: Option<String>,
+    pub(super) table: String,
+    pub(super) columns: HashMap<String, String>,
+    pub(super) folded: HashMap<String, String>,
+    pub(super) storage: HashMap<String, Storage>,
+    pub(super) expressions: HashMap<String, Expression>,
+    pub(super) scope: Vec<Expression>,
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Mapping")
+            .field("dialect", &self.dialect)
+            .field("table", &self.table)
+            .field("columns", &self.columns)
+            .field("folded", &self.folded)
+            .field("storage", &self.storage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The moment of a query, for expressions that depend on the time. It is the same in all statements
+/// of a query.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    pub(super) dialect: Dialect,
+    pub(super) instant: DateTime<Utc>,
+}
+
+impl Now {
+    /// The moment.
+    pub fn instant(&self) -> DateTime<Utc> {
+        self.instant
+    }
+
+    /// The moment as a parameter, to be compared with a column that keeps instants like this.
+    /// [`Storage::Text`] is compared without its `Z`: `rtrim(created_at, 'Z')`.
+    pub fn at(&self, storage: Storage) -> Expr {
+        let form = Form::of(crate::query::ValueKind::Instant, false, storage);
+        self.operand(&Scalar::Instant(self.instant), form)
+    }
+
+    /// Today in UTC as a parameter, to be compared with a column that keeps dates like this.
+    pub fn today(&self, storage: Storage) -> Expr {
+        let form = Form::of(crate::query::ValueKind::Date, false, storage);
+        self.operand(&Scalar::Date(self.instant.date_naive()), form)
+    }
+
+    fn operand(&self, value: &Scalar, form: Form) -> Expr {
+        match self.dialect.operand(value, form) {
+            Operand::Exact(value) | Operand::Above(value) => value,
+            Operand::Smallest | Operand::Largest => Expr::null(),
+        }
+    }
+}
+
+/// A table at the time of one query.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) table: &'static Table,
+    pub(super) now: Now,
+}
+
+/// Where a field is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) info: &'static FieldInfo,
+    pub(super) column: Expr,
+    pub(super) form: Form,
+}
+
+/// How a row gives a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    pub(super) info: &'static FieldInfo,
+    pub(super) form: Form,
+}
+
+impl Source {
+    /// How a row gives the field.
+    pub(super) const fn stored(&self) -> Stored {
+        Stored { info: self.info, form: self.form }
+    }
+
+    /// The field as it is ordered.
+    pub(super) fn ordered(&self, dialect: Dialect) -> Expr {
+        if self.form != Form::Choice {
+            return dialect.ordered(self.column.clone(), self.form);
+        }
+        // The names and their number are the type's, so they are part of the statement.
+        let mut rank = sea_query::CaseStatement::new();
+        for (place, name) in (0..).zip(&self.info.choices) {
+            let same = dialect.same(self.column.clone(), self.form);
+            let is = same.eq(super::dialect::literal(name));
+            rank = rank.case(is, super::dialect::number(place));
+        }
+        if self.info.choices.is_empty() {
+            return dialect.same(self.column.clone(), self.form);
+        }
+        Expr::Case(Box::new(rank))
+    }
+
+    /// The field as it is compared for being the same.
+    pub(super) fn same(&self, dialect: Dialect) -> Expr {
+        dialect.same(self.column.clone(), self.form)
+    }
+
+    /// The field as a row gives it.
+    pub(super) fn shown(&self, dialect: Dialect) -> Expr {
+        dialect.shown(self.column.clone(), self.form)
+    }
+
+    /// A value as the field's [order](Self::ordered) is compared with.
+    pub(super) fn place_of(&self, dialect: Dialect, value: &Scalar) -> Operand {
+        match value {
+            Scalar::Text(name) if self.form == Form::Choice && !self.info.choices.is_empty() => {
+                let rank = i64::try_from(self.info.rank(name)).unwrap_or(i64::MAX);
+                Operand::Exact(Expr::val(rank))
+            }
+            _ => dialect.operand(value, self.form),
+        }
+    }
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn dialect(&self) -> Dialect {
+        self.mapping.dialect
+    }
+
+    /// The table, as `FROM` names it.
+    pub(super) fn from(&self) -> TableRef {
+        match &self.mapping.schema {
+            Some(schema) => (Alias::new(schema), Alias::new(&self.mapping.table)).into(),
+            None => Alias::new(&self.mapping.table).into(),
+        }
+    }
+
+    /// A column of the table.
+    pub(super) fn column(&self, name: &str) -> Expr {
+        Expr::col((Alias::new(&self.mapping.table), Alias::new(name)))
+    }
+
+    /// How a field's values are kept.
+    fn form(&self, info: &FieldInfo) -> Form {
+        let storage = self.mapping.storage.get(&info.path).copied();
+        Form::of(info.kind, info.list, storage.unwrap_or(self.dialect().storage()))
+    }
+
+    /// Where the field of this number is kept.
+    pub(super) fn source(&self, place: FieldIndex) -> Result<Source, SqlError> {
+        let unmapped = |path: &str| SqlError::Unmapped { path: path.to_owned() };
+        let info = self.table.field(place).ok_or_else(|| unmapped("?"))?;
+        self.source_of(info).ok_or_else(|| unmapped(&info.path))
+    }
+
+    pub(super) fn source_of(&self, info: &'static FieldInfo) -> Option<Source> {
+        let path = info.path.as_str();
+        if let Some(column) = self.own(path) {
+            return Some(Source { info, column, form: self.form(info) });
+        }
+        if info.computed {
+            return None;
+        }
+        if !path.contains('.') {
+            return Some(Source { info, column: self.column(path), form: self.form(info) });
+        }
+        // Inside of the nearest document around it.
+        let names: Vec<_> = path.split('.').collect();
+        for depth in (1..names.len()).rev() {
+            let (outer, inner) = names.split_at(depth);
+            let outer = outer.join(".");
+            let document = match self.own(&outer) {
+                Some(column) => column,
+                None if depth == 1 => self.column(&outer),
+                None => continue,
+            };
+            let form = if info.list { Form::Json } else { Form::in_json(info.kind) };
+            let column = self.dialect().in_json(document, inner, form);
+            return Some(Source { info, column, form });
+        }
+        None
+    }
+
+    /// What the author says of a path.
+    fn own(&self, path: &str) -> Option<Expr> {
+        if let Some(expression) = self.mapping.expressions.get(path) {
+            return Some(expression(&self.now));
+        }
+        self.mapping.columns.get(path).map(|name| self.column(name))
+    }
+
+    /// The author's conditions.
+    pub(super) fn scope(&self) -> impl Iterator<Item = Expr> + use<'a> {
+        let now = self.now;
+        self.mapping.scope.iter().map(move |condition| condition(&now))
+    }
+}
+
+impl Mapping {
+    /// Whether a member of the row is kept in a column for each of its own members.
+    pub(super) fn is_spread(&self, member: &str) -> bool {
+        let inside =
+            |path: &String| path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.'));
+        !self.columns.contains_key(member)
+            && !self.expressions.contains_key(member)
+            && (self.columns.keys().any(inside) || self.expressions.keys().any(inside))
+    }
+}

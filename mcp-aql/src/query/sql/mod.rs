@@ -1,0 +1,356 @@
+//! Collections in SQLite and PostgreSQL: a query becomes statements with parameters, and the database
+//! filters, searches, sorts, pages and sums.
+
+mod condition;
+mod context;
+mod dialect;
+mod error;
+mod order;
+mod record;
+mod steps;
+mod summary;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use context::Now;
+pub use dialect::{Dialect, Storage};
+pub use error::SqlError;
+pub use record::Record;
+/// The builder that expressions of your own are written with.
+pub use sea_query;
+pub use steps::Steps;
+pub use value::{SqlValue, Statement};
+
+use super::capabilities::Capabilities;
+use super::collection::CollectionQuery;
+use super::page::Page;
+use super::resource::Resource;
+use super::value::ValueKind;
+use context::{Context, Mapping};
+use sea_query::Expr;
+use steps::Finish;
+
+#[doc = include_str!("table.md")]
+pub struct SqlTable<T: 'static> {
+    mapping: Mapping,
+    finish: Option<Finish<T>>,
+    /// What is wrong with the mapping, once that is known.
+    problems: OnceLock<Vec<String>>,
+}
+
+impl<T> fmt::Debug for SqlTable<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let finishes = self.finish.is_some();
+        formatter
+            .debug_struct("SqlTable")
+            .field("mapping", &self.mapping)
+            .field("finish_in_memory", &finishes)
+            .finish()
+    }
+}
+
+impl<T: Resource> SqlTable<T> {
+    /// The table of this name. Each field of `T` is in the column of its name on the wire.
+    pub fn new(dialect: Dialect, table: impl Into<String>) -> Self {
+        Self {
+            mapping: Mapping {
+                dialect,
+                schema: None,
+                table: table.into(),
+                columns: HashMap::new(),
+                folded: HashMap::new(),
+                storage: HashMap::new(),
+                expressions: HashMap::new(),
+                scope: Vec::new(),
+            },
+            finish: None,
+            problems: OnceLock::new(),
+        }
+    }
+
+    /// Sets the schema that the table is in.
+    #[must_use]
+    pub fn schema(mut self, schema: impl Into<String>) -> Self {
+        self.mapping.schema = Some(schema.into());
+        self
+    }
+
+    /// Says in which column a field is, where it has another name. A nested field, `metadata.owner`,
+    /// is sought in the JSON document of the field around it, unless this names its own column.
+    #[must_use]
+    pub fn column(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
+        self.mapping.columns.insert(path.into(), column.into());
+        self
+    }
+
+    /// Says which column keeps the text of a searched field as [`fold`](crate::query::fold) writes it,
+    /// or the texts of a list one behind the other. Words are looked for there.
+    #[must_use]
+    pub fn folded(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
+        self.mapping.folded.insert(path.into(), column.into());
+        self
+    }
+
+    /// Says how a date or an instant is kept.
+    #[must_use]
+    pub fn stored_as(mut self, path: impl Into<String>, storage: Storage) -> Self {
+        self.mapping.storage.insert(path.into(), storage);
+        self
+    }
+
+    /// Gives the SQL of a computed field, or of one that is in no column. It has to give what the
+    /// field's type promises: a boolean, a whole number, text.
+    #[must_use]
+    pub fn expression(
+        mut self,
+        path: impl Into<String>,
+        expression: impl Fn(&Now) -> Expr + Send + Sync + 'static,
+    ) -> Self {
+        self.mapping.expressions.insert(path.into(), Box::new(expression));
+        self
+    }
+
+    /// Adds a condition that always holds, for rows as for counts and summaries (REQ-AGG-06): rows
+    /// that were deleted softly, say. What depends on the caller goes to
+    /// [`SqlQuery::scope`].
+    #[must_use]
+    pub fn scope(mut self, condition: impl Fn(&Now) -> Expr + Send + Sync + 'static) -> Self {
+        self.mapping.scope.push(Box::new(condition));
+        self
+    }
+
+    /// Finishes in memory what there is no SQL for: computed fields without an
+    /// [`expression`](Self::expression), and search without [`folded`](Self::folded) columns.
+    ///
+    /// Showing a computed field costs the whole row instead of some columns. Filtering, sorting,
+    /// searching and summing by what the database does not know loads all rows that the rest of the
+    /// filter leaves. Without this, [`capabilities`](Self::capabilities) has none of it.
+    #[must_use]
+    pub fn finish_in_memory(mut self) -> Self
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.finish = Some(Finish::NEW);
+        self
+    }
+
+    /// What queries of this table can do: the `backend` of an operation's `#[query(…)]`.
+    pub fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::all();
+        if self.finish.is_some() {
+            return capabilities;
+        }
+        let context = self.context(Utc::now());
+        for field in context.table.fields() {
+            if context.source_of(field).is_none() {
+                let path = field.path.as_str();
+                capabilities =
+                    capabilities.without_filter(path).without_sort(path).without_field(path);
+            }
+        }
+        let mut searched = context.table.fields().iter().filter(|field| field.search);
+        if searched.any(|field| !self.mapping.folded.contains_key(&field.path)) {
+            capabilities = capabilities.without_search();
+        }
+        capabilities
+    }
+
+    /// Whether the description fits the resource; worth a unit test.
+    ///
+    /// # Errors
+    /// [`SqlError::Table`] with all that does not.
+    pub fn check(&self) -> Result<(), SqlError> {
+        let problems = self.problems.get_or_init(|| self.find_problems());
+        if problems.is_empty() { Ok(()) } else { Err(SqlError::Table(problems.clone())) }
+    }
+
+    fn find_problems(&self) -> Vec<String> {
+        let table = T::model().table();
+        let mapping = &self.mapping;
+        let mut problems = Vec::new();
+        let paths = [&mapping.columns, &mapping.folded].into_iter().flat_map(HashMap::keys);
+        let paths = paths.chain(mapping.storage.keys()).chain(mapping.expressions.keys());
+        for path in paths {
+            if table.find(path).is_none() {
+                problems.push(format!("`{}` has no field `{path}`", table.name()));
+            }
+        }
+        for path in mapping.folded.keys() {
+            let searched = |place| table.field(place).is_some_and(|field| field.search);
+            if table.find(path).is_some_and(|place| !searched(place)) {
+                problems.push(format!("`{path}` has a folded column and is not marked `search`"));
+            }
+        }
+        for (path, storage) in &mapping.storage {
+            let kind = table.find(path).and_then(|place| table.field(place)).map(|it| it.kind);
+            let fits = match (kind, storage) {
+                (None, _) => true,
+                (Some(ValueKind::Date | ValueKind::Instant), Storage::Native) => {
+                    mapping.dialect == Dialect::Postgres
+                }
+                (Some(ValueKind::Date | ValueKind::Instant), Storage::Text) => true,
+                (Some(kind), _) => kind == ValueKind::Instant,
+            };
+            if !fits {
+                problems.push(format!("`{path}` cannot be stored as {storage:?}"));
+            }
+        }
+        for field in table.fields() {
+            let Some((outer, _)) = field.path.rsplit_once('.').filter(|_| !field.computed) else {
+                continue;
+            };
+            let own = |path: &str| {
+                mapping.columns.contains_key(path) || mapping.expressions.contains_key(path)
+            };
+            if mapping.is_spread(outer) && !own(&field.path) && !mapping.is_spread(&field.path) {
+                problems.push(format!(
+                    "`{outer}` is spread over columns, and `{}` has none: give it a column, or \
+                     `{outer}` one for its whole",
+                    field.path
+                ));
+            }
+            if field.path.contains('"') {
+                problems
+                    .push(format!("`{}` cannot be a path in JSON: give it a column", field.path));
+            }
+        }
+        problems.sort_unstable();
+        problems.dedup();
+        problems
+    }
+
+    /// A query of the table, for what differs from call to call.
+    pub fn query<'a>(&'a self, query: &'a CollectionQuery<T>) -> SqlQuery<'a, T> {
+        SqlQuery { table: self, query, scope: Vec::new(), now: Utc::now() }
+    }
+
+    /// Answers a query: `execute` runs each statement.
+    ///
+    /// # Errors
+    /// What `execute` gives, and [`SqlError`].
+    pub fn run<E: From<SqlError>>(
+        &self,
+        query: &CollectionQuery<T>,
+        execute: impl FnMut(&Statement) -> Result<Vec<Vec<SqlValue>>, E>,
+    ) -> Result<Page<Record<T>>, E> {
+        self.query(query).run(execute)
+    }
+
+    /// Answers a query: `execute` runs each statement. The future can be sent wherever its can.
+    ///
+    /// # Errors
+    /// What `execute` gives, and [`SqlError`].
+    pub async fn run_async<E, F>(
+        &self,
+        query: &CollectionQuery<T>,
+        execute: impl FnMut(Statement) -> F,
+    ) -> Result<Page<Record<T>>, E>
+    where
+        E: From<SqlError>,
+        F: Future<Output = Result<Vec<Vec<SqlValue>>, E>>,
+    {
+        self.query(query).run_async(execute).await
+    }
+
+    fn context(&self, now: DateTime<Utc>) -> Context<'_> {
+        let dialect = self.mapping.dialect;
+        Context {
+            mapping: &self.mapping,
+            table: T::model().table(),
+            now: Now { dialect, instant: now },
+        }
+    }
+}
+
+/// One query of a table.
+///
+/// It takes one statement for rows, one for the count where pages tell it, and one for each field that
+/// summaries group by. Execute them in one transaction that sees one state (in SQLite any transaction,
+/// in PostgreSQL `REPEATABLE READ`), where page, count and summaries are to tell of the same moment.
+pub struct SqlQuery<'a, T: 'static> {
+    table: &'a SqlTable<T>,
+    query: &'a CollectionQuery<T>,
+    scope: Vec<Expr>,
+    now: DateTime<Utc>,
+}
+
+impl<T> fmt::Debug for SqlQuery<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SqlQuery").field("table", self.table).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Resource> SqlQuery<'a, T> {
+    /// Adds a condition that holds for this query: the tenant, say. Whatever the request asks, no row
+    /// is shown, counted or summed that does not satisfy it.
+    #[must_use]
+    pub fn scope(mut self, condition: Expr) -> Self {
+        self.scope.push(condition);
+        self
+    }
+
+    /// Sets the moment of the query, which is else the present.
+    #[must_use]
+    pub fn at(mut self, now: DateTime<Utc>) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// The query as statements.
+    ///
+    /// # Errors
+    /// When there is no SQL for it, or too much of it.
+    pub fn steps(self) -> Result<Steps<'a, T>, SqlError> {
+        self.table.check()?;
+        let context = self.table.context(self.now);
+        Steps::new(&context, self.query.plan(), &self.scope, self.table.finish)
+    }
+
+    /// Answers the query: `execute` runs each statement.
+    ///
+    /// # Errors
+    /// What `execute` gives, and [`SqlError`].
+    pub fn run<E: From<SqlError>>(
+        self,
+        mut execute: impl FnMut(&Statement) -> Result<Vec<Vec<SqlValue>>, E>,
+    ) -> Result<Page<Record<T>>, E> {
+        let mut steps = self.steps()?;
+        while let Some(statement) = steps.next_statement() {
+            steps.take(execute(&statement)?)?;
+        }
+        Ok(steps.finish()?)
+    }
+
+    /// Answers the query: `execute` runs each statement. The future can be sent wherever its can.
+    ///
+    /// # Errors
+    /// What `execute` gives, and [`SqlError`].
+    pub fn run_async<E, F>(
+        self,
+        mut execute: impl FnMut(Statement) -> F,
+    ) -> impl Future<Output = Result<Page<Record<T>>, E>>
+    where
+        E: From<SqlError>,
+        F: Future<Output = Result<Vec<Vec<SqlValue>>, E>>,
+    {
+        let steps = self.steps();
+        async move {
+            let mut steps = steps?;
+            while let Some(statement) = steps.next_statement() {
+                let rows = execute(statement).await?;
+                steps.take(rows)?;
+            }
+            Ok(steps.finish()?)
+        }
+    }
+}

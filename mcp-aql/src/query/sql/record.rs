@@ -1,0 +1,434 @@
+//! Rows as a database gives them, and as they are shown.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use chrono::{DateTime, Duration, NaiveDate, Utc};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use sea_query::Expr;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::SqlError;
+use super::context::{Context, Source, Stored};
+use super::dialect::Form;
+use super::value::SqlValue;
+use crate::query::capture::float;
+use crate::query::column::instant_of;
+use crate::query::model::FieldInfo;
+use crate::query::resource::Resource;
+use crate::query::select::{COMPUTED, Pick, Picked, Selection};
+use crate::query::value::Scalar;
+
+/// A row of a table, as far as a query selects it.
+///
+/// It serializes to what `T` would, cut down to the same fields, and introspection describes it as a
+/// `T`.
+pub struct Record<T> {
+    content: Content,
+    row: PhantomData<fn() -> T>,
+}
+
+#[derive(Clone)]
+enum Content {
+    /// As the database gave it.
+    Cells { layout: Arc<Layout>, cells: Vec<Cell>, computed: Vec<Cell> },
+    /// As it was shown in memory.
+    Shown(Box<RawValue>),
+}
+
+/// One value of a record.
+#[derive(Debug, Clone)]
+enum Cell {
+    /// Left out.
+    Omitted,
+    Plain(Scalar),
+    /// A number of a type with 32 bits, which has a shorter text.
+    Single(f32),
+    Document(Box<RawValue>),
+    Part(Value),
+    Object(Vec<Cell>),
+}
+
+/// How rows of a query become records.
+#[derive(Debug)]
+pub(super) struct Layout {
+    members: Vec<Member>,
+    computed: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: String,
+    info: &'static FieldInfo,
+    /// A missing value leaves the member out.
+    omitted: bool,
+    shown: Shown,
+}
+
+#[derive(Debug)]
+enum Shown {
+    Plain {
+        column: usize,
+        stored: Stored,
+        single: bool,
+    },
+    Document {
+        column: usize,
+        pick: Pick,
+    },
+    /// An object with a column for each of its members.
+    Object(Vec<Member>),
+}
+
+/// The columns of a statement.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    pub(super) expressions: Vec<Expr>,
+    known: Vec<(String, usize)>,
+}
+
+impl Columns {
+    /// The number of the column that gives a field.
+    pub(super) fn add(&mut self, context: &Context<'_>, source: &Source) -> usize {
+        let path = &source.info.path;
+        if let Some((_, column)) = self.known.iter().find(|(known, _)| known == path) {
+            return *column;
+        }
+        let column = self.expressions.len();
+        self.expressions.push(source.shown(context.dialect()));
+        self.known.push((path.clone(), column));
+        column
+    }
+}
+
+impl Layout {
+    /// The layout of rows of which a selection is shown, or all fields that are stored.
+    pub(super) fn of<T: Resource>(
+        context: &Context<'_>,
+        selection: Option<&Selection>,
+        columns: &mut Columns,
+    ) -> Result<Self, SqlError> {
+        let mut members = Vec::new();
+        let all = Pick::All;
+        let pick = selection.map_or(&all, |selection| &selection.pick);
+        for field in T::RESOURCE.fields {
+            let Some(pick) = pick.member(field.name) else { continue };
+            let single = || is_single(field.schema);
+            members.extend(Member::of(context, field.name, field.name, pick, &single, columns)?);
+        }
+        let mut computed = Vec::new();
+        for place in selection.map_or(&[][..], Selection::computed) {
+            let source = context.source(*place)?;
+            let name = source.info.path.split_once('.').map_or("", |(_, name)| name).to_owned();
+            computed.push(Member::with(context, name, source, Pick::All, false, columns));
+        }
+        // As a map of their names comes.
+        computed.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(Self { members, computed })
+    }
+
+    /// A row as a record.
+    pub(super) fn record<T>(self: &Arc<Self>, row: &mut [SqlValue]) -> Result<Record<T>, SqlError> {
+        let cells = |members: &[Member], row: &mut [SqlValue]| {
+            members.iter().map(|member| member.cell(row)).collect::<Result<Vec<_>, _>>()
+        };
+        let computed = cells(&self.computed, row)?;
+        let cells = cells(&self.members, row)?;
+        Ok(Record::of(Content::Cells { layout: Arc::clone(self), cells, computed }))
+    }
+}
+
+/// Whether the numbers of a type have 32 bits.
+fn is_single(schema: crate::operation::SchemaFn) -> bool {
+    let schema = schema(&mut SchemaGenerator::default());
+    schema.get("format").and_then(Value::as_str) == Some("float")
+}
+
+impl Member {
+    /// The member at a path; none where the table says nothing of it.
+    fn of(
+        context: &Context<'_>,
+        name: &str,
+        path: &str,
+        pick: &Pick,
+        single: &dyn Fn() -> bool,
+        columns: &mut Columns,
+    ) -> Result<Option<Self>, SqlError> {
+        let Some(place) = context.table.find(path) else { return Ok(None) };
+        if !context.mapping.is_spread(path) {
+            let source = context.source(place)?;
+            let single = source.form == Form::Number && single();
+            let name = name.to_owned();
+            return Ok(Some(Self::with(context, name, source, pick.clone(), single, columns)));
+        }
+        let Some(info) = context.table.field(place) else { return Ok(None) };
+        let mut members = Vec::new();
+        for inner in context.table.fields() {
+            let Some(name) = inner.path.strip_prefix(path).and_then(|rest| rest.strip_prefix('.'))
+            else {
+                continue;
+            };
+            if let (false, Some(pick)) = (name.contains('.'), pick.member(name)) {
+                members.extend(Self::of(context, name, &inner.path, pick, &|| false, columns)?);
+            }
+        }
+        let (name, omitted) = (name.to_owned(), info.omitted);
+        Ok(Some(Self { name, info, omitted, shown: Shown::Object(members) }))
+    }
+
+    fn with(
+        context: &Context<'_>,
+        name: String,
+        source: Source,
+        pick: Pick,
+        single: bool,
+        columns: &mut Columns,
+    ) -> Self {
+        let column = columns.add(context, &source);
+        let info = source.info;
+        let shown = if source.form == Form::Json {
+            Shown::Document { column, pick }
+        } else {
+            Shown::Plain { column, stored: source.stored(), single }
+        };
+        Self { name, info, omitted: info.omitted, shown }
+    }
+
+    /// The value of a row. Documents are taken out of it unless another member needs them.
+    fn cell(&self, row: &mut [SqlValue]) -> Result<Cell, SqlError> {
+        let cell = match &self.shown {
+            Shown::Plain { column, stored, single } => {
+                let value = match row.get(*column) {
+                    // Numbers are shown as they are kept.
+                    Some(SqlValue::Float(value)) if stored.form == Form::Number => {
+                        if value.is_finite() { Scalar::Float(*value) } else { Scalar::Null }
+                    }
+                    value => scalar(*stored, value)?,
+                };
+                match value {
+                    #[expect(clippy::cast_possible_truncation, reason = "it was one of 32 bits")]
+                    Scalar::Float(value) if *single => Cell::Single(value as f32),
+                    value => Cell::Plain(value),
+                }
+            }
+            Shown::Document { column, pick } => self.document(row.get(*column), pick)?,
+            Shown::Object(members) => {
+                let cells = members.iter().map(|member| member.cell(row));
+                let cells = cells.collect::<Result<Vec<_>, _>>()?;
+                let missing =
+                    |cell: &Cell| matches!(cell, Cell::Omitted | Cell::Plain(Scalar::Null));
+                if self.info.optional && cells.iter().all(missing) {
+                    Cell::Plain(Scalar::Null)
+                } else {
+                    Cell::Object(cells)
+                }
+            }
+        };
+        match cell {
+            Cell::Plain(Scalar::Null) if self.omitted => Ok(Cell::Omitted),
+            // What leaves out an empty list does so here too.
+            Cell::Document(document) if self.omitted && is_empty(document.get()) => {
+                Ok(Cell::Omitted)
+            }
+            cell => Ok(cell),
+        }
+    }
+
+    fn document(&self, value: Option<&SqlValue>, pick: &Pick) -> Result<Cell, SqlError> {
+        let unexpected =
+            |found| SqlError::Column { path: self.info.path.clone(), expected: "JSON", found };
+        let text = match value {
+            Some(SqlValue::Text(text)) => text,
+            // A list that is always there.
+            Some(SqlValue::Null) if self.info.list && !self.info.optional => "[]",
+            Some(SqlValue::Null) => return Ok(Cell::Plain(Scalar::Null)),
+            Some(other) => return Err(unexpected(other.kind())),
+            None => return Err(unexpected("no column")),
+        };
+        let broken = |_| unexpected("text that is not JSON");
+        if text == "null" {
+            return Ok(Cell::Plain(Scalar::Null));
+        }
+        if *pick == Pick::All {
+            return RawValue::from_string(text.to_owned()).map(Cell::Document).map_err(broken);
+        }
+        let value: Value = serde_json::from_str(text).map_err(broken)?;
+        let part = Picked { value: &value, pick, computed: None };
+        serde_json::to_value(part).map(Cell::Part).map_err(SqlError::Row)
+    }
+}
+
+fn is_empty(document: &str) -> bool {
+    matches!(document, "[]" | "{}")
+}
+
+/// The value that a database gives of a field.
+pub(super) fn scalar(stored: Stored, value: Option<&SqlValue>) -> Result<Scalar, SqlError> {
+    let text = |text: &str| Scalar::from(text.to_owned());
+    let (expected, found) = match (stored.form, value) {
+        (_, Some(SqlValue::Null)) | (Form::Json, _) => return Ok(Scalar::Null),
+        (Form::Boolean, Some(SqlValue::Bool(value))) => return Ok(Scalar::Bool(*value)),
+        (Form::Boolean, Some(SqlValue::Int(value))) => return Ok(Scalar::Bool(*value != 0)),
+        (Form::Boolean, _) => ("a boolean", None),
+        (Form::Integer, Some(SqlValue::Int(value))) => return Ok(Scalar::Int((*value).into())),
+        (Form::Integer, _) => ("a whole number", None),
+        (Form::Number, Some(SqlValue::Float(value))) => return Ok(float(*value)),
+        #[expect(clippy::cast_precision_loss, reason = "so the field holds it")]
+        (Form::Number, Some(SqlValue::Int(value))) => return Ok(float(*value as f64)),
+        (Form::Number, _) => ("a number", None),
+        (Form::Text | Form::Choice, Some(SqlValue::Text(value))) => return Ok(text(value)),
+        (Form::Text | Form::Choice, _) => ("text", None),
+        (Form::DateText, Some(SqlValue::Text(value))) => match value.parse() {
+            Ok(date) => return Ok(Scalar::Date(date)),
+            Err(_) => ("a date", Some("other text")),
+        },
+        (Form::DateText | Form::DateNative, Some(SqlValue::Int(days)))
+            if stored.form == Form::DateNative =>
+        {
+            let days = Duration::try_days(*days);
+            match days.and_then(|days| NaiveDate::default().checked_add_signed(days)) {
+                Some(date) => return Ok(Scalar::Date(date)),
+                None => ("a date", Some("one beyond all calendars")),
+            }
+        }
+        (Form::DateText | Form::DateNative, _) => ("a date", None),
+        (Form::InstantText, Some(SqlValue::Text(value))) => {
+            // A summary gives it as it is compared.
+            match instant_of(value).or_else(|| instant_of(&format!("{value}Z"))) {
+                Some(instant) => return Ok(Scalar::Instant(instant)),
+                None => ("an instant", Some("other text")),
+            }
+        }
+        (Form::InstantNative, Some(SqlValue::Int(value))) => match instant(*value, 1_000) {
+            Some(instant) => return Ok(Scalar::Instant(instant)),
+            None => ("an instant", Some("one beyond all calendars")),
+        },
+        (Form::Unix(unit), Some(SqlValue::Int(value))) => match instant(*value, unit) {
+            Some(instant) => return Ok(Scalar::Instant(instant)),
+            None => ("an instant", Some("one beyond all calendars")),
+        },
+        (Form::InstantText | Form::InstantNative | Form::Unix(_), _) => ("an instant", None),
+    };
+    let found = found.unwrap_or_else(|| value.map_or("no column", SqlValue::kind));
+    Err(SqlError::Column { path: stored.info.path.clone(), expected, found })
+}
+
+/// The instant of so many units since 1970, each of so many nanoseconds.
+fn instant(count: i64, unit: i128) -> Option<DateTime<Utc>> {
+    const SECOND: i128 = 1_000_000_000;
+    let all = i128::from(count) * unit;
+    let seconds = i64::try_from(all.div_euclid(SECOND)).ok()?;
+    DateTime::from_timestamp(seconds, u32::try_from(all.rem_euclid(SECOND)).ok()?)
+}
+
+impl<T> Record<T> {
+    const fn of(content: Content) -> Self {
+        Self { content, row: PhantomData }
+    }
+
+    /// A row that was shown in memory.
+    pub(super) const fn shown(json: Box<RawValue>) -> Self {
+        Self::of(Content::Shown(json))
+    }
+
+    /// The value of a member, such as `title`; none where it is not shown.
+    pub fn get(&self, member: &str) -> Option<Value> {
+        match self.to_json() {
+            Value::Object(mut members) => members.remove(member),
+            _ => None,
+        }
+    }
+
+    /// The record as JSON.
+    pub fn to_json(&self) -> Value {
+        // Its parts were all read, so nothing is left that could fail.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The members, to read a whole row from.
+    pub(super) fn into_members(self) -> Map<String, Value> {
+        match self.to_json() {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl<T> Clone for Record<T> {
+    fn clone(&self) -> Self {
+        Self::of(self.content.clone())
+    }
+}
+
+impl<T> fmt::Debug for Record<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Record").field(&self.to_json()).finish()
+    }
+}
+
+/// Members with their values.
+struct Object<'a> {
+    members: &'a [Member],
+    cells: &'a [Cell],
+    computed: Option<(&'a [Member], &'a [Cell])>,
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (member, cell) in self.members.iter().zip(self.cells) {
+            match cell {
+                Cell::Omitted => {}
+                Cell::Plain(value) => map.serialize_entry(&member.name, value)?,
+                Cell::Single(value) => map.serialize_entry(&member.name, value)?,
+                Cell::Document(value) => map.serialize_entry(&member.name, value)?,
+                Cell::Part(value) => map.serialize_entry(&member.name, value)?,
+                Cell::Object(cells) => {
+                    let members = match &member.shown {
+                        Shown::Object(members) => members.as_slice(),
+                        _ => &[],
+                    };
+                    map.serialize_entry(&member.name, &Object { members, cells, computed: None })?;
+                }
+            }
+        }
+        if let Some((members, cells)) = self.computed.filter(|(members, _)| !members.is_empty()) {
+            map.serialize_entry(COMPUTED, &Object { members, cells, computed: None })?;
+        }
+        map.end()
+    }
+}
+
+impl<T> Serialize for Record<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.content {
+            Content::Cells { layout, cells, computed } => {
+                let computed = Some((layout.computed.as_slice(), computed.as_slice()));
+                Object { members: &layout.members, cells, computed }.serialize(serializer)
+            }
+            Content::Shown(json) => json.serialize(serializer),
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Record<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}

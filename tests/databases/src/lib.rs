@@ -1,0 +1,71 @@
+//! What the tests of the SQL executor share: one resource, its tables in both databases, arbitrary rows
+//! and queries, and the glue to the drivers.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod arbitrary;
+mod item;
+pub mod postgres;
+pub mod sqlite;
+
+pub use arbitrary::{items, queries};
+pub use item::{Item, Place, State, Team, rest_in_memory, table};
+use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextControl};
+use serde_json::{Map, Value};
+
+/// The moment of all queries.
+pub fn now() -> chrono::DateTime<chrono::Utc> {
+    "2031-05-06T07:00:00Z".parse().unwrap()
+}
+
+/// How the queries of all tests are taken.
+pub fn options() -> QueryOptions {
+    QueryOptions::new()
+        .text(TextControl::Optional)
+        .accept_offset()
+        .accept_page()
+        .max_page_size(1_000)
+}
+
+/// Understands a request.
+pub fn parse(request: &Value) -> CollectionQuery<Item> {
+    try_parse(request).unwrap_or_else(|error| panic!("{request}: {error:?}"))
+}
+
+/// Understands a request, if it is one.
+pub fn try_parse(request: &Value) -> Result<CollectionQuery<Item>, mcp_aql::OperationError> {
+    let Value::Object(params) = request.clone() else {
+        return Ok(parse(&Value::Object(Map::new())));
+    };
+    CollectionQuery::parse(&options(), params, &CursorKey::new([7; 16]))
+}
+
+/// Whether two replies are the same; numbers of summaries with a fraction as good as.
+pub fn same(left: &Value, right: &Value) -> bool {
+    let mut left = left.clone();
+    let mut right = right.clone();
+    let mut taken = |value: &mut Value| value.as_object_mut()?.remove("aggregations");
+    let summaries = (taken(&mut left), taken(&mut right));
+    left == right
+        && match summaries {
+            (Some(left), Some(right)) => about(&left, &right),
+            (left, right) => left == right,
+        }
+}
+
+fn about(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .zip(right)
+                    .all(|((name, left), (other, right))| name == other && about(left, right))
+        }
+        (Value::Number(left), Value::Number(right)) if left.is_f64() && right.is_f64() => {
+            let (left, right) = (left.as_f64().unwrap(), right.as_f64().unwrap());
+            (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
+        }
+        _ => left == right,
+    }
+}

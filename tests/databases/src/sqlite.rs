@@ -1,0 +1,123 @@
+//! SQLite, through rusqlite.
+
+use mcp_aql::query::sql::{SqlValue, Statement};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, params};
+
+use crate::Item;
+
+/// Why a query failed.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Executes a statement: all the glue that this driver needs.
+///
+/// # Errors
+/// The driver's.
+pub fn execute(
+    connection: &Connection,
+    statement: &Statement,
+) -> Result<Vec<Vec<SqlValue>>, Failure> {
+    let mut prepared = connection.prepare_cached(&statement.sql)?;
+    let width = prepared.column_count();
+    let values = statement.values.iter().map(|value| match value {
+        SqlValue::Null => ToSqlOutput::Owned(Value::Null),
+        SqlValue::Bool(value) => ToSqlOutput::Owned(Value::Integer((*value).into())),
+        SqlValue::Int(value) => ToSqlOutput::Owned(Value::Integer(*value)),
+        SqlValue::Float(value) => ToSqlOutput::Owned(Value::Real(*value)),
+        SqlValue::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+    });
+    let mut rows = prepared.query(rusqlite::params_from_iter(values))?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        let value = |column| {
+            Ok(match row.get_ref(column)? {
+                ValueRef::Null => SqlValue::Null,
+                ValueRef::Integer(value) => SqlValue::Int(value),
+                ValueRef::Real(value) => SqlValue::Float(value),
+                ValueRef::Text(text) => SqlValue::Text(std::str::from_utf8(text)?.to_owned()),
+                ValueRef::Blob(_) => return Err("no column of ours holds a blob".into()),
+            })
+        };
+        all.push((0..width).map(value).collect::<Result<Vec<_>, Failure>>()?);
+    }
+    Ok(all)
+}
+
+/// The table of [items](Item).
+pub const SCHEMA: &str = r#"
+    CREATE TABLE "it""ems" (
+        id TEXT NOT NULL COLLATE NOCASE,
+        title TEXT NOT NULL COLLATE NOCASE, "title words" TEXT NOT NULL,
+        body TEXT, "body words" TEXT,
+        tags TEXT NOT NULL, "tags words" TEXT NOT NULL,
+        numbers TEXT, state TEXT NOT NULL, former TEXT,
+        rank INTEGER, size INTEGER NOT NULL, weight REAL NOT NULL, share REAL, ratio REAL NOT NULL,
+        done INTEGER NOT NULL, paid INTEGER, due TEXT,
+        created TEXT NOT NULL, "closed at" INTEGER, seen TEXT NOT NULL,
+        place TEXT, team_name TEXT NOT NULL, "team ""lead""" TEXT,
+        extra TEXT NOT NULL, deleted INTEGER NOT NULL DEFAULT 0
+    )"#;
+
+/// A database in memory with the table.
+pub fn database() -> Connection {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(SCHEMA).unwrap();
+    connection
+}
+
+/// Adds rows.
+pub fn insert(connection: &Connection, items: &[Item]) {
+    let mut statement = connection
+        .prepare_cached(
+            r#"INSERT INTO "it""ems" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+               ?, ?, ?, ?, ?, ?, 0)"#,
+        )
+        .unwrap();
+    let json = |value: &dyn erased::Json| value.text();
+    for item in items {
+        let [title, body, tags] = item.words();
+        let name = |value: &dyn erased::Json| value.text().trim_matches('"').to_owned();
+        statement
+            .execute(params![
+                item.id,
+                item.title,
+                title,
+                item.body,
+                body,
+                json(&item.tags),
+                tags,
+                item.numbers.as_ref().map(|it| json(it)),
+                name(&item.state),
+                item.former.as_ref().map(|it| name(it)),
+                item.rank,
+                item.size,
+                item.weight,
+                item.share,
+                item.ratio,
+                item.done,
+                item.paid,
+                item.due.as_ref().map(|it| it.to_string()),
+                name(&item.created),
+                item.closed.as_ref().map(|it| it.timestamp_millis()),
+                name(&item.seen),
+                item.place.as_ref().map(|it| json(it)),
+                item.team.name,
+                item.team.lead,
+                json(&item.extra),
+            ])
+            .unwrap();
+    }
+}
+
+mod erased {
+    /// Anything, as JSON text.
+    pub(super) trait Json {
+        fn text(&self) -> String;
+    }
+
+    impl<T: serde::Serialize> Json for T {
+        fn text(&self) -> String {
+            serde_json::to_string(self).unwrap()
+        }
+    }
+}
