@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp_aql::prelude::*;
+use mcp_aql::query::sql::SqlError;
 
 /// Why an operation on tasks failed.
 ///
@@ -21,14 +22,26 @@ pub(crate) enum TaskError {
         /// The identifier that was asked for.
         task_id: String,
     },
-    /// The text in `after` did not come out of a page.
-    #[error("Parameter 'after' is not a cursor. Give the 'endCursor' of a page, unchanged")]
-    #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "after"))]
-    InvalidCursor,
-    /// A search for nothing.
-    #[error("Parameter 'query' must hold at least one word to search for")]
-    #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "query"))]
-    EmptyQuery,
+    /// A task cannot hang together with itself.
+    #[error("Parameter 'target_id' is the task itself: name another")]
+    #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "target_id"))]
+    LinkedToItself,
+    /// The two tasks hang together like that already.
+    #[error("'{task_id}' and '{target_id}' are linked like that already")]
+    #[operation_error(
+        code = "CONFLICT_ALREADY_EXISTS",
+        details(resource_type = "link", task_id = task_id, target_id = target_id)
+    )]
+    LinkedAlready {
+        /// The task.
+        task_id: String,
+        /// The other task.
+        target_id: String,
+    },
+    /// A query was not answered.
+    #[error(transparent)]
+    #[operation_error(transparent)]
+    Query(#[from] SqlError),
     /// A change was refused, as by `if_match`.
     #[error(transparent)]
     #[operation_error(transparent)]

@@ -37,9 +37,11 @@ async fn main() -> mcp_aql::Result<()> {
         return Ok(());
     }
     let store = TaskStore::open(arguments.db).await?;
+    let cursor_key = store.cursor_key().await?;
     Adapter::builder("tasks")
         .version(env!("CARGO_PKG_VERSION"))
         .operations(Tasks::new(store))
+        .cursor_key(cursor_key)
         .build()?
         .run_command_of::<Arguments>(arguments.mcp)
         .await

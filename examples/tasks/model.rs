@@ -6,36 +6,53 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A task on the board.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
+#[resource(
+    presets(
+        minimal = [task_id, title],
+        standard = [task_id, title, status, priority, tags, due_date],
+    ),
+    default_sort(created_at),
+    relationships(
+        references = "The task mentions another.",
+        composes = "The task is made up of others.",
+    ),
+)]
 pub(crate) struct Task {
     /// Identifier, assigned on creation.
     #[resource(id)]
     pub(crate) task_id: String,
     /// Short title.
+    #[resource(search, filter, sort)]
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
     /// What is to be done, in as many words as it takes.
+    #[resource(search)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(max_length = 5000)]
     pub(crate) description: Option<String>,
     /// Where the work stands.
+    #[resource(filter, sort, group)]
     pub(crate) status: Status,
     /// 1 is most urgent.
+    #[resource(filter, sort, group, numeric)]
     #[param(minimum = 1, maximum = 5)]
     pub(crate) priority: u8,
     /// Free-form labels.
+    #[resource(search, filter)]
     #[param(max_items = 20)]
     pub(crate) tags: Vec<String>,
     /// Free-form data; updates merge into it key by key.
     pub(crate) metadata: Map<String, Value>,
     /// Last day for the work.
+    #[resource(filter, sort)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) due_date: Option<NaiveDate>,
     /// When the task was created.
-    #[resource(read_only)]
+    #[resource(read_only, filter, sort)]
     pub(crate) created_at: DateTime<Utc>,
     /// When the task last changed.
-    #[resource(read_only)]
+    #[resource(read_only, sort)]
     pub(crate) updated_at: DateTime<Utc>,
     /// Grows with every change; give it back as `if_match`.
     #[resource(read_only)]
@@ -43,8 +60,24 @@ pub(crate) struct Task {
     pub(crate) version: u64,
 }
 
+#[computed_fields]
+impl Task {
+    /// Whole days since the task was created.
+    #[computed]
+    fn age_days(&self) -> i64 {
+        (Utc::now() - self.created_at).num_days()
+    }
+
+    /// Its last day is past and the work is not done.
+    #[computed(filter)]
+    fn is_overdue(&self) -> bool {
+        self.status != Status::Done
+            && self.due_date.is_some_and(|day| day < Utc::now().date_naive())
+    }
+}
+
 /// Where the work on a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// Not begun.
@@ -78,6 +111,27 @@ pub(crate) struct NewTask {
     pub(crate) metadata: Map<String, Value>,
     /// Last day for the work.
     pub(crate) due_date: Option<NaiveDate>,
+}
+
+/// How a task can hang together with another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Relationship {
+    /// The task mentions the other.
+    References,
+    /// The task is made up of the other, among others.
+    Composes,
+}
+
+/// Two tasks that hang together.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Link {
+    /// The task.
+    pub(crate) task_id: String,
+    /// How.
+    pub(crate) relationship: Relationship,
+    /// The other task.
+    pub(crate) target_id: String,
 }
 
 /// What remains of a deleted task.

@@ -1,10 +1,12 @@
 //! What a caller can do.
 
 use mcp_aql::prelude::*;
+use mcp_aql::query::sql::Record;
+use mcp_aql::query::{RelationshipGraph, Selected};
 
 use crate::error::TaskError;
-use crate::model::{Deleted, NewTask, Task};
-use crate::store::TaskStore;
+use crate::model::{Deleted, Link, NewTask, Relationship, Task};
+use crate::store::{self, TaskStore};
 
 /// The operations on tasks.
 pub(crate) struct Tasks {
@@ -35,36 +37,73 @@ impl Tasks {
         &self,
         /// The task.
         task_id: String,
-    ) -> Result<Task, TaskError> {
-        self.store.get(task_id).await
+        fields: Fields<Task>,
+    ) -> Result<Selected<Task>, TaskError> {
+        Ok(fields.of(self.store.get(task_id).await?))
     }
 
-    /// List all tasks, the oldest first.
-    #[operation(category = "READ", example = { "first": 10 })]
-    async fn list_tasks(
-        &self,
-        context: Context,
-        #[param(group)] paging: Paging,
-    ) -> Result<Page<Task>, TaskError> {
-        self.store.list(paging.size(&context), paging.after).await
-    }
-
-    /// Find tasks by words in their title, description and tags, the oldest first.
+    /// List tasks, the oldest first.
     #[operation(
         category = "READ",
-        example("either word", { "query": "report invoice" }),
+        example("what is late, the most urgent first", {
+            "filter": { "_computed.is_overdue": true },
+            "sort": { "field": "priority" },
+            "fields": ["task_id", "title", "due_date"],
+            "first": 10,
+        }),
+        example("how much there is to do", {
+            "filter": { "status": ["todo", "doing"] },
+            "aggregate": { "by_status": { "group_by": "status", "count": true } },
+        }),
+    )]
+    async fn list_tasks(
+        &self,
+        #[query(backend = store::capabilities())] query: CollectionQuery<Task>,
+    ) -> Result<Page<Record<Task>>, TaskError> {
+        self.store.list(query).await
+    }
+
+    /// Find tasks by words in their title, description and tags, the best match first.
+    #[operation(
+        category = "READ",
+        example("either word, of what is still to do", {
+            "query": "report invoice",
+            "filter": { "status": { "ne": "done" } },
+        }),
         example("the exact phrase", { "query": "\"write the report\"" }),
     )]
     async fn search_tasks(
         &self,
+        #[query(backend = store::capabilities())] query: CollectionQuery<Task>,
+    ) -> Result<Page<Record<Task>>, TaskError> {
+        self.store.list(query).await
+    }
+
+    /// Say how a task hangs together with another.
+    #[operation(
+        category = "CREATE",
+        example = { "task_id": "t-7", "relationship": "composes", "target_id": "t-9" },
+    )]
+    async fn link_tasks(
+        &self,
+        /// The task.
+        task_id: String,
+        /// How it hangs together with the other.
+        relationship: Relationship,
+        /// The other task.
+        target_id: String,
+    ) -> Result<Link, TaskError> {
+        self.store.link(Link { task_id, relationship, target_id }).await
+    }
+
+    /// Follow how tasks hang together.
+    #[operation(category = "READ")]
+    async fn query_relationships(
+        &self,
         context: Context,
-        /// What to look for. A task is found when it holds any of the words; text in double quotes
-        /// is one phrase. Upper and lower case are the same.
-        #[param(min_length = 1, max_length = 500)]
-        query: String,
-        #[param(group)] paging: Paging,
-    ) -> Result<Page<Task>, TaskError> {
-        self.store.search(&query, paging.size(&context), paging.after).await
+        query: RelationshipQuery<Task>,
+    ) -> Result<RelationshipGraph, TaskError> {
+        query.run(&self.store, &context).await
     }
 
     /// Change fields of a task. What `input` leaves out stays as it is, `null` removes.
@@ -101,36 +140,5 @@ impl Tasks {
     ) -> Result<Deleted, TaskError> {
         self.store.delete(task_id.clone()).await?;
         Ok(Deleted { task_id })
-    }
-}
-
-/// The largest page.
-const MAX_PAGE: u32 = 100;
-
-/// Which page of a collection.
-#[derive(Debug, ParamGroup)]
-pub(crate) struct Paging {
-    /// How many entries to return; more than 100 counts as 100.
-    #[param(default = 20)]
-    first: u32,
-    /// Where to go on: `pageInfo.endCursor` of the page before.
-    after: Option<String>,
-}
-
-impl Paging {
-    /// How many entries the page has; the caller is told when that is less than it asked for.
-    fn size(&self, context: &Context) -> u32 {
-        if self.first > MAX_PAGE {
-            context.warn(
-                Warning::new(
-                    "VALIDATION_PAGE_SIZE_WARNING",
-                    format!("A page has '{MAX_PAGE}' entries at most; go on with 'after'"),
-                )
-                .severity(Severity::Low)
-                .detail("first", self.first)
-                .detail("limit", MAX_PAGE),
-            );
-        }
-        self.first.min(MAX_PAGE)
     }
 }

@@ -3,15 +3,20 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use mcp_aql::query::CursorKey;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::rows::{self, Words};
 use crate::error::TaskError;
 
 /// Marks a file as ours; SQLite keeps it in the header.
 const APPLICATION: i32 = 0x7461_736b;
 
 /// How a file comes from each layout to the next. A file without any has layout 0.
-const STEPS: &[&str] = &["
+const STEPS: &[fn(&Connection) -> Result<(), TaskError>] = &[first, searchable];
+
+fn first(connection: &Connection) -> Result<(), TaskError> {
+    connection.execute_batch("
     CREATE TABLE task (
         -- The order of creation. AUTOINCREMENT: a number is never given twice, so that cursors stay
         -- true and the identifier of a deleted task stays unknown.
@@ -28,7 +33,51 @@ const STEPS: &[&str] = &["
         version     INTEGER NOT NULL,
         searched    TEXT NOT NULL       -- title, description and tags in lower case
     ) STRICT;
-"];
+    ")?;
+    Ok(())
+}
+
+/// The columns that queries look at, the links, and the secret of cursors.
+fn searchable(connection: &Connection) -> Result<(), TaskError> {
+    connection.execute_batch("
+    ALTER TABLE task DROP COLUMN searched;
+    -- As `mcp_aql::query::fold` writes them.
+    ALTER TABLE task ADD COLUMN title_words TEXT NOT NULL DEFAULT '';
+    ALTER TABLE task ADD COLUMN description_words TEXT;
+    ALTER TABLE task ADD COLUMN tags_words TEXT NOT NULL DEFAULT '';
+    ALTER TABLE task ADD COLUMN task_id TEXT AS ('t-' || number);
+    -- Microseconds now; no two tasks have the same, so that they are listed as they were created.
+    UPDATE task SET created_at = created_at * 1000 + number % 1000,
+                    updated_at = updated_at * 1000 + 999;
+    CREATE INDEX task_by_creation ON task (created_at, task_id);
+    CREATE TABLE link (
+        source       INTEGER NOT NULL,  -- the number of a task
+        relationship TEXT NOT NULL,
+        target       INTEGER NOT NULL,
+        PRIMARY KEY (source, relationship, target)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX link_by_target ON link (target, relationship);
+    CREATE TABLE secret (cursor_key BLOB NOT NULL) STRICT;
+    INSERT INTO secret VALUES (randomblob(16));
+    ")?;
+    let mut select = connection.prepare(&format!("SELECT {} FROM task", rows::COLUMNS))?;
+    let tasks = select.query_map([], rows::task)?.collect::<Result<Vec<_>, _>>()?;
+    for (number, task) in tasks {
+        let Words { title, description, tags } = Words::of(&task);
+        connection.execute(
+            "UPDATE task SET title_words = ?2, description_words = ?3, tags_words = ?4
+             WHERE number = ?1",
+            (number, title, description, tags),
+        )?;
+    }
+    Ok(())
+}
+
+/// The secret of the file's cursors.
+pub(super) fn cursor_key(connection: &Connection) -> Result<CursorKey, TaskError> {
+    let key = connection.query_row("SELECT cursor_key FROM secret", [], |row| row.get(0))?;
+    Ok(CursorKey::new(key))
+}
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -122,7 +171,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), TaskError> {
     let found = layout(&transaction, path)?;
     if found < STEPS.len() {
         for step in STEPS.iter().skip(found) {
-            transaction.execute_batch(step)?;
+            step(&transaction)?;
         }
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", newest())?;

@@ -5,28 +5,30 @@
 //! | `database` | opens the file and brings its layout up to date |
 //! | `writer` | one connection and one thread for all changes of this process |
 //! | `readers` | a few connections that read while others write |
-//! | `rows` | the statements |
-//! | `cursor` | where a page ended, as text |
-//! | `search` | which words a query asks for |
+//! | `rows` | the statements for one task |
+//! | `query` | the statements for many, made of what a caller asks |
+//! | `links` | how tasks hang together |
 
-mod cursor;
 mod database;
+mod links;
+mod query;
 mod readers;
 mod rows;
-mod search;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use std::path::PathBuf;
 
+use mcp_aql::query::sql::Record;
+use mcp_aql::query::{CollectionQuery, CursorKey, Edge, EdgesAt, Element, RelationshipSource};
 use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
-use crate::model::{NewTask, Task};
+use crate::model::{Link, NewTask, Task};
+pub(crate) use query::capabilities;
+use links::Asked;
 use readers::Readers;
-use rows::Slice;
-use search::Terms;
 use writer::Writer;
 
 /// The tasks of one file. Cheap to clone; the clones share their connections.
@@ -60,30 +62,22 @@ impl TaskStore {
         self.readers.read(move |connection| rows::find(connection, &task_id)).await
     }
 
-    /// The tasks that come after a cursor, `first` of them at most, in the order of their creation.
-    ///
-    /// The order never changes, so that tasks which come and go meanwhile neither repeat nor hide
-    /// others.
+    /// What a query asks of all tasks.
     pub(crate) async fn list(
         &self,
-        first: u32,
-        after: Option<String>,
-    ) -> Result<Page<Task>, TaskError> {
-        self.page(Terms::default(), first, after).await
+        query: CollectionQuery<Task>,
+    ) -> Result<Page<Record<Task>>, TaskError> {
+        self.readers.read(move |connection| query::run(connection, &query)).await
     }
 
-    /// As [`list`](Self::list), of the tasks whose text holds one of the query's words.
-    pub(crate) async fn search(
-        &self,
-        query: &str,
-        first: u32,
-        after: Option<String>,
-    ) -> Result<Page<Task>, TaskError> {
-        let terms = Terms::parse(query);
-        if terms.is_empty() {
-            return Err(TaskError::EmptyQuery);
-        }
-        self.page(terms, first, after).await
+    /// Links a task to another.
+    pub(crate) async fn link(&self, link: Link) -> Result<Link, TaskError> {
+        self.writer.write(move |connection| links::insert(connection, link)).await
+    }
+
+    /// What cursors are made with: it belongs to the file, so they outlive the process.
+    pub(crate) async fn cursor_key(&self) -> Result<CursorKey, TaskError> {
+        self.readers.read(database::cursor_key).await
     }
 
     /// Reads a task, lets `change` work on it and writes it back, with nobody else in between.
@@ -101,17 +95,19 @@ impl TaskStore {
     pub(crate) async fn delete(&self, task_id: String) -> Result<(), TaskError> {
         self.writer.write(move |connection| rows::delete(connection, &task_id)).await
     }
+}
 
-    async fn page(
-        &self,
-        terms: Terms,
-        first: u32,
-        after: Option<String>,
-    ) -> Result<Page<Task>, TaskError> {
-        let after = after.as_deref().map(cursor::decode).transpose()?.unwrap_or_default();
-        let slice =
-            self.readers.read(move |connection| rows::slice(connection, &terms, after, first));
-        slice.await.map(Slice::into_page)
+impl RelationshipSource for TaskStore {
+    type Error = TaskError;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, TaskError> {
+        let asked = Asked::from(at);
+        self.readers.read(move |connection| links::at(connection, &asked)).await
+    }
+
+    async fn check_root(&self, root: &Element) -> Result<(), TaskError> {
+        let root = root.clone();
+        self.readers.read(move |connection| links::check(connection, &root)).await
     }
 }
 

@@ -1,40 +1,23 @@
-//! The statements. Each runs inside of its caller's transaction.
+//! The statements for one task. Each runs inside of its caller's transaction.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
-use mcp_aql::{OperationError, Page, PageInfo};
+use mcp_aql::OperationError;
+use mcp_aql::query::fold;
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, named_params};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::cursor;
-use super::search::{Terms, lower};
+use super::links;
 use crate::error::TaskError;
 use crate::model::{NewTask, Task};
 
 /// What [`task`] reads, in this order.
-const COLUMNS: &str = "number, title, description, status, priority, tags, metadata, due_date, \
+pub(super) const COLUMNS: &str = "number, title, description, status, priority, tags, metadata, due_date, \
                        created_at, updated_at, version";
 
-/// Some tasks in the order of their numbers.
-pub(super) struct Slice {
-    tasks: Vec<(i64, Task)>,
-    has_next: bool,
-    has_previous: bool,
-}
-
-impl Slice {
-    pub(super) fn into_page(self) -> Page<Task> {
-        let mut info = PageInfo::new(self.has_next, self.has_previous);
-        if let (Some((first, _)), Some((last, _))) = (self.tasks.first(), self.tasks.last()) {
-            info = info.cursors(cursor::encode(*first), cursor::encode(*last));
-        }
-        Page::new(self.tasks.into_iter().map(|(_, task)| task).collect(), info)
-    }
-}
-
 pub(super) fn insert(connection: &Connection, new: NewTask) -> Result<Task, TaskError> {
-    let now = now();
+    let now = next_instant(connection)?;
     let mut task = Task {
         task_id: String::new(),
         title: new.title,
@@ -49,9 +32,11 @@ pub(super) fn insert(connection: &Connection, new: NewTask) -> Result<Task, Task
         version: 1,
     };
     let insert = "INSERT INTO task (title, description, status, priority, tags, metadata, due_date,
-                                    created_at, updated_at, version, searched)
+                                    created_at, updated_at, version,
+                                    title_words, description_words, tags_words)
                   VALUES (:title, :description, :status, :priority, :tags, :metadata, :due_date,
-                          :now, :now, 1, :searched)";
+                          :now, :now, 1, :title_words, :description_words, :tags_words)";
+    let words = Words::of(&task);
     connection.prepare_cached(insert)?.execute(named_params! {
         ":title": task.title,
         ":description": task.description,
@@ -60,8 +45,10 @@ pub(super) fn insert(connection: &Connection, new: NewTask) -> Result<Task, Task
         ":tags": json!(task.tags).to_string(),
         ":metadata": json!(task.metadata).to_string(),
         ":due_date": task.due_date.map(|date| date.to_string()),
-        ":now": now.timestamp_millis(),
-        ":searched": searched(&task),
+        ":now": now.timestamp_micros(),
+        ":title_words": words.title,
+        ":description_words": words.description,
+        ":tags_words": words.tags,
     })?;
     task.task_id = id_of(connection.last_insert_rowid());
     Ok(task)
@@ -95,8 +82,10 @@ pub(super) fn change(
     let update = "UPDATE task SET title = :title, description = :description, status = :status,
                       priority = :priority, tags = :tags, metadata = :metadata,
                       due_date = :due_date, updated_at = :updated_at, version = :version,
-                      searched = :searched
+                      title_words = :title_words, description_words = :description_words,
+                      tags_words = :tags_words
                   WHERE number = :number";
+    let words = Words::of(&task);
     connection.prepare_cached(update)?.execute(named_params! {
         ":number": number_of(task_id),
         ":title": task.title,
@@ -106,56 +95,53 @@ pub(super) fn change(
         ":tags": json!(task.tags).to_string(),
         ":metadata": json!(task.metadata).to_string(),
         ":due_date": task.due_date.map(|date| date.to_string()),
-        ":updated_at": task.updated_at.timestamp_millis(),
+        ":updated_at": task.updated_at.timestamp_micros(),
         ":version": i64::try_from(task.version).unwrap_or(i64::MAX),
-        ":searched": searched(&task),
+        ":title_words": words.title,
+        ":description_words": words.description,
+        ":tags_words": words.tags,
     })?;
     Ok(task)
 }
 
 pub(super) fn delete(connection: &Connection, task_id: &str) -> Result<(), TaskError> {
-    let mut delete = connection.prepare_cached("DELETE FROM task WHERE number = ?1")?;
-    match number_of(task_id).map(|number| delete.execute([number])).transpose()? {
-        Some(1) => Ok(()),
-        _ => Err(TaskError::NotFound { task_id: task_id.to_owned() }),
+    let unknown = || TaskError::NotFound { task_id: task_id.to_owned() };
+    let number = number_of(task_id).ok_or_else(unknown)?;
+    let deleted =
+        connection.prepare_cached("DELETE FROM task WHERE number = ?1")?.execute([number])?;
+    if deleted == 0 {
+        return Err(unknown());
+    }
+    links::delete(connection, number)
+}
+
+/// Now, or a microsecond after the newest task: tasks are created one after the other, whatever the
+/// clock says.
+fn next_instant(connection: &Connection) -> Result<DateTime<Utc>, TaskError> {
+    let mut newest = connection.prepare_cached("SELECT max(created_at) FROM task")?;
+    let newest = newest.query_row([], |row| row.get::<_, Option<i64>>(0))?;
+    let next = newest.and_then(|newest| DateTime::from_timestamp_micros(newest.saturating_add(1)));
+    Ok(next.map_or(now(), |next| next.max(now())))
+}
+
+/// What is searched of a task.
+pub(super) struct Words {
+    pub(super) title: String,
+    pub(super) description: Option<String>,
+    pub(super) tags: String,
+}
+
+impl Words {
+    pub(super) fn of(task: &Task) -> Self {
+        Self {
+            title: fold(&task.title),
+            description: task.description.as_deref().map(fold),
+            tags: task.tags.iter().map(|tag| fold(tag)).collect(),
+        }
     }
 }
 
-/// The tasks that hold one of the terms, or all tasks where there are none.
-pub(super) fn slice(
-    connection: &Connection,
-    terms: &Terms,
-    after: i64,
-    first: u32,
-) -> Result<Slice, TaskError> {
-    let matches: Vec<_> = terms.iter().map(|_| "instr(searched, ?) > 0").collect();
-    let matches = if matches.is_empty() { "TRUE".to_owned() } else { matches.join(" OR ") };
-    let terms: Vec<_> =
-        terms.iter().map(|term| -> Box<dyn ToSql + '_> { Box::new(term) }).collect();
-
-    // One more than asked for tells whether there are more.
-    let wanted = i64::from(first).saturating_add(1);
-    let mut select = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM task WHERE ({matches}) AND number > ? ORDER BY number LIMIT ?"
-    ))?;
-    let parameters = terms.iter().map(|term| &**term).chain([&after as &dyn ToSql, &wanted]);
-    let mut tasks = select
-        .query_map(rusqlite::params_from_iter(parameters), task)?
-        .collect::<Result<Vec<_>, _>>()?;
-    let kept = usize::try_from(first).unwrap_or(usize::MAX);
-    let has_next = tasks.len() > kept;
-    tasks.truncate(kept);
-
-    let mut earlier = connection.prepare_cached(&format!(
-        "SELECT EXISTS (SELECT 1 FROM task WHERE ({matches}) AND number <= ?)"
-    ))?;
-    let parameters = terms.iter().map(|term| &**term).chain([&after as &dyn ToSql]);
-    let has_previous =
-        after > 0 && earlier.query_row(rusqlite::params_from_iter(parameters), |row| row.get(0))?;
-    Ok(Slice { tasks, has_next, has_previous })
-}
-
-fn task(row: &Row<'_>) -> rusqlite::Result<(i64, Task)> {
+pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<(i64, Task)> {
     let number = row.get(0)?;
     let task = Task {
         task_id: id_of(number),
@@ -185,9 +171,9 @@ fn parsed<T: DeserializeOwned>(column: usize, value: Value) -> rusqlite::Result<
 }
 
 fn instant(row: &Row<'_>, column: usize) -> rusqlite::Result<DateTime<Utc>> {
-    let milliseconds = row.get(column)?;
-    DateTime::from_timestamp_millis(milliseconds)
-        .ok_or(rusqlite::Error::IntegralValueOutOfRange(column, milliseconds))
+    let microseconds = row.get(column)?;
+    DateTime::from_timestamp_micros(microseconds)
+        .ok_or(rusqlite::Error::IntegralValueOutOfRange(column, microseconds))
 }
 
 fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
@@ -195,30 +181,21 @@ fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
 }
 
 /// The text that a unit variant is on the wire.
-fn text_of(value: &Value) -> &str {
+pub(super) fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn searched(task: &Task) -> String {
-    let mut text = lower(&task.title);
-    for part in task.description.iter().chain(&task.tags) {
-        text.push('\n');
-        text.push_str(&lower(part));
-    }
-    text
-}
-
-fn id_of(number: i64) -> String {
+pub(super) fn id_of(number: i64) -> String {
     format!("t-{number}")
 }
 
 /// The number inside of an identifier, if it has the form that we give out.
-fn number_of(task_id: &str) -> Option<i64> {
+pub(super) fn number_of(task_id: &str) -> Option<i64> {
     let number = task_id.strip_prefix("t-")?.parse().ok()?;
     (id_of(number) == task_id).then_some(number)
 }
 
-/// Now, to the millisecond, which is what the file keeps.
+/// Now, to the microsecond, which is what the file keeps.
 fn now() -> DateTime<Utc> {
-    Utc::now().trunc_subsecs(3)
+    Utc::now().trunc_subsecs(6)
 }

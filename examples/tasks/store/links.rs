@@ -1,0 +1,103 @@
+//! How tasks hang together. Each function runs inside of its caller's transaction.
+
+use mcp_aql::query::{Edge, EdgesAt, Element, Side};
+use rusqlite::types::Value;
+use rusqlite::{Connection, ErrorCode, params, params_from_iter};
+use serde_json::json;
+
+use super::rows::{id_of, number_of, text_of};
+use crate::error::TaskError;
+use crate::model::Link;
+
+/// What a task is called among the elements of a graph.
+const TYPE: &str = "task";
+
+/// Adds a link.
+pub(super) fn insert(connection: &Connection, link: Link) -> Result<Link, TaskError> {
+    let source = existing(connection, &link.task_id)?;
+    let target = existing(connection, &link.target_id)?;
+    if source == target {
+        return Err(TaskError::LinkedToItself);
+    }
+    let insert = "INSERT INTO link (source, relationship, target) VALUES (?1, ?2, ?3)";
+    let kind = json!(link.relationship);
+    let inserted =
+        connection.prepare_cached(insert)?.execute(params![source, text_of(&kind), target]);
+    match inserted {
+        Ok(_) => Ok(link),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+            let Link { task_id, target_id, .. } = link;
+            Err(TaskError::LinkedAlready { task_id, target_id })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes the links of a task that goes.
+pub(super) fn delete(connection: &Connection, number: i64) -> Result<(), TaskError> {
+    let delete = "DELETE FROM link WHERE source = ?1 OR target = ?1";
+    connection.prepare_cached(delete)?.execute([number])?;
+    Ok(())
+}
+
+/// The task with this identifier, as the start of a walk.
+pub(super) fn check(connection: &Connection, element: &Element) -> Result<(), TaskError> {
+    if element.element_type == TYPE {
+        existing(connection, &element.element_name).map(drop)
+    } else {
+        Err(TaskError::NotFound { task_id: element.element_name.clone() })
+    }
+}
+
+/// The links that a walk asks for.
+pub(super) fn at(connection: &Connection, asked: &Asked) -> Result<Vec<Edge>, TaskError> {
+    let numbers = asked.nodes.iter().filter_map(|node| number_of(&node.element_name));
+    let numbers: Vec<_> = numbers.map(Value::from).collect();
+    let (near, far) = match asked.side {
+        Side::Outgoing => ("source", "target"),
+        Side::Incoming => ("target", "source"),
+    };
+    let places = vec!["?"; numbers.len()].join(", ");
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT source, relationship, target FROM link
+         WHERE {near} IN ({places}) AND coalesce(relationship = ?, TRUE)
+         ORDER BY 't-' || {near}, relationship, 't-' || {far} LIMIT ?"
+    ))?;
+    let relationship = asked.relationship.clone().map_or(Value::Null, Value::from);
+    let limit = Value::from(i64::try_from(asked.limit).unwrap_or(i64::MAX));
+    let values = numbers.into_iter().chain([relationship, limit]);
+    let edge = |row: &rusqlite::Row<'_>| {
+        let task = |number| Element::new(TYPE, id_of(number));
+        Ok(Edge::new(task(row.get(0)?), row.get::<_, String>(1)?, task(row.get(2)?)))
+    };
+    Ok(select.query_map(params_from_iter(values), edge)?.collect::<Result<_, _>>()?)
+}
+
+/// What a walk asks for, to be taken to another thread.
+pub(super) struct Asked {
+    nodes: Vec<Element>,
+    side: Side,
+    relationship: Option<String>,
+    limit: usize,
+}
+
+impl From<EdgesAt<'_>> for Asked {
+    fn from(at: EdgesAt<'_>) -> Self {
+        Self {
+            nodes: at.nodes.to_vec(),
+            side: at.side,
+            relationship: at.relationship.map(str::to_owned),
+            limit: at.limit,
+        }
+    }
+}
+
+/// The number of a task that exists.
+fn existing(connection: &Connection, task_id: &str) -> Result<i64, TaskError> {
+    let mut select =
+        connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM task WHERE number = ?1)")?;
+    match number_of(task_id) {
+        Some(number) if select.query_row([number], |row| row.get(0))? => Ok(number),
+        _ => Err(TaskError::NotFound { task_id: task_id.to_owned() }),
+    }
+}

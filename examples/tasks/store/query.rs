@@ -1,0 +1,102 @@
+//! Queries of the collection: the database answers them.
+
+use std::sync::LazyLock;
+
+use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
+use mcp_aql::query::sql::{Dialect, Record, SqlTable, SqlValue, Statement, Storage};
+use mcp_aql::query::{Capabilities, CollectionQuery};
+use mcp_aql::Page;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use crate::error::TaskError;
+use crate::model::Task;
+
+/// How long a day is in the unit of our instants.
+const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// Where the fields of a task are.
+static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
+    SqlTable::new(Dialect::Sqlite, "task")
+        .column("_version", "version")
+        .stored_as("created_at", Storage::UnixMicros)
+        .stored_as("updated_at", Storage::UnixMicros)
+        .folded("title", "title_words")
+        .folded("description", "description_words")
+        .folded("tags", "tags_words")
+        .expression("_computed.age_days", |now| {
+            Expr::val(now.instant().timestamp_micros()).sub(Expr::col("created_at")).div(DAY)
+        })
+        .expression("_computed.is_overdue", |now| {
+            let today = now.instant().date_naive().to_string();
+            let late = Expr::col("due_date").lt(today).and(Expr::col("status").ne("done"));
+            Expr::col("due_date").is_not_null().and(late)
+        })
+});
+
+/// What queries of tasks can do.
+pub(crate) fn capabilities() -> Capabilities {
+    TASKS.capabilities()
+}
+
+/// Answers a query from one moment's state: the caller's transaction.
+pub(super) fn run(
+    connection: &Connection,
+    query: &CollectionQuery<Task>,
+) -> Result<Page<Record<Task>>, TaskError> {
+    TASKS.run(query, |statement| Ok(execute(connection, statement)?))
+}
+
+/// Runs a statement.
+fn execute(
+    connection: &Connection,
+    statement: &Statement,
+) -> Result<Vec<Vec<SqlValue>>, rusqlite::Error> {
+    let mut prepared = connection.prepare_cached(&statement.sql)?;
+    let columns = prepared.column_count();
+    let values = statement.values.iter().map(Parameter);
+    let rows = prepared.query_map(params_from_iter(values), |row| {
+        (0..columns).map(|column| cell(row.get_ref(column)?, column)).collect()
+    })?;
+    rows.collect()
+}
+
+/// A value on its way to the database.
+struct Parameter<'a>(&'a SqlValue);
+
+impl ToSql for Parameter<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            SqlValue::Null => Value::Null.into(),
+            SqlValue::Bool(value) => (*value).into(),
+            SqlValue::Int(value) => (*value).into(),
+            SqlValue::Float(value) => (*value).into(),
+            SqlValue::Text(text) => text.as_str().into(),
+        })
+    }
+}
+
+/// A value on its way back.
+fn cell(value: ValueRef<'_>, column: usize) -> rusqlite::Result<SqlValue> {
+    Ok(match value {
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(value) => SqlValue::Int(value),
+        ValueRef::Real(value) => SqlValue::Float(value),
+        ValueRef::Text(_) => SqlValue::Text(value.as_str()?.to_owned()),
+        ValueRef::Blob(_) => {
+            return Err(rusqlite::Error::InvalidColumnType(
+                column,
+                String::new(),
+                rusqlite::types::Type::Blob,
+            ));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_fits_the_task() {
+        super::TASKS.check().unwrap();
+    }
+}
