@@ -6,7 +6,7 @@ use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
 use mcp_aql::query::sql::{Dialect, Record, SqlTable, SqlValue, Statement, Storage};
 use mcp_aql::query::{Capabilities, CollectionQuery};
 use mcp_aql::Page;
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::error::TaskError;
@@ -67,7 +67,7 @@ struct Parameter<'a>(&'a SqlValue);
 impl ToSql for Parameter<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self.0 {
-            SqlValue::Null => Value::Null.into(),
+            SqlValue::Null => rusqlite::types::Null.to_sql()?,
             SqlValue::Bool(value) => (*value).into(),
             SqlValue::Int(value) => (*value).into(),
             SqlValue::Float(value) => (*value).into(),
