@@ -7,7 +7,7 @@
     clippy::indexing_slicing,
     reason = "a test may panic"
 )]
-#![allow(dead_code, reason = "the program uses all of it, a test some")]
+#![allow(dead_code, unused_imports, reason = "the program uses all of it, a test some")]
 
 #[path = "../tasks/error.rs"]
 mod error;
