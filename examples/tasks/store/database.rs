@@ -16,7 +16,8 @@ const APPLICATION: i32 = 0x7461_736b;
 const STEPS: &[fn(&Connection) -> Result<(), TaskError>] = &[first, searchable];
 
 fn first(connection: &Connection) -> Result<(), TaskError> {
-    connection.execute_batch("
+    connection.execute_batch(
+        "
     CREATE TABLE task (
         -- The order of creation. AUTOINCREMENT: a number is never given twice, so that cursors stay
         -- true and the identifier of a deleted task stays unknown.
@@ -33,13 +34,15 @@ fn first(connection: &Connection) -> Result<(), TaskError> {
         version     INTEGER NOT NULL,
         searched    TEXT NOT NULL       -- title, description and tags in lower case
     ) STRICT;
-    ")?;
+    ",
+    )?;
     Ok(())
 }
 
 /// The columns that queries look at, the links, and the secret of cursors.
 fn searchable(connection: &Connection) -> Result<(), TaskError> {
-    connection.execute_batch("
+    connection.execute_batch(
+        "
     ALTER TABLE task DROP COLUMN searched;
     -- As `mcp_aql::query::fold` writes them.
     ALTER TABLE task ADD COLUMN title_words TEXT NOT NULL DEFAULT '';
@@ -59,7 +62,8 @@ fn searchable(connection: &Connection) -> Result<(), TaskError> {
     CREATE INDEX link_by_target ON link (target, relationship);
     CREATE TABLE secret (cursor_key BLOB NOT NULL) STRICT;
     INSERT INTO secret VALUES (randomblob(16));
-    ")?;
+    ",
+    )?;
     let mut select = connection.prepare(&format!("SELECT {} FROM task", rows::COLUMNS))?;
     let tasks = select.query_map([], rows::task)?.collect::<Result<Vec<_>, _>>()?;
     for (number, task) in tasks {

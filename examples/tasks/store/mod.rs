@@ -26,8 +26,8 @@ use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
 use crate::model::{Link, NewTask, Task};
-pub(crate) use query::capabilities;
 use links::Asked;
+pub(crate) use query::capabilities;
 use readers::Readers;
 use writer::Writer;
 

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
+use mcp_aql::Page;
 use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
 use mcp_aql::query::sql::{Dialect, Record, SqlTable, SqlValue, Statement, Storage};
 use mcp_aql::query::{Capabilities, CollectionQuery};
-use mcp_aql::Page;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 

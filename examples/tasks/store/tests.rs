@@ -53,10 +53,7 @@ async fn list(store: &TaskStore, params: Value) -> Page<Record<Task>> {
 
 /// The titles of a page.
 fn titles(page: &Page<Record<Task>>) -> Vec<String> {
-    page.items
-        .iter()
-        .map(|task| task.get("title").unwrap().as_str().unwrap().to_owned())
-        .collect()
+    page.items.iter().map(|task| task.get("title").unwrap().as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]

@@ -13,3 +13,4 @@ mod durability;
 mod operations;
 #[path = "../support/program.rs"]
 mod program;
+mod queries;

@@ -150,7 +150,13 @@ fn a_faulty_call_is_refused_and_changes_nothing() {
             "VALIDATION_UNKNOWN_PARAM",
             "colour",
         ),
-        ("read", "list_tasks", json!({"after": "t-1"}), "VALIDATION_INVALID_VALUE", "after"),
+        (
+            "read",
+            "list_tasks",
+            json!({"first": 1, "after": "t-1"}),
+            "VALIDATION_INVALID_VALUE",
+            "after",
+        ),
         ("read", "list_tasks", json!({"query": "a"}), "VALIDATION_UNKNOWN_PARAM", "query"),
         ("read", "search_tasks", json!({}), "VALIDATION_MISSING_PARAM", "query"),
         ("read", "search_tasks", json!({"query": " \"\""}), "VALIDATION_INVALID_VALUE", "query"),
@@ -214,7 +220,7 @@ fn a_faulty_call_is_refused_and_changes_nothing() {
         assert_eq!(error["code"], code, "{operation} {params}: {error}");
         assert!(error.to_string().contains(name), "{operation} {params}: {error}");
     }
-    let all = client.data("read", "list_tasks", json!({}));
+    let all = client.data("read", "list_tasks", json!({"fields": "full"}));
     assert_eq!(all["items"], json!([created]));
 }
 
@@ -272,6 +278,7 @@ fn a_search_is_paged_too() {
     let params = json!({"query": "\"THE REPORT\"", "first": 2});
     let page = client.data("read", "search_tasks", params);
     assert_eq!(page["items"][1]["title"], "Read the report");
+    assert_eq!(page["pageInfo"]["totalCount"], 3);
     let after = &page["pageInfo"]["endCursor"];
     let params = json!({"query": "\"THE REPORT\"", "first": 2, "after": after});
     let page = client.data("read", "search_tasks", params);
@@ -286,9 +293,16 @@ fn what_is_published_is_what_is_there() {
     let data = client.data("read", "introspect", json!({"query": "operations"}));
     let names: Vec<_> =
         data["operations"].as_array().unwrap().iter().map(|each| each["name"].clone()).collect();
-    for name in
-        ["create_task", "get_task", "list_tasks", "search_tasks", "update_task", "delete_task"]
-    {
+    for name in [
+        "create_task",
+        "get_task",
+        "list_tasks",
+        "search_tasks",
+        "query_relationships",
+        "update_task",
+        "link_tasks",
+        "delete_task",
+    ] {
         assert!(names.contains(&name.into()), "{name}: {data}");
     }
     let parameters = |client: &mut Client, name: &str| {
@@ -296,12 +310,19 @@ fn what_is_published_is_what_is_there() {
         let mut data = client.data("read", "introspect", query);
         data["operation"]["parameters"].take()
     };
+    let names = |parameters: &Value| -> Vec<String> {
+        let each = parameters.as_array().unwrap().iter();
+        each.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+    };
     let list = parameters(&mut client, "list_tasks");
-    assert_eq!(list.as_array().unwrap().len(), 2);
-    assert_eq!((&list[0]["name"], &list[0]["default"]), (&json!("first"), &json!(20)));
-    assert_ne!(list[0]["maximum"], 100, "a page that is too large is cut, not refused");
+    let rest = ["filter", "sort", "fields", "aggregate", "include_items"];
+    let pages = ["first", "after", "last", "before"];
+    assert_eq!(names(&list), [&rest[..], &pages].concat());
+    assert!(list[5].get("maximum").is_none(), "a page that is too large is cut, not refused");
+    let search = parameters(&mut client, "search_tasks");
+    assert_eq!(names(&search), [&["query"][..], &rest, &pages].concat());
+    assert_eq!(names(&parameters(&mut client, "get_task")), ["task_id", "fields"]);
     let update = parameters(&mut client, "update_task");
-    let names: Vec<_> = update.as_array().unwrap().iter().map(|each| &each["name"]).collect();
-    assert_eq!(names, ["task_id", "input", "if_match"]);
+    assert_eq!(names(&update), ["task_id", "input", "if_match"]);
     assert_eq!(update[1]["type"], "object");
 }
