@@ -60,8 +60,9 @@ async def talk(client, mode):
 
     read = (await succeed(client, "read", "get_task", name))["task"]
     check(read == task, "what was created is read", read)
-    items = (await succeed(client, "read", "list_tasks", {"first": 100}))["items"]
-    check(task in items, "what was created is listed", items)
+    newest = {"sort": {"field": "created_at", "order": "desc"}, "fields": "full", "first": 1}
+    items = (await succeed(client, "read", "list_tasks", newest))["items"]
+    check(items == [task], "what was created is listed", items)
 
     change = {"status": "done", "metadata": {"ticket": 12}}
     await succeed(client, "update", "update_task", {**name, "input": change})
@@ -81,6 +82,8 @@ async def talk(client, mode):
     data = await succeed(client, "read", "introspect", {"query": "types", "name": "Task"})
     check(data["type"]["kind"] == "object", "types are described", data)
 
+    await query(client, task, made)
+
     error = await fail(client, "create", "create_task", {"titel": "x"}, "VALIDATION_MISSING_PARAM")
     check("'titel'" in error["message"], "the typo is named", error)
     error = await fail(
@@ -91,6 +94,56 @@ async def talk(client, mode):
     await succeed(client, "delete", "delete_task", name)
     await succeed(client, "delete", "delete_task", {"task_id": made["task_id"]})
     await fail(client, "read", "get_task", name, "NOT_FOUND_RESOURCE")
+
+
+async def query(client, done, todo):
+    """Asks for one done and one other task, and whatever else is on the board, in every way."""
+    both = {"task_id": done["task_id"], "relationship": "composes", "target_id": todo["task_id"]}
+    await succeed(client, "create", "link_tasks", both)
+    params = {
+        "query": f'"{done["title"]}" {todo["title"]}',
+        "filter": {"status": ["todo", "done"], "_computed.is_overdue": False},
+        "sort": [{"field": "status", "order": "desc"}, {"field": "created_at", "order": "desc"}],
+        "fields": ["task_id", "status", "_computed.age_days"],
+        "aggregate": {"found": {"count": True}, "by_status": {"group_by": "status", "count": True}},
+        "include_items": True,
+        "first": 1,
+    }
+    page = await succeed(client, "read", "search_tasks", params)
+    shown = {"task_id": done["task_id"], "status": "done", "_computed": {"age_days": 0}}
+    check(page["items"] == [shown], "one request combines all controls", page)
+    found, groups = page["aggregations"]["found"], page["aggregations"]["by_status"]
+    check(found == sum(groups.values()) == page["pageInfo"]["totalCount"], "summaries agree", page)
+    check(set(page["applied"]) == {"query", "filter", "sort", "fields", "first"}, "it is told", page)
+
+    seen, after = [], None
+    while True:
+        more = {"after": after} if after else {}
+        page = await succeed(client, "read", "list_tasks", {"first": 2, "fields": "minimal", **more})
+        seen += [item["task_id"] for item in page["items"]]
+        if not page["pageInfo"]["hasNextPage"]:
+            break
+        after = page["pageInfo"]["endCursor"]
+    check(len(seen) == len(set(seen)) == page["pageInfo"]["totalCount"], "pages hold all", seen)
+
+    root = {"element_type": "task", "element_name": done["task_id"]}
+    graph = await succeed(
+        client, "read", "query_relationships", {"root": root, "direction": "outgoing"}
+    )
+    target = graph["relationships"][0]["target"]["element_name"]
+    check(target == todo["task_id"], "relationships are followed", graph)
+
+    for params, code, hint in [
+        ({"filter": {"statu": "todo"}}, "VALIDATION_INVALID_VALUE", "'status'"),
+        ({"filter": {"priority": "high"}}, "VALIDATION_INVALID_TYPE", "'integer'"),
+        ({"sort": {"field": "prio"}}, "VALIDATION_INVALID_VALUE", "'priority'"),
+        ({"fields": ["titel"]}, "VALIDATION_INVALID_VALUE", "'title'"),
+        ({"aggregate": {"a": {"sum": "title"}}}, "VALIDATION_INVALID_VALUE", "priority"),
+        ({"first": 1, "last": 1}, "VALIDATION_INVALID_TYPE", "not both"),
+        ({"first": 1, "after": "x"}, "VALIDATION_INVALID_VALUE", "cursor"),
+    ]:
+        error = await fail(client, "read", "list_tasks", params, code)
+        check(hint in error["message"], f"{params} is refused with what would do", error)
 
 
 async def main(arguments):
