@@ -326,7 +326,7 @@ fn the_way_of_paging_is_told() {
 
 #[test]
 fn the_protocol_tells_what_queries_can_do() {
-    // REQ-INT-07, REQ-FLD-09, REQ-CNF-02
+    // REQ-INT-06, REQ-INT-07, REQ-FLD-09, REQ-CNF-02
     let protocol = |adapter: &Adapter| {
         introspect(adapter, json!({ "query": "operations" }))["_protocol"].clone()
     };
