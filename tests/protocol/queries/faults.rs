@@ -12,6 +12,8 @@ fn refused(params: &Value, wanted: &str, param: &str, parts: &[&str]) -> Value {
     assert_eq!(code(&reply), Some(wanted), "{params}: {reply}");
     assert_eq!(details(&reply)["param_name"], param, "{params}: {reply}");
     assert_eq!(details(&reply)["operation"], "list_plants", "{params}");
+    // What stands in for a message that could not be shown.
+    assert!(!message(&reply).contains("see the details"), "{params}: {}", message(&reply));
     for part in parts {
         assert!(message(&reply).contains(part), "{params}: {}", message(&reply));
     }
@@ -255,7 +257,7 @@ fn what_is_too_large_is_refused() {
     }
     let reply = list(json!({ "filter": deep }));
     assert_eq!(code(&reply), Some(VALUE));
-    assert!(message(&reply).contains("nests deeper than 8 groups"), "{reply}");
+    assert!(message(&reply).contains("nests deeper than 8 groups: ask for less"), "{reply}");
     let conditions: Vec<_> = (0..101).map(|rank| json!({ "rank": rank })).collect();
     refused(
         &json!({ "filter": { "or": conditions } }),

@@ -194,6 +194,7 @@ fn a_page_has_a_size_of_its_own_and_a_largest() {
         let warning = &reply["warnings"][0];
         assert_eq!(warning["code"], "VALIDATION_PAGE_SIZE_WARNING", "{name}: {reply}");
         assert_eq!(warning["details"], json!({ name: asked, "limit": most }));
+        assert!(!mcp_aql::leaks_internals(warning["message"].as_str().unwrap()), "{warning}");
         assert_eq!(reply["warnings"].as_array().map(Vec::len), Some(1));
         assert_eq!(reply["data"]["applied"][name], most);
     }
@@ -402,5 +403,66 @@ fn pages_by_number_answer_in_their_own_form() {
     for name in ["limit", "offset", "page", "page_size"] {
         let reply = call(&GARDEN, "list_slowly", json!({ name: 1 }));
         assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"), "{name}");
+    }
+}
+
+#[test]
+fn of_many_equal_rows_the_identifier_decides() {
+    // REQ-PAG-09, REQ-COL-05
+    // More than are looked at together, the best of them first or last.
+    for descending in [false, true] {
+        let mut rows: Vec<_> = (1..=1_300)
+            .map(|number| Plant {
+                change: Some(3),
+                bed: super::garden::bed("north", Some(2.0), 4),
+                ..plant(number, "oak")
+            })
+            .collect();
+        if descending {
+            rows.reverse();
+        }
+        let (adapter, _) = adapter_of(rows);
+        for field in [
+            "name",
+            "kind",
+            "health",
+            "rank",
+            "change",
+            "height",
+            "mass",
+            "planted",
+            "seen_at",
+            "bed.zone",
+            "bed.moisture",
+            "_computed.age_days",
+        ] {
+            for order in ["asc", "desc"] {
+                for (operation, query) in [("list_plants", None), ("search_plants", Some("oak"))] {
+                    let mut params = json!({ "sort": { "field": field, "order": order } });
+                    if let Some(query) = query {
+                        params["query"] = json!(query);
+                    }
+                    let mut last = params.clone();
+                    params["first"] = json!(3);
+                    let page = call(&adapter, operation, params.clone());
+                    assert_eq!(ids(&page), [1, 2, 3], "{params}");
+                    params["after"] = page["data"]["pageInfo"]["endCursor"].clone();
+                    assert_eq!(
+                        ids(&call(&adapter, operation, params.clone())),
+                        [4, 5, 6],
+                        "{params}"
+                    );
+                    last["last"] = json!(2);
+                    let page = call(&adapter, operation, last.clone());
+                    assert_eq!(ids(&page), [1_299, 1_300], "{last}");
+                    last["before"] = page["data"]["pageInfo"]["startCursor"].clone();
+                    assert_eq!(
+                        ids(&call(&adapter, operation, last.clone())),
+                        [1_297, 1_298],
+                        "{last}"
+                    );
+                }
+            }
+        }
     }
 }
