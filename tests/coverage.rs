@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The areas that the page covers in full.
-const AREAS: [&str; 15] = [
-    "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "REL", "WRN", "BAT",
-    "CON", "SES",
+const AREAS: [&str; 20] = [
+    "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "COL", "AGG", "FLD",
+    "CMP", "PAG", "REL", "WRN", "BAT", "CON", "SES",
 ];
 
 /// Where tests are looked for.

@@ -21,6 +21,7 @@ mod errors;
 mod introspection;
 mod leaks;
 mod properties;
+mod queries;
 mod request;
 mod response;
 mod session;

@@ -42,6 +42,18 @@ pub(crate) fn protocol_of_part() -> String {
     format!(r#"{{"version":"{PROTOCOL_VERSION}""#)
 }
 
+/// The level that an adapter reaches. Both modes are always there; level 2 also wants field selection
+/// and batches (REQ-CNF-02).
+fn conformance(facts: &ProtocolFacts<'_>) -> &'static str {
+    #[cfg(feature = "query")]
+    if facts.batch && facts.queries.contains("field_selection") {
+        return "level-2";
+    }
+    #[cfg(not(feature = "query"))]
+    let _ = facts;
+    "level-1"
+}
+
 /// `_protocol` as JSON text without its closing brace, so that a session's id can follow (REQ-INT-04
 /// to REQ-INT-08, REQ-INT-30). What it does not name is not there, and without a profile's name it is
 /// CRUDE.
@@ -56,8 +68,7 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
         capabilities.chain(facts.queries.iter().map(|name| ((*name).to_owned(), true.into())));
     let head = Head {
         version: PROTOCOL_VERSION,
-        // Level 2 also asks for field selection; it is claimed when that is here (REQ-CNF-02).
-        conformance: "level-1",
+        conformance: conformance(facts),
         mode: facts.mode.as_str(),
         profile: (!facts.profile.is_crude()).then(|| facts.profile.name()),
         capabilities: capabilities.collect(),

@@ -57,7 +57,7 @@ impl Capabilities {
         self
     }
 
-    /// `fields` cannot name this field.
+    /// `fields` cannot name this field, or anything inside of it.
     #[must_use]
     pub fn without_field(mut self, path: &'static str) -> Self {
         self.no_select.push(path);
@@ -86,6 +86,8 @@ impl Capabilities {
 
     /// Whether `fields` can name this field.
     pub fn can_select(&self, path: &str) -> bool {
-        !self.no_select.contains(&path)
+        !self.no_select.iter().any(|known| {
+            path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
     }
 }

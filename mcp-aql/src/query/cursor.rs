@@ -198,25 +198,25 @@ mod tests {
     }
 
     proptest! {
-        /// REQ-PAG-09
         #[test]
         fn a_cursor_gives_back_what_it_was_made_of(
             values in prop::collection::vec(scalars(), 0..5),
             key: [u8; 16],
         ) {
+            // REQ-PAG-09
             let key = CursorKey::new(key);
             let text = key.seal("tasks", &pack(&values));
             prop_assert!(text.bytes().all(|each| each.is_ascii_alphanumeric() || b"-_".contains(&each)));
             prop_assert_eq!(unpack(&key.open("tasks", &text).unwrap()).unwrap(), values);
         }
 
-        /// REQ-PAG-10
         #[test]
         fn a_changed_cursor_is_refused(
             values in prop::collection::vec(scalars(), 0..4),
             place: prop::sample::Index,
             bit in 0_u8..8,
         ) {
+            // REQ-PAG-10
             let key = CursorKey::new([7; 16]);
             let text = key.seal("tasks", &pack(&values));
             let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();

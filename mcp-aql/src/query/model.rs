@@ -236,6 +236,10 @@ impl<T: Resource> Model<T> {
             model.add(field.name.to_owned(), field, false, &mut kinds);
             if let Some(expand) = field.nested {
                 expand(&mut |nested| {
+                    // Paths to what is computed begin with its prefix (REQ-FLD-04).
+                    if nested.info.computed {
+                        return;
+                    }
                     let path = format!("{}.{}", field.name, nested.info.path);
                     let info = FieldInfo { path, id: false, optional: true, ..nested.info };
                     model.push(info, Bound::Made(nested.column));

@@ -187,12 +187,9 @@ fn sort(offer: &Offer<'_>, told: &mut QueryTable) {
         shape = Shape::of(Kind::Union(vec![open_object(), array_of(open_object()), text()]));
         short = " Also a field alone, with 'order' beside it.";
     }
-    told.parameters.push(QueryParameter {
-        type_name: Some("object or array".to_owned()),
-        ..optional("sort", shape, format!(
-            "Such as {{\"field\": \"{first}\", \"order\": \"desc\"}}, or a list of them. Fields: {listed}. Missing values come last. Default: {default}.{short}"
-        ))
-    });
+    told.parameters.push(optional("sort", shape, format!(
+        "Such as {{\"field\": \"{first}\", \"order\": \"desc\"}}, or a list of them. Fields: {listed}. Missing values come last. Default: {default}.{short}"
+    )));
     if offer.options.order {
         let mut shape = text();
         shape.checks.allowed = vec!["asc".into(), "desc".into()];

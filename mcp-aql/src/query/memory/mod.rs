@@ -112,3 +112,105 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
         .collect();
     Ok(Found { rows, total, aggregations: summary.finish(model.table()) })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use serde::Serialize;
+    use serde_json::{Map, Value, json};
+
+    use crate::prelude::*;
+    use crate::query::{CursorKey, QueryOptions};
+
+    /// A row.
+    #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
+    struct Line {
+        /// Its number.
+        #[resource(id)]
+        number: u32,
+        /// How much.
+        #[resource(filter, sort, numeric)]
+        amount: i32,
+    }
+
+    fn query(params: Value) -> CollectionQuery<Line> {
+        let Value::Object(params) = params else { panic!("params are an object") };
+        CollectionQuery::parse(&QueryOptions::new(), params, &CursorKey::new([7; 16])).unwrap()
+    }
+
+    fn lines(count: u32) -> impl Iterator<Item = Line> {
+        (0..count).map(|number| Line { number, amount: (number * 7 % 1_000) as i32 })
+    }
+
+    #[test]
+    fn owned_rows_and_borrowed_ones_are_the_same() {
+        // REQ-PAG-01
+        let rows: Vec<_> = lines(2_000).collect();
+        for params in [
+            json!({}),
+            json!({ "sort": { "field": "amount", "order": "desc" }, "last": 5 }),
+            json!({ "filter": { "amount": { "gt": 990 } }, "aggregate": { "a": { "sum": "amount" } } }),
+        ] {
+            let query = query(params);
+            let text = |page: Page<Line>| serde_json::to_string(&page).unwrap();
+            let owned = text(query.run(lines(2_000)).unwrap());
+            assert_eq!(owned, text(query.run(&rows).unwrap()));
+            assert_eq!(owned, text(query.run(rows.iter().rev()).unwrap()));
+        }
+    }
+
+    #[test]
+    fn what_is_kept_grows_with_the_page() {
+        // REQ-PAG-08
+        let (alive, most) = (Cell::new(0_i64), Cell::new(0_i64));
+        struct Counted<'a>(Line, &'a Cell<i64>);
+        impl std::borrow::Borrow<Line> for Counted<'_> {
+            fn borrow(&self) -> &Line {
+                &self.0
+            }
+        }
+        impl Drop for Counted<'_> {
+            fn drop(&mut self) {
+                self.1.set(self.1.get() - 1);
+            }
+        }
+        impl crate::query::Row<Line> for Counted<'_> {
+            fn into_row(self) -> Line {
+                self.0.clone()
+            }
+        }
+        let rows = lines(50_000).map(|line| {
+            alive.set(alive.get() + 1);
+            most.set(most.get().max(alive.get()));
+            Counted(line, &alive)
+        });
+        let page = query(json!({ "sort": { "field": "amount" }, "first": 3 })).run(rows).unwrap();
+        assert_eq!(page.items.len(), 3);
+        assert_eq!(alive.get(), 0);
+        assert!(most.get() < 600, "{} rows were kept", most.get());
+    }
+
+    #[test]
+    fn a_query_can_be_read_without_an_operation() {
+        // REQ-COL-04, REQ-RQ-07
+        let options = QueryOptions::new().text(crate::query::TextControl::Required);
+        let read = |params: Value| {
+            let params: Map<_, _> = params.as_object().cloned().unwrap();
+            CollectionQuery::<Line>::parse(&options, params, &CursorKey::random()).map(|_| ())
+        };
+        assert!(read(json!({ "filter": { "amount": 3 }, "sort": null })).is_ok());
+        for (params, code, part) in [
+            (json!({ "filtre": {} }), ErrorCode::ValidationInvalidValue, "unknown parameter 'filtre'"),
+            (json!({ "filter": 7 }), ErrorCode::ValidationInvalidValue, "'filter'"),
+            (json!({ "first": -1 }), ErrorCode::ValidationInvalidValue, "'first'"),
+            (json!({ "filter": { "amuont": 3 } }), ErrorCode::ValidationInvalidValue, "Did you mean 'amount'?"),
+            // Nothing here can be looked for, so there is no such parameter.
+            (json!({ "query": "x" }), ErrorCode::ValidationInvalidValue, "unknown parameter 'query'"),
+        ] {
+            let error = read(params.clone()).unwrap_err();
+            assert_eq!(error.code(), code, "{params}");
+            assert!(error.message().contains(part), "{params}: {}", error.message());
+        }
+    }
+}

@@ -258,3 +258,50 @@ impl<T> Running<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_keeps_what_rounding_takes() {
+        // REQ-AGG-02
+        let of = |numbers: &[f64]| {
+            let mut sum = Sum::default();
+            numbers.iter().for_each(|number| sum.add_float(*number));
+            sum
+        };
+        assert_eq!(of(&[1e16, 1.0, -1e16]).total(), Scalar::Float(1.0));
+        assert_eq!(of(&[0.1; 10]).total(), Scalar::Float(1.0));
+        assert_eq!(of(&[0.1; 10]).mean(), Scalar::Float(0.1));
+        assert_eq!(of(&[]).total(), Scalar::Int(0));
+        assert_eq!(of(&[]).mean(), Scalar::Null);
+        // What is no number any more is told as in JSON.
+        assert_eq!(of(&[f64::MAX, f64::MAX]).total(), Scalar::Null);
+        let mut whole = Sum::default();
+        [u64::MAX, u64::MAX, 2].iter().for_each(|number| whole.add_int((*number).into()));
+        assert_eq!(whole.total(), Scalar::Int(36_893_488_147_419_103_232));
+    }
+
+    #[test]
+    fn each_value_has_its_group() {
+        // REQ-AGG-04
+        let mut groups = Groups::default();
+        let names: Vec<_> = (0..20).map(|number| number.to_string()).collect();
+        for _ in 0..2 {
+            for (place, name) in (0..).zip(&names) {
+                assert_eq!(groups.of_text(name), place);
+            }
+        }
+        assert_eq!(groups.of(Scalar::Null), 20);
+        assert_eq!(groups.of(Scalar::Null), 20);
+        let mut groups = Groups::default();
+        for _ in 0..2 {
+            for number in 0..20_u32 {
+                assert_eq!(groups.of(Scalar::Int(number.into())), number);
+            }
+        }
+        assert_eq!(groups.of(Scalar::Bool(true)), 20);
+        assert_eq!(groups.len(), 21);
+    }
+}

@@ -36,7 +36,7 @@ pub(super) fn read(offer: &Offer<'_>, value: &Value, faults: &mut Faults) -> Opt
     if reader.over {
         faults.refuse(
             "filter",
-            &format!("has more than {MOST_CONDITIONS} conditions: ask for less at once"),
+            &format!("has more than {MOST_CONDITIONS} conditions: ask for less"),
             format!("up to {MOST_CONDITIONS} conditions"),
         );
     }
@@ -74,7 +74,7 @@ impl Reader<'_> {
         faults: &mut Faults,
     ) -> Option<Vec<Filter>> {
         if depth > MOST_DEPTH {
-            let what = format!("nests deeper than {MOST_DEPTH} groups: ask for less at once");
+            let what = format!("nests deeper than {MOST_DEPTH} groups: ask for less");
             faults.refuse(path, &what, format!("up to {MOST_DEPTH} groups deep"));
             return None;
         }
@@ -236,7 +236,7 @@ fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> 
         return None;
     };
     if list.len() > MOST_VALUES {
-        let what = format!("has more than {MOST_VALUES} values: ask for less at once");
+        let what = format!("has more than {MOST_VALUES} values: ask for less");
         faults.refuse(path, &what, format!("up to {MOST_VALUES} values"));
         return None;
     }

@@ -329,6 +329,7 @@ fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String 
             }
             SortBy::Score => {
                 for term in text.iter().flat_map(|text| &text.terms) {
+                    purpose.push(' ');
                     purpose.push_str(&term.shown());
                 }
             }

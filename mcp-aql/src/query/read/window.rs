@@ -130,7 +130,7 @@ pub(crate) fn clamped(
         warnings.push(
             Warning::new(
                 "VALIDATION_PAGE_SIZE_WARNING",
-                format!("A page has '{most}' entries at most; go on with the next one"),
+                format!("A page has no more than '{most}' entries; go on with the next one"),
             )
             .severity(Severity::Low)
             .detail(name, asked)

@@ -248,3 +248,100 @@ impl<S: SerializeStruct> SerializeStruct for Part<'_, S> {
         self.inner.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+
+    fn picked<V: Serialize>(value: &V, paths: &[&str], computed: Value) -> Value {
+        let mut pick = Pick::none();
+        paths.iter().for_each(|path| pick.add(path));
+        let computed: Map<_, _> = computed.as_object().cloned().unwrap_or_default();
+        serde_json::to_value(Picked { value, pick: &pick, computed: Some(&computed) }).unwrap()
+    }
+
+    #[derive(Serialize)]
+    struct Outer {
+        name: &'static str,
+        list: Vec<Inner>,
+        pair: (Inner, u8),
+        map: BTreeMap<u8, Inner>,
+        none: Option<Inner>,
+        some: Option<Inner>,
+        wrapped: Wrapped,
+        either: Either,
+        #[serde(flatten)]
+        flat: BTreeMap<&'static str, Inner>,
+    }
+
+    #[derive(Serialize, Clone)]
+    struct Inner {
+        a: u8,
+        b: &'static str,
+    }
+
+    #[derive(Serialize)]
+    struct Wrapped(Inner);
+
+    #[derive(Serialize)]
+    #[serde(tag = "kind")]
+    enum Either {
+        One { a: u8, b: u8 },
+    }
+
+    fn outer() -> Outer {
+        let inner = || Inner { a: 1, b: "x" };
+        Outer {
+            name: "n",
+            list: vec![inner(), inner()],
+            pair: (inner(), 2),
+            map: BTreeMap::from([(7, inner())]),
+            none: None,
+            some: Some(inner()),
+            wrapped: Wrapped(inner()),
+            either: Either::One { a: 1, b: 2 },
+            flat: BTreeMap::from([("extra", inner())]),
+        }
+    }
+
+    #[test]
+    fn a_path_goes_through_whatever_serializes() {
+        // REQ-FLD-03, REQ-FLD-07
+        for (path, wanted) in [
+            ("name", json!({ "name": "n" })),
+            ("list.a", json!({ "list": [{ "a": 1 }, { "a": 1 }] })),
+            ("pair.b", json!({ "pair": [{ "b": "x" }, 2] })),
+            ("map.7", json!({ "map": { "7": { "a": 1, "b": "x" } } })),
+            ("map.7.a", json!({ "map": { "7": { "a": 1 } } })),
+            ("none.a", json!({ "none": null })),
+            ("some.a", json!({ "some": { "a": 1 } })),
+            ("wrapped.b", json!({ "wrapped": { "b": "x" } })),
+            ("either.b", json!({ "either": { "b": 2 } })),
+            ("extra.a", json!({ "extra": { "a": 1 } })),
+            ("missing", json!({})),
+        ] {
+            assert_eq!(picked(&outer(), &[path], Value::Null), wanted, "{path}");
+        }
+        let both = picked(&outer(), &["some", "some.a", "name"], Value::Null);
+        assert_eq!(both, json!({ "name": "n", "some": { "a": 1, "b": "x" } }));
+    }
+
+    #[test]
+    fn what_is_computed_comes_behind_the_members() {
+        // REQ-CMP-01
+        let computed = json!({ "age": 3 });
+        assert_eq!(picked(&outer(), &[], computed.clone()), json!({ "_computed": { "age": 3 } }));
+        let text = |value: &Inner| {
+            let (pick, computed) = (Pick::All, computed.as_object().unwrap());
+            serde_json::to_string(&Picked { value, pick: &pick, computed: Some(computed) }).unwrap()
+        };
+        assert_eq!(text(&Inner { a: 1, b: "x" }), r#"{"a":1,"b":"x","_computed":{"age":3}}"#);
+        // Of the row alone, not of what is in it.
+        let nested = picked(&outer(), &["some.a"], computed.clone());
+        assert_eq!(nested, json!({ "some": { "a": 1 }, "_computed": { "age": 3 } }));
+    }
+}

@@ -1,0 +1,266 @@
+//! What is shown of each row: presets, paths, computed fields.
+
+use serde_json::{Value, json};
+
+use super::garden::{GARDEN, list};
+use crate::support::{call, code, data, details, message, names};
+
+/// One plant with these fields.
+fn get(plant_id: u32, fields: Value) -> Value {
+    call(&GARDEN, "get_plant", json!({ "plant_id": plant_id, "fields": fields }))
+}
+
+#[track_caller]
+fn shown(plant_id: u32, fields: Value) -> Value {
+    data(get(plant_id, fields))["plant"].clone()
+}
+
+/// Every member of a plant, in the order of its struct.
+const ALL: [&str; 17] = [
+    "plant_id", "name", "note", "kind", "health", "rank", "change", "height", "mass", "rare",
+    "tags", "fruits", "planted", "seen_at", "bed", "visits", "extra",
+];
+
+#[test]
+fn every_read_takes_fields_as_a_preset_or_as_paths() {
+    // REQ-FLD-01
+    for (operation, params) in [
+        ("list_plants", json!({ "filter": { "plant_id": 5 } })),
+        ("search_plants", json!({ "query": "yew" })),
+        ("query_plants", json!({ "query": {}, "filter": { "plant_id": 5 } })),
+        ("list_slowly", json!({ "filter": { "plant_id": 5 } })),
+        ("get_plant", json!({ "plant_id": 5 })),
+    ] {
+        let ask = |fields: Value| {
+            let mut params = params.clone();
+            params["fields"] = fields;
+            let data = data(call(&GARDEN, operation, params));
+            if data["plant"].is_object() { data["plant"].clone() } else { data["items"][0].clone() }
+        };
+        assert_eq!(ask(json!("minimal")), json!({ "plant_id": 5, "name": "Yew" }), "{operation}");
+        assert_eq!(ask(json!(["height", "rare"])), json!({ "height": 12.0, "rare": true }));
+        assert_eq!(ask(json!("full"))["seen_at"], "2031-05-01T12:00:00Z");
+    }
+}
+
+#[test]
+fn presets_are_values_of_fields() {
+    // REQ-FLD-02
+    let whole = names(&json!(
+        ALL.map(|name| (name, 0)).into_iter().collect::<std::collections::BTreeMap<_, _>>()
+    ))
+    .into_iter()
+    .map(str::to_owned)
+    .collect::<Vec<_>>();
+    for preset in ["standard", "full"] {
+        assert_eq!(names(&shown(1, json!(preset))), whole, "{preset}");
+    }
+    assert_eq!(shown(1, json!("minimal")), json!({ "plant_id": 1, "name": "Boskoop" }));
+    // And two of the resource's own.
+    assert_eq!(
+        shown(1, json!("brief")),
+        json!({ "name": "Boskoop", "bed": { "zone": "north" }, "_computed": { "age_days": 11_023 } })
+    );
+    assert_eq!(
+        shown(1, json!("place")),
+        json!({ "plant_id": 1, "bed": {
+            "zone": "north", "moisture": 33.5, "soil": { "acidity": 6, "colour": "brown" },
+        } })
+    );
+}
+
+#[test]
+fn paths_keep_the_nesting() {
+    // REQ-FLD-03
+    assert_eq!(
+        shown(1, json!(["bed.soil.colour", "name", "bed.zone"])),
+        json!({ "name": "Boskoop", "bed": { "zone": "north", "soil": { "colour": "brown" } } })
+    );
+    // Of a list, each entry.
+    assert_eq!(
+        shown(1, json!(["visits.by"])),
+        json!({ "visits": [{ "by": "ann" }, { "by": "bob" }] })
+    );
+    // Into what has no fixed names.
+    assert_eq!(
+        shown(1, json!(["extra.lamp.watts"])),
+        json!({ "extra": { "lamp": { "watts": 5 } } })
+    );
+    assert_eq!(shown(1, json!(["extra.pump"])), json!({ "extra": {} }));
+    // The whole, whatever is asked of it beside that.
+    let whole = shown(1, json!(["bed"]));
+    assert_eq!(shown(1, json!(["bed", "bed.zone"])), whole);
+    assert_eq!(shown(1, json!(["bed.zone", "bed"])), whole);
+    assert_eq!(shown(1, json!(["name", "name"])), json!({ "name": "Boskoop" }));
+}
+
+#[test]
+fn a_path_has_the_form_of_a_path() {
+    // REQ-FLD-04
+    for path in [
+        "",
+        ".",
+        "Name",
+        "name.",
+        ".name",
+        "bed..zone",
+        "bed.Zone",
+        "1name",
+        "na-me",
+        "bed zone",
+        " name",
+        "_computed",
+        "_computed.",
+        "_computed.Age",
+        "_computed.age_days.x",
+        "__computed.age_days",
+        "extra.Lamp",
+        "extra.ünder",
+        "bed[0]",
+        "*",
+        "name\u{0}",
+    ] {
+        let reply = get(1, json!([path]));
+        let wanted = ["VALIDATION_INVALID_VALUE", "VALIDATION_INVALID_ENCODING"];
+        assert!(code(&reply).is_some_and(|code| wanted.contains(&code)), "{path:?}: {reply}");
+    }
+    for path in ["name", "bed.soil.acidity", "plant_id", "extra.a1.b_2", "_computed.age_days"] {
+        assert_eq!(code(&get(1, json!([path]))), None, "{path}");
+    }
+}
+
+#[test]
+fn a_preset_can_be_given_apart_and_fields_add_to_it() {
+    // REQ-FLD-05
+    let ask = |params: Value| data(list(params))["items"][0].clone();
+    let filter = json!({ "plant_id": 1 });
+    assert_eq!(
+        ask(json!({ "filter": filter, "preset": "minimal" })),
+        json!({ "plant_id": 1, "name": "Boskoop" })
+    );
+    assert_eq!(
+        ask(
+            json!({ "filter": filter, "preset": "minimal", "fields": ["bed.zone", "_computed.sign"] })
+        ),
+        json!({
+            "plant_id": 1, "name": "Boskoop", "bed": { "zone": "north" },
+            "_computed": { "sign": "Boskoop (1)" },
+        })
+    );
+    let both = ask(json!({ "filter": filter, "preset": "full", "fields": ["_computed.is_tall"] }));
+    assert_eq!(both.as_object().map(serde_json::Map::len), Some(ALL.len() + 1));
+    let data = data(call(&GARDEN, "get_plant", json!({ "plant_id": 1, "preset": "minimal" })));
+    assert_eq!(data["plant"], json!({ "plant_id": 1, "name": "Boskoop" }));
+    // Only where the author accepts it.
+    let reply = call(&GARDEN, "search_plants", json!({ "query": "yew", "preset": "minimal" }));
+    assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"));
+    let reply = list(json!({ "preset": "smal" }));
+    assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"));
+    assert!(message(&reply).contains("minimal, standard, full, brief, place"), "{reply}");
+}
+
+#[test]
+fn without_a_choice_one_is_whole_and_a_search_is_short() {
+    // REQ-FLD-06
+    let one = data(call(&GARDEN, "get_plant", json!({ "plant_id": 1 })));
+    assert_eq!(one["plant"].as_object().map(serde_json::Map::len), Some(ALL.len()));
+    let listed = data(list(json!({ "filter": { "plant_id": 1 } })));
+    assert_eq!(listed["items"][0], one["plant"]);
+    assert_eq!(listed["applied"]["fields"], "standard");
+    let searched = data(call(&GARDEN, "search_plants", json!({ "query": "boskoop" })));
+    assert_eq!(searched["items"], json!([{ "plant_id": 1, "name": "Boskoop" }]));
+    assert_eq!(searched["applied"]["fields"], "minimal");
+    // A list that can also be searched stays a list.
+    let both = data(call(&GARDEN, "list_slowly", json!({ "query": "boskoop" })));
+    assert_eq!(both["applied"]["fields"], "standard");
+}
+
+#[test]
+fn each_item_is_cut_and_the_page_is_not() {
+    // REQ-FLD-07
+    let data = data(list(json!({ "fields": ["rank"], "first": 2 })));
+    assert_eq!(data["items"], json!([{ "rank": 3 }, { "rank": 3 }]));
+    assert_eq!(
+        names(&data["pageInfo"]),
+        ["endCursor", "hasNextPage", "hasPreviousPage", "startCursor", "totalCount"]
+    );
+    assert_eq!(data["pageInfo"]["totalCount"], 7);
+}
+
+#[test]
+fn what_a_row_does_not_have_is_left_out() {
+    // REQ-FLD-08, choice C-62
+    let data = data(list(json!({ "fields": ["name", "note", "bed.zone"], "sort": "plant_id" })));
+    let items = data["items"].as_array().unwrap();
+    assert_eq!(items[0]["note"], "Old apple tree by the gate");
+    assert_eq!(items[1], json!({ "name": "Café currant", "bed": { "zone": "south" } }));
+    // A row that says it has no bed goes on saying so.
+    assert_eq!(items[4], json!({ "name": "Yew", "bed": null }));
+    assert_eq!(items.len(), 7);
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest() {
+    // REQ-FLD-09, choice C-62
+    for (fields, param, part) in [
+        (json!(["nmae"]), "fields[0]", "Did you mean 'name'?"),
+        (json!(["name", "bed.zoen"]), "fields[1]", "Did you mean 'bed.zone'?"),
+        (json!(["name.first"]), "fields[0]", "unknown field 'name.first'"),
+        (json!(["_computed.age"]), "fields[0]", "Did you mean '_computed.age_days'?"),
+        (json!(["age_days"]), "fields[0]", "_computed.age_days"),
+        // What is computed of a nested resource is not the row's.
+        (json!(["bed._computed.is_wet"]), "fields[0]", "unknown field 'bed._computed.is_wet'"),
+        (json!(["brief"]), "fields[0]", "unknown field 'brief'"),
+        (json!("minimum"), "fields", "Did you mean 'minimal'?"),
+        (json!("name"), "fields", "one of: minimal, standard, full, brief, place"),
+        (json!([]), "fields", "1 to 200 fields"),
+        (json!(vec!["name"; 201]), "fields", "1 to 200 fields"),
+    ] {
+        let reply = get(1, fields.clone());
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{fields}");
+        assert_eq!(details(&reply)["param_name"], param, "{fields}");
+        assert!(message(&reply).contains(part), "{fields}: {}", message(&reply));
+    }
+    assert_eq!(code(&get(1, json!(vec!["name"; 200]))), None);
+    for fields in [json!(7), json!({ "name": true }), json!([7]), json!([null]), json!([["name"]])]
+    {
+        assert_eq!(code(&get(1, fields.clone())), Some("VALIDATION_INVALID_TYPE"), "{fields}");
+    }
+}
+
+#[test]
+fn computed_fields_come_in_an_object_of_their_own() {
+    // REQ-CMP-01
+    assert_eq!(
+        shown(1, json!(["name", "_computed.age_days", "_computed.sign"])),
+        json!({ "name": "Boskoop", "_computed": { "age_days": 11_023, "sign": "Boskoop (1)" } })
+    );
+    assert_eq!(
+        shown(5, json!(["_computed.age_days"])),
+        json!({ "_computed": { "age_days": null } })
+    );
+    assert_eq!(shown(5, json!(["_computed.is_tall"])), json!({ "_computed": { "is_tall": true } }));
+    // Nobody gets them unasked.
+    for fields in [json!("full"), json!("standard"), json!("minimal"), json!(["name"])] {
+        assert_eq!(shown(1, fields.clone()).get("_computed"), None, "{fields}");
+    }
+}
+
+#[test]
+fn computed_fields_filter_and_sort_where_they_say_so() {
+    // REQ-CMP-03
+    let ask = |params: Value| super::garden::ids(&list(params));
+    assert_eq!(ask(json!({ "filter": { "_computed.age_days": { "gt": 1_000 } } })), [1]);
+    assert_eq!(ask(json!({ "filter": { "_computed.is_tall": true }, "sort": "plant_id" })), [1, 5]);
+    assert_eq!(ask(json!({ "sort": { "field": "_computed.age_days" } })), [3, 2, 6, 1, 4, 5, 7]);
+    for params in [
+        json!({ "filter": { "_computed.sign": "Yew (5)" } }),
+        json!({ "filter": { "age_days": 4 } }),
+        json!({ "sort": { "field": "_computed.sign" } }),
+        json!({ "sort": { "field": "_computed.is_tall" } }),
+    ] {
+        let reply = list(params.clone());
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{params}");
+        assert!(message(&reply).contains("_computed.age_days"), "{params}: {}", message(&reply));
+    }
+}

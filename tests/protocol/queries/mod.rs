@@ -1,0 +1,12 @@
+//! The query language through an adapter: collections, aggregates, fields, computed fields, pages.
+
+mod aggregates;
+mod faults;
+mod fields;
+mod filters;
+mod garden;
+mod naive;
+mod pages;
+mod properties;
+mod sorts;
+mod told;
