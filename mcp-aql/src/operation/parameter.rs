@@ -9,6 +9,7 @@ pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 /// One entry of an operation's parameter table: a parameter, or several that a type brings along.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum ParameterEntry {
     /// One argument of the function.
     One(ParameterSpec),

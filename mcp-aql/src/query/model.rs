@@ -158,6 +158,9 @@ impl Table {
             if field.search && !matches!(field.kind, ValueKind::Text | ValueKind::Choice) {
                 refuse("search", "holds no text");
             }
+            if field.group && field.kind == ValueKind::Number {
+                refuse("group", "holds numbers with a fraction, of which hardly two are the same");
+            }
             if field.list && (field.sort || field.group) {
                 refuse(if field.sort { "sort" } else { "group" }, "is a list");
             }

@@ -201,12 +201,24 @@ mod tests {
         };
         assert!(read(json!({ "filter": { "amount": 3 }, "sort": null })).is_ok());
         for (params, code, part) in [
-            (json!({ "filtre": {} }), ErrorCode::ValidationInvalidValue, "unknown parameter 'filtre'"),
+            (
+                json!({ "filtre": {} }),
+                ErrorCode::ValidationInvalidValue,
+                "unknown parameter 'filtre'",
+            ),
             (json!({ "filter": 7 }), ErrorCode::ValidationInvalidValue, "'filter'"),
             (json!({ "first": -1 }), ErrorCode::ValidationInvalidValue, "'first'"),
-            (json!({ "filter": { "amuont": 3 } }), ErrorCode::ValidationInvalidValue, "Did you mean 'amount'?"),
+            (
+                json!({ "filter": { "amuont": 3 } }),
+                ErrorCode::ValidationInvalidValue,
+                "Did you mean 'amount'?",
+            ),
             // Nothing here can be looked for, so there is no such parameter.
-            (json!({ "query": "x" }), ErrorCode::ValidationInvalidValue, "unknown parameter 'query'"),
+            (
+                json!({ "query": "x" }),
+                ErrorCode::ValidationInvalidValue,
+                "unknown parameter 'query'",
+            ),
         ] {
             let error = read(params.clone()).unwrap_err();
             assert_eq!(error.code(), code, "{params}");
