@@ -123,6 +123,8 @@ pub fn fold(text: &str) -> String {
             .nfkd()
             .filter(|each| canonical_combining_class(*each) == 0)
             .nfc()
+            // What parts words here must part them wherever the folded text is looked into.
+            .map(|each| if each.is_alphanumeric() { each } else { ' ' })
             .collect();
         for word in plain.unicode_words() {
             add_words(word, &mut folded);
@@ -162,6 +164,8 @@ mod tests {
             ("ﬁn", " fin "),
             ("日本語", " 日 本 語 "),
             ("İstanbul", " istanbul "),
+            ("a'\u{17b6}a", " a \u{17b6} a "),
+            ("l'été d’or", " l ete d or "),
         ] {
             assert_eq!(fold(text), folded, "{text}");
         }

@@ -277,7 +277,7 @@ fn a_cursor_of_something_else_is_refused() {
         String::new(),
         "x".to_owned(),
         "!".to_owned(),
-        good[1..].to_owned(),
+        good.chars().skip(1).collect(),
         format!("{good}A"),
         format!("{good}="),
         flipped(0),

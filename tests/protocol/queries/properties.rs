@@ -83,7 +83,7 @@ fn one() -> impl Strategy<Value = Plant> {
 
 /// Rows with numbers in any order.
 fn rows(most: usize) -> impl Strategy<Value = Vec<Plant>> {
-    vec(one(), 0..most).prop_map(|plants| number(plants)).prop_shuffle()
+    vec(one(), 0..most).prop_map(number).prop_shuffle()
 }
 
 fn number(mut plants: Vec<Plant>) -> Vec<Plant> {
@@ -562,7 +562,7 @@ proptest! {
                     plants.retain(|plant| plant.plant_id != number);
                 }
                 if let Some(plant) = coming.pop() {
-                    let place = usize::try_from(plant.rank).unwrap().min(plants.len());
+                    let place = usize::from(plant.rank).min(plants.len());
                     plants.insert(place, plant);
                 }
             });
