@@ -44,7 +44,7 @@ pub fn try_parse(request: &Value) -> Result<CollectionQuery<Item>, mcp_aql::Oper
 pub fn same(left: &Value, right: &Value) -> bool {
     let mut left = left.clone();
     let mut right = right.clone();
-    let mut taken = |value: &mut Value| value.as_object_mut()?.remove("aggregations");
+    let taken = |value: &mut Value| value.as_object_mut()?.remove("aggregations");
     let summaries = (taken(&mut left), taken(&mut right));
     left == right
         && match summaries {

@@ -164,7 +164,7 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
         Dialect::Postgres => ("jsonb_array_elements_text", "value"),
     };
     let value = Expr::col((Alias::new(ENTRY), Alias::new(entry)));
-    let entry = Source { info: source.info, column: dialect.from_text(value, form), form };
+    let entry = Source { info: source.info, column: dialect.read_text(value, form), form };
     let select = Query::select()
         .expr(number(1))
         .from_function(function(unpack).arg(list(dialect, document)), Alias::new(ENTRY))

@@ -285,13 +285,13 @@ impl Dialect {
                 if form == Form::Json {
                     return document.binary(BinOper::Custom("#>"), path);
                 }
-                self.from_text(document.binary(BinOper::Custom("#>>"), path), form)
+                self.read_text(document.binary(BinOper::Custom("#>>"), path), form)
             }
         }
     }
 
     /// A value of a JSON document, which PostgreSQL gives as text.
-    pub(super) fn from_text(self, text: Expr, form: Form) -> Expr {
+    pub(super) fn read_text(self, text: Expr, form: Form) -> Expr {
         let name = match (self, form) {
             (Self::Postgres, Form::Boolean) => "boolean",
             (Self::Postgres, Form::Integer) => "bigint",

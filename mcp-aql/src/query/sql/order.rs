@@ -7,7 +7,7 @@ use super::condition::joined;
 use super::context::Context;
 use super::dialect::{Dialect, Form, Operand, truth};
 use crate::query::plan::{Plan, SortBy, Window};
-use crate::query::value::Scalar;
+use crate::query::value::{Scalar, ValueKind};
 
 /// The column of a row's score.
 pub(super) const SCORE: &str = "score";
@@ -88,7 +88,8 @@ pub(super) struct Stretch {
 
 /// What comes behind a place, in stretches one behind the other, each of which an index can be asked
 /// for: first the rows that differ from the place in the last key alone, in the end those that differ
-/// in the first. One condition with `OR` would make a database pass over all that ties with the place.
+/// in the first. One condition with `OR` would make a database pass over all that ties with the place;
+/// that costs less than a second statement only where ties are rare.
 pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<Stretch> {
     if let Some(condition) = as_tuple(dialect, keys, place) {
         return vec![Stretch { condition, from: 0 }];
@@ -96,6 +97,13 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<St
     if keys.iter().any(|key| matches!(key.place, Place::Score)) {
         // No index knows scores, so one pass is best.
         return vec![Stretch { condition: nested(dialect, keys, place), from: 0 }];
+    }
+    if let (Some(first), Some(value)) = (keys.first(), place.first())
+        && first.is_hardly_ever_the_same()
+        && let Some(bound) = first.not_before(dialect, value)
+    {
+        let condition = bound.and(nested(dialect, keys, place));
+        return vec![Stretch { condition, from: 0 }];
     }
     let mut stretches = Vec::new();
     for (index, (key, value)) in keys.iter().zip(place).enumerate().rev() {
@@ -187,6 +195,22 @@ impl Key {
         let missing = self.optional && !self.missing_first;
         let missing = missing.then(|| (self.ordered.clone().is_null(), true));
         condition.map(|condition| (condition, false)).into_iter().chain(missing).collect()
+    }
+
+    /// Whether few rows share a value, as it is with instants and measures.
+    fn is_hardly_ever_the_same(&self) -> bool {
+        let kind = self.source().map(|source| source.info.kind);
+        !self.optional && matches!(kind, Some(ValueKind::Instant | ValueKind::Number))
+    }
+
+    /// That a row comes at this value or behind it, which an index can be asked.
+    fn not_before(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
+        let column = self.ordered.clone();
+        match self.operand(dialect, value) {
+            Operand::Exact(value) if self.descending => Some(column.lte(value)),
+            Operand::Exact(value) => Some(column.gte(value)),
+            _ => None,
+        }
     }
 
     /// Adds the key to a statement. What the database does anyway is not said, as indexes are only

@@ -15,7 +15,7 @@ use super::context::{Context, Source, Stored};
 use super::dialect::truth;
 use super::order::{self, Stretch};
 use super::record::{Columns, Layout, Record, scalar};
-use super::summary::Summary;
+use super::summary::{Groups, Summary};
 use super::value::{SqlValue, Statement};
 use crate::query::aggregate::Aggregations;
 use crate::query::answer::{OneShown, View};
@@ -26,13 +26,18 @@ use crate::query::resource::Resource;
 use crate::query::select::Selection;
 use crate::query::value::Scalar;
 
+/// The members of a whole row.
+type Members = Map<String, Value>;
+
+type Answered<T> = Result<Page<Record<T>>, SqlError>;
+
 /// What is done in memory, where the type allows it.
 #[derive(Debug)]
 pub(super) struct Finish<T: 'static> {
     /// Shows a row.
-    pub(super) show: fn(Map<String, Value>, &Arc<Selection>) -> Result<Record<T>, SqlError>,
+    pub(super) show: fn(Members, &Arc<Selection>) -> Result<Record<T>, SqlError>,
     /// Does everything.
-    pub(super) answer: fn(&Plan, Vec<Map<String, Value>>) -> Result<Page<Record<T>>, SqlError>,
+    pub(super) answer: fn(&Plan, Vec<Members>) -> Answered<T>,
 }
 
 impl<T: 'static> Clone for Finish<T> {
@@ -47,7 +52,7 @@ impl<T: Resource + Serialize + DeserializeOwned> Finish<T> {
     pub(super) const NEW: Self = Self { show: show::<T>, answer: answer::<T> };
 }
 
-fn read<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, SqlError> {
+fn read<T: DeserializeOwned>(members: Members) -> Result<T, SqlError> {
     serde_json::from_value(Value::Object(members)).map_err(SqlError::Row)
 }
 
@@ -57,7 +62,7 @@ fn shown<T: Resource + Serialize>(row: &T, view: &View<T>) -> Result<Record<T>, 
 }
 
 fn show<T: Resource + Serialize + DeserializeOwned>(
-    members: Map<String, Value>,
+    members: Members,
     selection: &Arc<Selection>,
 ) -> Result<Record<T>, SqlError> {
     shown(&read::<T>(members)?, &View::of(Arc::clone(selection)))
@@ -65,8 +70,8 @@ fn show<T: Resource + Serialize + DeserializeOwned>(
 
 fn answer<T: Resource + Serialize + DeserializeOwned>(
     plan: &Plan,
-    rows: Vec<Map<String, Value>>,
-) -> Result<Page<Record<T>>, SqlError> {
+    rows: Vec<Members>,
+) -> Answered<T> {
     let rows = rows.into_iter().map(read::<T>).collect::<Result<Vec<_>, _>>()?;
     let found = memory::run::<T, T>(plan, T::model(), rows)?;
     let view = View::of(Arc::clone(&plan.selection));
@@ -107,9 +112,9 @@ pub struct Steps<'a, T: 'static> {
     work: Work,
     finish: Option<Finish<T>>,
     rows: Vec<(Record<T>, Vec<Scalar>)>,
-    whole: Vec<Map<String, Value>>,
+    whole: Vec<Members>,
     total: Option<u64>,
-    groups: Vec<(usize, Vec<(Scalar, Vec<Scalar>)>)>,
+    groups: Vec<(usize, Groups)>,
     rest: PhantomData<fn() -> T>,
 }
 

@@ -14,6 +14,9 @@ use crate::query::memory::{MOST_GROUPS, too_many_groups};
 use crate::query::plan::{Aggregate, FieldIndex, Function};
 use crate::query::value::Scalar;
 
+/// Each group, and the values of an aggregate's functions of it.
+pub(super) type Groups = Vec<(Scalar, Vec<Scalar>)>;
+
 /// What the database computes of each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
@@ -165,7 +168,7 @@ impl Summary {
         dialect: Dialect,
         all: &[Aggregate],
         rows: &[Vec<SqlValue>],
-    ) -> Result<Vec<(usize, Vec<(Scalar, Vec<Scalar>)>)>, SqlError> {
+    ) -> Result<Vec<(usize, Groups)>, SqlError> {
         let mut results = Vec::with_capacity(self.aggregates.len());
         for place in &self.aggregates {
             let Some(aggregate) = all.get(*place) else { continue };

@@ -117,10 +117,7 @@ fn one_entry_of_a_list_must_pass() {
         condition(Dialect::Sqlite),
         r#"EXISTS(SELECT 1 FROM json_each("task"."tags") AS "entry" WHERE ("entry"."value" COLLATE "BINARY") = ?)"#
     );
-    assert_eq!(
-        condition(Dialect::Postgres),
-        r#""task"."tags" @> (CAST(CAST($1 AS text) AS jsonb))"#
-    );
+    assert_eq!(condition(Dialect::Postgres), r#""task"."tags" @> CAST(CAST($1 AS text) AS jsonb)"#);
 }
 
 #[test]
