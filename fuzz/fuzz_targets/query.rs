@@ -73,7 +73,12 @@ impl Things {
     #[operation(category = "READ")]
     fn list_things(
         &self,
-        #[query(text = "optional", accept(offset, page, preset, order), max_page_size = 8)]
+        #[query(
+            text = "optional",
+            accept(offset, page, preset, order),
+            page_size = 4,
+            max_page_size = 8
+        )]
         query: CollectionQuery<Thing>,
     ) -> Result<Page<Thing>, OperationError> {
         query.run(&self.0)
