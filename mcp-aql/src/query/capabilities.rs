@@ -15,6 +15,7 @@ pub struct Capabilities {
     no_filter: Vec<&'static str>,
     no_sort: Vec<&'static str>,
     no_select: Vec<&'static str>,
+    problems: Vec<String>,
 }
 
 impl Capabilities {
@@ -26,7 +27,20 @@ impl Capabilities {
             no_filter: Vec::new(),
             no_sort: Vec::new(),
             no_select: Vec::new(),
+            problems: Vec::new(),
         }
+    }
+
+    /// The backend is set up wrongly; `build()` reports it.
+    #[must_use]
+    pub fn with_problem(mut self, problem: impl Into<String>) -> Self {
+        self.problems.push(problem.into());
+        self
+    }
+
+    /// What is wrong with the backend.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
     }
 
     /// Words cannot be looked for.

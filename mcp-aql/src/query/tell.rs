@@ -44,7 +44,7 @@ fn array_of(entry: Shape) -> Shape {
 pub(super) fn collection(offer: &Offer<'_>) -> QueryTable {
     let table = offer.table;
     let name = table.name();
-    let mut told = QueryTable { problems: table.problems.clone(), ..QueryTable::default() };
+    let mut told = QueryTable { problems: offer.problems(), ..QueryTable::default() };
     let mut missing = Vec::new();
     match offer.text() {
         TextControl::None => missing.push("query"),
@@ -96,8 +96,7 @@ pub(super) fn collection(offer: &Offer<'_>) -> QueryTable {
 
 /// The parameter of an operation that shows one resource.
 pub(super) fn fields(offer: &Offer<'_>) -> QueryTable {
-    let problems = offer.table.problems.clone();
-    let mut told = QueryTable { problems, ..QueryTable::default() };
+    let mut told = QueryTable { problems: offer.problems(), ..QueryTable::default() };
     select(offer, "full", &mut told);
     told
 }

@@ -45,6 +45,21 @@ impl<'a> Offer<'a> {
         Self { table, options, capabilities }
     }
 
+    /// What cannot work, for `build()` to report.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let name = self.table.name();
+        let mut problems = self.table.problems.clone();
+        let told = self.capabilities.problems().iter();
+        problems.extend(told.map(|problem| format!("the backend of `{name}`: {problem}")));
+        if self.options.text != TextControl::None && self.text() == TextControl::None {
+            problems.push(format!(
+                "an operation searches `{name}` and nothing can be searched: mark a field \
+                 `#[resource(search)]`, and see that the backend can search it"
+            ));
+        }
+        problems
+    }
+
     pub(crate) fn has(&self, control: Control) -> bool {
         let table = self.table;
         let any = |wanted: &dyn Fn(&FieldInfo) -> bool| table.fields.iter().any(wanted);

@@ -144,9 +144,12 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// What queries of this table can do: the `backend` of an operation's `#[query(…)]`.
+    /// What queries of this table can do: the `backend` of an operation's `#[query(…)]`. What
+    /// [`check`](Self::check) finds comes along, for `build()` to report.
     pub fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::all();
+        let problems = self.problems.get_or_init(|| self.find_problems());
+        let mut capabilities =
+            problems.iter().fold(Capabilities::all(), Capabilities::with_problem);
         if self.finish.is_some() {
             return capabilities;
         }
