@@ -42,15 +42,28 @@ impl Pick {
         Self::Members(BTreeMap::new())
     }
 
-    /// Adds what a path leads to.
-    pub(crate) fn add(&mut self, path: &str) {
+    /// Adds this part of what a path leads to.
+    pub(crate) fn add(&mut self, path: &str, part: Self) {
         let Self::Members(members) = self else { return };
         match path.split_once('.') {
             None => {
-                members.insert(path.to_owned(), Self::All);
+                members.entry(path.to_owned()).or_insert_with(Self::none).join(part);
             }
             Some((head, rest)) => {
-                members.entry(head.to_owned()).or_insert_with(Self::none).add(rest);
+                members.entry(head.to_owned()).or_insert_with(Self::none).add(rest, part);
+            }
+        }
+    }
+
+    /// Adds another part of the same value.
+    fn join(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::All, _) => {}
+            (_, Self::All) => *self = Self::All,
+            (Self::Members(members), Self::Members(more)) => {
+                for (name, part) in more {
+                    members.entry(name).or_insert_with(Self::none).join(part);
+                }
             }
         }
     }

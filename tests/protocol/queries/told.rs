@@ -440,6 +440,7 @@ fn less() -> Capabilities {
         .without_field("visits")
         .without_field("_computed.sign")
         .without_field("mass")
+        .without_field("bed.soil.colour")
 }
 
 struct Less(Vec<Plant>);
@@ -448,12 +449,35 @@ struct Less(Vec<Plant>);
 impl Less {
     /// List plants.
     #[operation(category = "READ")]
-    fn search_less(
+    fn list_less(
         &self,
-        #[query(backend = less())] query: CollectionQuery<Plant>,
+        #[query(backend = less(), text = "optional")] query: CollectionQuery<Plant>,
     ) -> Result<Page<Plant>, OperationError> {
         query.run(&self.0)
     }
+}
+
+struct Deaf;
+
+#[operations]
+impl Deaf {
+    /// Find plants.
+    #[operation(category = "READ")]
+    fn search_deaf(
+        &self,
+        #[query(backend = less().with_problem("no such table"))] query: CollectionQuery<Plant>,
+    ) -> Result<Page<Plant>, OperationError> {
+        query.run(Vec::<Plant>::new())
+    }
+}
+
+#[test]
+fn a_backend_that_cannot_do_what_must_be_is_told_at_the_start() {
+    // REQ-COL-02, REQ-COL-12
+    let error = Adapter::builder("deaf").operations(Deaf).without_config().build().unwrap_err();
+    let problems = error.problems().join("\n");
+    assert!(problems.contains("nothing can be searched"), "{problems}");
+    assert!(problems.contains("the backend of `Plant`: no such table"), "{problems}");
 }
 
 #[test]
@@ -461,7 +485,7 @@ fn what_a_backend_cannot_is_not_offered() {
     // REQ-COL-12, REQ-COL-11
     let adapter =
         Adapter::builder("less").operations(Less(plants())).without_config().build().unwrap();
-    let details = details_in(&adapter, "search_less");
+    let details = details_in(&adapter, "list_less");
     assert!(details["description"].as_str().unwrap().contains("Not offered: query."));
     assert_eq!(parameter(&details, "query"), Value::Null);
     let filter = type_in(&adapter, "PlantFilter");
@@ -479,9 +503,19 @@ fn what_a_backend_cannot_is_not_offered() {
         (json!({ "fields": ["_computed.sign"] }), "VALIDATION_INVALID_VALUE"),
         (json!({ "aggregate": { "a": { "sum": "mass" } } }), "VALIDATION_INVALID_VALUE"),
     ] {
-        let reply = call(&adapter, "search_less", params.clone());
+        let reply = call(&adapter, "list_less", params.clone());
         assert_eq!(code(&reply), Some(wanted), "{params}: {reply}");
     }
-    let page = data(call(&adapter, "search_less", json!({ "fields": ["name"], "first": 1 })));
+    let page = data(call(&adapter, "list_less", json!({ "fields": ["name"], "first": 1 })));
     assert_eq!(page["items"], json!([{ "name": "Apple mint" }]));
+    // Neither a preset nor the path of what is around a field brings it back.
+    let soil = json!({ "filter": { "bed.zone": { "exists": true } }, "first": 1 });
+    for fields in [json!("full"), json!(["bed"]), json!(["bed.soil", "name"])] {
+        let mut params = soil.clone();
+        params["fields"] = fields.clone();
+        let item = data(call(&adapter, "list_less", params))["items"][0].take();
+        assert!(item.get("mass").is_none() && item.get("visits").is_none(), "{fields}: {item}");
+        assert!(item["bed"]["soil"].get("acidity").is_some(), "{fields}: {item}");
+        assert!(item["bed"]["soil"].get("colour").is_none(), "{fields}: {item}");
+    }
 }

@@ -92,18 +92,18 @@ fn add_preset(
     match table.presets.iter().find(|preset| preset.name == name) {
         Some(preset) => {
             for path in preset.paths.iter().filter(|path| offer.selects(path)) {
-                add(table, path, selection);
+                add(offer, path, selection);
             }
         }
         None if name == "minimal" => {
             let searched = table.fields.iter().find(|field| field.search && !field.computed);
             let id = table.id.and_then(|id| table.field(id));
             for field in id.into_iter().chain(searched) {
-                selection.pick.add(&field.path);
+                selection.pick.add(&field.path, Pick::All);
             }
         }
-        // All that is stored, which is the row as it is.
-        None => selection.pick = Pick::All,
+        // All that is stored: the row as it is, where the backend has all of it.
+        None => selection.pick = offer.all_of("", &table.members),
     }
 }
 
@@ -123,7 +123,7 @@ fn add_paths(offer: &Offer<'_>, paths: &[Value], selection: &mut Selection, faul
             faults.wrong_type(&param, "string", json_type(path));
             continue;
         };
-        let known = offer.selects(path) && is_path(path) && add(offer.table, path, selection);
+        let known = offer.selects(path) && is_path(path) && add(offer, path, selection);
         if known {
             told.push(path.to_owned());
         } else {
@@ -142,9 +142,15 @@ fn is_path(path: &str) -> bool {
 }
 
 /// Adds what a path leads to, if there is such a thing.
-fn add(table: &Table, path: &str, selection: &mut Selection) -> bool {
-    match table.shown(path) {
-        Some(ShownPath::Stored) => selection.pick.add(path),
+fn add(offer: &Offer<'_>, path: &str, selection: &mut Selection) -> bool {
+    match offer.table.shown(path) {
+        Some(ShownPath::Stored) => {
+            let members = path
+                .split('.')
+                .try_fold(&offer.table.members, |members, name| members.known.get(name));
+            let part = members.map_or(Pick::All, |members| offer.all_of(path, members));
+            selection.pick.add(path, part);
+        }
         Some(ShownPath::Computed(place)) => {
             if !selection.computed.contains(&place) {
                 selection.computed.push(place);

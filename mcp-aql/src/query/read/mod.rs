@@ -20,9 +20,10 @@ pub(crate) use window::clamped;
 use super::answer::Applied;
 use super::capabilities::Capabilities;
 use super::entry::Given;
-use super::model::{FieldInfo, Table};
+use super::model::{FieldInfo, Members, Table};
 use super::options::{Control, QueryOptions, TextControl};
 use super::plan::{Plan, Seal, SortBy, SortKey};
+use super::select::Pick;
 use super::text::TextQuery;
 use crate::error::{ErrorCode, OperationError, screened};
 use crate::operation::{Severity, Warning};
@@ -51,7 +52,7 @@ impl<'a> Offer<'a> {
         let mut problems = self.table.problems.clone();
         let told = self.capabilities.problems().iter();
         problems.extend(told.map(|problem| format!("the backend of `{name}`: {problem}")));
-        if self.options.text != TextControl::None && self.text() == TextControl::None {
+        if self.options.text == TextControl::Required && self.text() == TextControl::None {
             problems.push(format!(
                 "an operation searches `{name}` and nothing can be searched: mark a field \
                  `#[resource(search)]`, and see that the backend can search it"
@@ -92,6 +93,26 @@ impl<'a> Offer<'a> {
 
     pub(crate) fn selects(&self, path: &str) -> bool {
         self.capabilities.can_select(path)
+    }
+
+    /// Of a field, or of the whole row where the path is empty, all that can be shown.
+    pub(crate) fn all_of(&self, path: &str, members: &Members) -> Pick {
+        let whole = members.known.is_empty()
+            || members.paths().iter().all(|inner| {
+                self.selects(&if path.is_empty() {
+                    inner.clone()
+                } else {
+                    format!("{path}.{inner}")
+                })
+            });
+        if whole {
+            return Pick::All;
+        }
+        let inner = members.known.iter().filter_map(|(name, inner)| {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            self.selects(&path).then(|| (name.clone(), self.all_of(&path, inner)))
+        });
+        Pick::Members(inner.collect())
     }
 
     /// The paths of the fields that something can be done with.
@@ -156,7 +177,13 @@ impl Faults {
 
     /// A name that is not among those to choose from.
     pub(crate) fn unknown(&mut self, param: &str, what: &str, name: &str, valid: &[&str]) {
-        let near = closest(name, valid.iter().copied());
+        // `age_days` is nearer to `_computed.age_days`, and `DESC` to `desc`, than any measure of
+        // distance can tell.
+        let same = |known: &&&str| {
+            known.eq_ignore_ascii_case(name) || known.rsplit('.').next() == Some(name)
+        };
+        let near = valid.iter().find(same).copied();
+        let near = near.or_else(|| closest(name, valid.iter().copied()));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         let (param, name) = (clean(param), clean(name));
         let list = valid.join(", ");

@@ -259,7 +259,7 @@ mod tests {
 
     fn picked<V: Serialize>(value: &V, paths: &[&str], computed: Value) -> Value {
         let mut pick = Pick::none();
-        paths.iter().for_each(|path| pick.add(path));
+        paths.iter().for_each(|path| pick.add(path, Pick::All));
         let computed: Map<_, _> = computed.as_object().cloned().unwrap_or_default();
         serde_json::to_value(Picked { value, pick: &pick, computed: Some(&computed) }).unwrap()
     }
