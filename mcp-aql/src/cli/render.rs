@@ -91,6 +91,14 @@ impl Output {
             if let Some(page) = object.and_then(|object| object.get("pageInfo")) {
                 self.page(page)?;
             }
+            for (name, beside) in object.into_iter().flatten() {
+                // What was applied, the caller knows.
+                if !matches!(name.as_str(), "items" | "pageInfo" | "applied") {
+                    self.line("")?;
+                    self.heading(&plain(name))?;
+                    self.pretty(beside)?;
+                }
+            }
             return Ok(());
         }
         match data {
@@ -194,12 +202,21 @@ impl Table {
         }
     }
 
-    /// The plain members of the objects; of anything else one column.
+    /// The members of the objects, those of inner ones by their paths; of anything else one column.
     fn guess(items: &Value) -> Self {
+        let flattened = |item: &Value| match item {
+            Value::Object(members) => {
+                let mut all = Map::new();
+                flatten("", members, 0, &mut all);
+                Value::Object(all)
+            }
+            other => other.clone(),
+        };
+        let items: &Value = &items.as_array().into_iter().flatten().map(flattened).collect();
         let mut names: Vec<&str> = Vec::new();
         for item in items.as_array().into_iter().flatten().filter_map(Value::as_object) {
-            for (name, value) in item {
-                if !value.is_object() && !names.contains(&name.as_str()) {
+            for name in item.keys() {
+                if !names.contains(&name.as_str()) {
                     names.push(name);
                 }
             }
@@ -209,6 +226,20 @@ impl Table {
             return Self { columns: vec!["value".to_owned()], rows: rows.collect() };
         }
         Self::of(items, &ordered(names))
+    }
+}
+
+/// Lays the members of inner objects beside the others, each by its path.
+fn flatten(prefix: &str, members: &Map<String, Value>, depth: usize, all: &mut Map<String, Value>) {
+    const DEEPEST: usize = 3;
+    for (name, value) in members {
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Object(inner) if depth < DEEPEST => flatten(&path, inner, depth + 1, all),
+            value => {
+                all.insert(path, value.clone());
+            }
+        }
     }
 }
 

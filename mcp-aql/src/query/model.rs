@@ -186,6 +186,15 @@ impl Table {
         self.problems = problems;
     }
 
+    /// Whether there is a field of this path, whatever can be done with it.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let mut members = Some(&self.members);
+        for name in path.split('.') {
+            members = members.and_then(|members| members.known.get(name));
+        }
+        members.is_some() || self.find(path).is_some()
+    }
+
     /// What a path in `fields` leads to, if there is such a thing.
     pub(crate) fn shown(&self, path: &str) -> Option<ShownPath> {
         if path.starts_with(COMPUTED) {

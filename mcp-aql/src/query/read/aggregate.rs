@@ -37,8 +37,8 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
     let mut sound = true;
     for (key, value) in members {
         let path = format!("{path}.{key}");
-        let mut field = |what: &str, wanted: &dyn Fn(&FieldInfo) -> bool| {
-            let place = field_of(offer, &path, what, value, wanted, faults);
+        let mut field = |verb: &str, wanted: &dyn Fn(&FieldInfo) -> bool| {
+            let place = field_of(offer, &path, verb, value, wanted, faults);
             sound &= place.is_some();
             place
         };
@@ -51,18 +51,14 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
                     sound = false;
                 }
             },
-            "group_by" => group_by = field("group field", &|field| field.group),
-            "sum" => {
-                functions.extend(field("numeric field", &|field| field.numeric).map(Function::Sum))
-            }
-            "avg" => {
-                functions.extend(field("numeric field", &|field| field.numeric).map(Function::Avg))
-            }
+            "group_by" => group_by = field("grouped by", &|field| field.group),
+            "sum" => functions.extend(field("added", &|field| field.numeric).map(Function::Sum)),
+            "avg" => functions.extend(field("added", &|field| field.numeric).map(Function::Avg)),
             "min" => {
-                functions.extend(field("field", &FieldInfo::has_extremes).map(Function::Min));
+                functions.extend(field("compared", &FieldInfo::has_extremes).map(Function::Min));
             }
             "max" => {
-                functions.extend(field("field", &FieldInfo::has_extremes).map(Function::Max));
+                functions.extend(field("compared", &FieldInfo::has_extremes).map(Function::Max));
             }
             unknown => {
                 faults.unknown(&format!("aggregate.{label}"), "function", unknown, &KEYS);
@@ -86,7 +82,7 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
 fn field_of(
     offer: &Offer<'_>,
     path: &str,
-    what: &str,
+    verb: &str,
     value: &Value,
     wanted: &dyn Fn(&FieldInfo) -> bool,
     faults: &mut Faults,
@@ -99,7 +95,12 @@ fn field_of(
     let place = offer.table.find(name);
     let place = place.filter(|place| offer.table.field(*place).is_some_and(offered));
     if place.is_none() {
-        faults.unknown(path, what, name, &offer.paths(offered));
+        let valid = offer.paths(offered);
+        if offer.table.has(name) {
+            faults.not_offered(path, verb, name, &valid);
+        } else {
+            faults.unknown(path, "field", name, &valid);
+        }
     }
     place
 }

@@ -143,6 +143,9 @@ impl Reader<'_> {
                         format!("is not a key: name a field inside of it, such as '{inner}'");
                     faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
                 }
+                None if self.offer.table.has(key) => {
+                    faults.not_offered("filter", "filtered by", key, &valid);
+                }
                 None => faults.unknown("filter", "key", key, &valid),
             }
             return None;
@@ -202,6 +205,7 @@ impl Reader<'_> {
                 }
             },
             "eq" if value.is_null() => Condition::of(Test::Exists).opposite(),
+            "contains" if field.list && value.is_null() => Condition::of(Test::Exists).opposite(),
             "ne" if value.is_null() => Condition::of(Test::Exists),
             "eq" => Condition::of(Test::Equals(one(value)?)),
             "ne" => Condition::of(Test::Equals(one(value)?)).opposite(),
@@ -238,6 +242,15 @@ fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> 
     if list.len() > MOST_VALUES {
         let what = format!("has more than {MOST_VALUES} values: ask for less");
         faults.refuse(path, &what, format!("up to {MOST_VALUES} values"));
+        return None;
+    }
+    if list.is_empty() {
+        faults.refuse(
+            path,
+            "is an empty list, which nothing is one of: give values, or {'exists': false} for what \
+             is missing or empty",
+            "one value or more",
+        );
         return None;
     }
     let or_missing = list.iter().any(Value::is_null);

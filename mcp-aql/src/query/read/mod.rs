@@ -187,14 +187,30 @@ impl Faults {
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         let (param, name) = (clean(param), clean(name));
         let list = valid.join(", ");
-        let expected = if valid.is_empty() {
-            format!("no {what} is offered")
+        let (told, expected) = if valid.is_empty() {
+            (format!("no {what} is offered"), format!("no {what}"))
         } else {
-            format!("one of: {list}")
+            (format!("one of: {list}"), format!("a {what} that is known"))
         };
         self.push(Fault {
-            message: format!("Parameter '{param}' has unknown {what} '{name}': {expected}{hint}"),
+            message: format!("Parameter '{param}' has unknown {what} '{name}': {told}{hint}"),
             kind: FaultKind::Value(expected, valid.iter().map(ToString::to_string).collect()),
+            param,
+        });
+    }
+
+    /// A field that exists, where nothing can be done with it.
+    pub(crate) fn not_offered(&mut self, param: &str, verb: &str, name: &str, valid: &[&str]) {
+        let (param, name) = (clean(param), clean(name));
+        let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
+        self.push(Fault {
+            message: format!(
+                "Parameter '{param}' names '{name}', which cannot be {verb}; these can: {list}"
+            ),
+            kind: FaultKind::Value(
+                format!("a field that can be {verb}"),
+                valid.iter().map(ToString::to_string).collect(),
+            ),
             param,
         });
     }

@@ -7,6 +7,9 @@ use crate::query::model::Table;
 use crate::query::plan::{SortBy, SortKey};
 use crate::vocab::json_type;
 
+/// What the score is called in an order, unless a field has this name.
+const RELEVANCE: &str = "relevance";
+
 /// So many keys an order may have.
 const MOST_KEYS: usize = 8;
 
@@ -33,7 +36,8 @@ pub(super) fn read(
         }
         (Some(Value::String(field)), order) if offer.options.order => {
             let descending = order.as_ref().and_then(|order| direction("order", order, faults));
-            keys.extend(key(offer, "sort", field, descending.unwrap_or_default(), faults));
+            let descending = descending.unwrap_or_default();
+            keys.extend(key(offer, "sort", field, descending, by_score, faults));
         }
         (Some(_), Some(_)) => faults.refuse(
             "order",
@@ -42,14 +46,15 @@ pub(super) fn read(
         ),
         (Some(Value::Array(list)), None) => {
             if list.is_empty() || list.len() > MOST_KEYS {
-                let what = format!("must have 1 to {MOST_KEYS} keys");
+                let what =
+                    format!("must have 1 to {MOST_KEYS} keys: leave it out for the usual order");
                 faults.refuse("sort", &what, format!("1 to {MOST_KEYS} keys"));
             }
             for (index, each) in list.iter().take(MOST_KEYS).enumerate() {
-                keys.extend(object(offer, &format!("sort[{index}]"), each, faults));
+                keys.extend(object(offer, &format!("sort[{index}]"), each, by_score, faults));
             }
         }
-        (Some(one), None) => keys.extend(object(offer, "sort", one, faults)),
+        (Some(one), None) => keys.extend(object(offer, "sort", one, by_score, faults)),
         (None, None) => {}
     }
     for (index, key) in keys.iter().enumerate() {
@@ -85,7 +90,13 @@ fn by_default(table: &Table, by_score: bool) -> Vec<SortKey> {
     table.default_sort.iter().filter_map(key).collect()
 }
 
-fn object(offer: &Offer<'_>, path: &str, value: &Value, faults: &mut Faults) -> Option<SortKey> {
+fn object(
+    offer: &Offer<'_>,
+    path: &str,
+    value: &Value,
+    by_score: bool,
+    faults: &mut Faults,
+) -> Option<SortKey> {
     let Some(members) = value.as_object() else {
         faults.wrong_type(path, "object with 'field' and 'order'", json_type(value));
         return None;
@@ -101,7 +112,7 @@ fn object(offer: &Offer<'_>, path: &str, value: &Value, faults: &mut Faults) -> 
     };
     match members.get("field") {
         Some(Value::String(field)) => {
-            key(offer, &format!("{path}.field"), field, descending, faults)
+            key(offer, &format!("{path}.field"), field, descending, by_score, faults)
         }
         Some(other) => {
             faults.wrong_type(&format!("{path}.field"), "string", json_type(other));
@@ -135,6 +146,7 @@ fn key(
     param: &str,
     field: &str,
     descending: bool,
+    by_score: bool,
     faults: &mut Faults,
 ) -> Option<SortKey> {
     let place = offer
@@ -142,8 +154,16 @@ fn key(
         .find(field)
         .filter(|place| offer.table.field(*place).is_some_and(|field| offer.sorts(field)));
     if place.is_none() {
-        let valid = offer.paths(|field| offer.sorts(field));
-        faults.unknown(param, "field", field, &valid);
+        if by_score && field == RELEVANCE {
+            return Some(SortKey { by: SortBy::Score, descending });
+        }
+        let mut valid = offer.paths(|field| offer.sorts(field));
+        valid.extend(by_score.then_some(RELEVANCE));
+        if offer.table.has(field) {
+            faults.not_offered(param, "sorted by", field, &valid);
+        } else {
+            faults.unknown(param, "field", field, &valid);
+        }
     }
     Some(SortKey { by: SortBy::Field(place?), descending })
 }
@@ -164,7 +184,7 @@ pub(super) fn applied(table: &Table, keys: &[SortKey]) -> Vec<AppliedKey> {
                 SortBy::Field(place) => {
                     table.field(place).map(|field| field.path.clone()).unwrap_or_default()
                 }
-                SortBy::Score => "relevance".to_owned(),
+                SortBy::Score => RELEVANCE.to_owned(),
             },
             order: if key.descending { "desc" } else { "asc" },
         })

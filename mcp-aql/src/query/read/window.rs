@@ -168,7 +168,8 @@ fn refuse_cursor(name: &str, text: &str, faults: &mut Faults) {
         name,
         &format!(
             "is '{shown}', which is no cursor of this query: give one of its pages' cursors \
-             unchanged, with the same 'query' and 'sort'"
+             unchanged, with the same 'query' and 'sort', or begin again without it if the adapter \
+             was restarted"
         ),
         "a cursor of an earlier page",
     );
