@@ -12,7 +12,7 @@ use chrono::{DateTime, NaiveDate, TimeZone, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Access, Column, ColumnType, Matcher, row_at};
+use super::{Access, Column, ColumnType, Matcher, haste, retain_rows, row_at};
 use crate::query::capture::float;
 use crate::query::memory::{Groups, Sum};
 use crate::query::model::FieldInfo;
@@ -33,11 +33,26 @@ pub trait ColumnValue: 'static {
         true
     }
 
+    /// What values are compared with, ready to compare.
+    type Operand<'a>: Copy;
+
+    /// An operand of a request; none where nothing of this type is like it.
+    fn operand(scalar: &Scalar) -> Option<Self::Operand<'_>>;
+
+    /// The order of two operands.
+    fn order_operands(left: Self::Operand<'_>, right: Self::Operand<'_>) -> Ordering;
+
     /// Whether the order of the value, or of an entry, and `bound` is as wanted.
-    fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool;
+    fn is(&self, bound: Self::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool;
+
+    /// Whether the value, or an entry, is this.
+    #[inline]
+    fn equals(&self, operand: Self::Operand<'_>) -> bool {
+        self.is(operand, Ordering::is_eq)
+    }
 
     /// Whether the value, or an entry, is one of these, which are in order.
-    fn is_one_of(&self, sorted: &[Scalar]) -> bool;
+    fn is_one_of(&self, sorted: &[Self::Operand<'_>]) -> bool;
 
     /// Whether the text, or an entry, passes.
     fn has_text(&self, _test: impl Fn(&str) -> bool) -> bool {
@@ -64,38 +79,41 @@ pub trait ColumnValue: 'static {
 
 /// Types whose values are copied and compared.
 macro_rules! plain {
-    ($($ty:ty, $kind:ident, $variant:ident, |$value:ident| $scalar:expr, |$left:ident, $right:ident| $order:expr, |$sum:ident, $number:ident| $add:expr;)*) => {
+    ($($ty:ty, $kind:ident, $variant:ident($operand:ty), |$value:ident| $scalar:expr, |$sum:ident, $number:ident| $add:expr;)*) => {
         $(impl ColumnValue for $ty {
             const KIND: ValueKind = ValueKind::$kind;
 
+            type Operand<'a> = $operand;
+
             #[inline]
-            fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool {
-                let $value = *self;
-                match (bound, $scalar) {
-                    (Scalar::$variant($right), $left) => wanted($order),
-                    _ => false,
+            fn operand(scalar: &Scalar) -> Option<$operand> {
+                match scalar {
+                    Scalar::$variant(operand) => Some(*operand),
+                    _ => None,
                 }
             }
 
             #[inline]
-            fn is_one_of(&self, sorted: &[Scalar]) -> bool {
+            fn order_operands(left: $operand, right: $operand) -> Ordering {
+                left.cmp(&right)
+            }
+
+            #[inline]
+            fn is(&self, bound: $operand, wanted: impl Fn(Ordering) -> bool) -> bool {
+                let $value = *self;
+                wanted($scalar.cmp(&bound))
+            }
+
+            #[inline]
+            fn is_one_of(&self, sorted: &[$operand]) -> bool {
                 let $value = *self;
                 let value = $scalar;
-                sorted
-                    .binary_search_by(|each| match (value, each) {
-                        ($left, Scalar::$variant($right)) => $order.reverse(),
-                        _ => Ordering::Less,
-                    })
-                    .is_ok()
+                among(sorted, |operand| operand.cmp(&value))
             }
 
             #[inline]
             fn order(&self, other: &Self) -> Ordering {
-                let $value = *self;
-                let $left = $scalar;
-                let $value = *other;
-                let $right = &$scalar;
-                $order
+                self.cmp(other)
             }
 
             fn scalar(&self) -> Scalar {
@@ -115,19 +133,32 @@ macro_rules! plain {
 }
 
 plain! {
-    bool, Boolean, Bool, |value| value, |left, right| left.cmp(right), |sum, number| ();
-    i8, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    i16, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    i32, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    i64, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    u8, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    u16, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    u32, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    u64, Integer, Int, |value| i128::from(value), |left, right| left.cmp(right), |sum, number| sum.add_int(number);
+    bool, Boolean, Bool(bool), |value| value, |sum, number| ();
+    i8, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    i16, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    i32, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    i64, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u8, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u16, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u32, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u64, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
     // No platform has wider ones.
-    isize, Integer, Int, |value| value as i128, |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    usize, Integer, Int, |value| value as i128, |left, right| left.cmp(right), |sum, number| sum.add_int(number);
-    NaiveDate, Date, Date, |value| value, |left, right| left.cmp(right), |sum, number| ();
+    isize, Integer, Int(i128), |value| value as i128, |sum, number| sum.add_int(number);
+    usize, Integer, Int(i128), |value| value as i128, |sum, number| sum.add_int(number);
+    NaiveDate, Date, Date(NaiveDate), |value| value, |sum, number| ();
+}
+
+/// So few operands are compared one by one, which is faster than halving.
+const FEW: usize = 8;
+
+/// Whether one of the operands, which are in order, is the same.
+#[inline]
+fn among<O: Copy>(sorted: &[O], order: impl Fn(O) -> Ordering) -> bool {
+    if sorted.len() <= FEW {
+        sorted.iter().any(|operand| order(*operand).is_eq())
+    } else {
+        sorted.binary_search_by(|operand| order(*operand)).is_ok()
+    }
 }
 
 /// Numbers with a fraction. What is no number is missing, as in JSON.
@@ -141,19 +172,30 @@ macro_rules! floats {
                 self.is_finite()
             }
 
+            type Operand<'a> = f64;
+
             #[inline]
-            fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool {
-                match bound {
-                    Scalar::Float(bound) if self.is_finite() => {
-                        wanted((f64::from(*self) + 0.0).total_cmp(bound))
-                    }
-                    _ => false,
+            fn operand(scalar: &Scalar) -> Option<f64> {
+                match scalar {
+                    Scalar::Float(operand) => Some(*operand),
+                    _ => None,
                 }
             }
 
-            fn is_one_of(&self, sorted: &[Scalar]) -> bool {
-                let value = float(f64::from(*self));
-                !value.is_null() && sorted.binary_search_by(|each| each.order(&value)).is_ok()
+            #[inline]
+            fn order_operands(left: f64, right: f64) -> Ordering {
+                left.total_cmp(&right)
+            }
+
+            #[inline]
+            fn is(&self, bound: f64, wanted: impl Fn(Ordering) -> bool) -> bool {
+                self.is_finite() && wanted((f64::from(*self) + 0.0).total_cmp(&bound))
+            }
+
+            #[inline]
+            fn is_one_of(&self, sorted: &[f64]) -> bool {
+                let value = f64::from(*self) + 0.0;
+                value.is_finite() && among(sorted, |operand| operand.total_cmp(&value))
             }
 
             #[inline]
@@ -183,25 +225,41 @@ macro_rules! texts {
         $(impl ColumnValue for $ty {
             const KIND: ValueKind = ValueKind::Text;
 
+            type Operand<'a> = &'a str;
+
             #[inline]
-            fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool {
-                match bound {
-                    Scalar::Text(bound) => {
-                        let text: &str = self;
-                        wanted(text.cmp(bound))
-                    }
-                    _ => false,
+            fn operand(scalar: &Scalar) -> Option<&str> {
+                match scalar {
+                    Scalar::Text(operand) => Some(operand),
+                    _ => None,
                 }
             }
 
-            fn is_one_of(&self, sorted: &[Scalar]) -> bool {
+            #[inline]
+            fn order_operands(left: &str, right: &str) -> Ordering {
+                left.cmp(right)
+            }
+
+            #[inline]
+            fn is(&self, bound: &str, wanted: impl Fn(Ordering) -> bool) -> bool {
                 let text: &str = self;
-                sorted
-                    .binary_search_by(|each| match each {
-                        Scalar::Text(each) => (**each).cmp(text),
-                        _ => Ordering::Less,
-                    })
-                    .is_ok()
+                wanted(text.cmp(bound))
+            }
+
+            #[inline]
+            fn equals(&self, operand: &str) -> bool {
+                let text: &str = self;
+                text == operand
+            }
+
+            #[inline]
+            fn is_one_of(&self, sorted: &[&str]) -> bool {
+                let text: &str = self;
+                if sorted.len() <= FEW {
+                    sorted.contains(&text)
+                } else {
+                    among(sorted, |operand| operand.cmp(text))
+                }
             }
 
             fn has_text(&self, test: impl Fn(&str) -> bool) -> bool {
@@ -235,17 +293,30 @@ texts!(String, Box<str>, Arc<str>, Rc<str>, Cow<'static, str>, &'static str);
 impl<Z: TimeZone + 'static> ColumnValue for DateTime<Z> {
     const KIND: ValueKind = ValueKind::Instant;
 
+    type Operand<'a> = DateTime<Utc>;
+
     #[inline]
-    fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool {
-        match bound {
-            Scalar::Instant(bound) => wanted(self.to_utc().cmp(bound)),
-            _ => false,
+    fn operand(scalar: &Scalar) -> Option<DateTime<Utc>> {
+        match scalar {
+            Scalar::Instant(operand) => Some(*operand),
+            _ => None,
         }
     }
 
-    fn is_one_of(&self, sorted: &[Scalar]) -> bool {
-        let value = self.scalar();
-        sorted.binary_search_by(|each| each.order(&value)).is_ok()
+    #[inline]
+    fn order_operands(left: DateTime<Utc>, right: DateTime<Utc>) -> Ordering {
+        left.cmp(&right)
+    }
+
+    #[inline]
+    fn is(&self, bound: DateTime<Utc>, wanted: impl Fn(Ordering) -> bool) -> bool {
+        wanted(self.to_utc().cmp(&bound))
+    }
+
+    #[inline]
+    fn is_one_of(&self, sorted: &[DateTime<Utc>]) -> bool {
+        let value = self.to_utc();
+        among(sorted, |operand| operand.cmp(&value))
     }
 
     #[inline]
@@ -267,12 +338,30 @@ impl<V: ColumnValue> ColumnValue for Option<V> {
         self.as_ref().is_some_and(V::is_there)
     }
 
+    type Operand<'a> = V::Operand<'a>;
+
     #[inline]
-    fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool {
+    fn operand(scalar: &Scalar) -> Option<V::Operand<'_>> {
+        V::operand(scalar)
+    }
+
+    #[inline]
+    fn order_operands(left: V::Operand<'_>, right: V::Operand<'_>) -> Ordering {
+        V::order_operands(left, right)
+    }
+
+    #[inline]
+    fn is(&self, bound: V::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool {
         self.as_ref().is_some_and(|value| value.is(bound, wanted))
     }
 
-    fn is_one_of(&self, sorted: &[Scalar]) -> bool {
+    #[inline]
+    fn equals(&self, operand: V::Operand<'_>) -> bool {
+        self.as_ref().is_some_and(|value| value.equals(operand))
+    }
+
+    #[inline]
+    fn is_one_of(&self, sorted: &[V::Operand<'_>]) -> bool {
         self.as_ref().is_some_and(|value| value.is_one_of(sorted))
     }
 
@@ -324,11 +413,25 @@ macro_rules! lists {
                 !self.is_empty()
             }
 
-            fn is(&self, bound: &Scalar, wanted: impl Fn(Ordering) -> bool) -> bool {
+            type Operand<'a> = V::Operand<'a>;
+
+            fn operand(scalar: &Scalar) -> Option<V::Operand<'_>> {
+                V::operand(scalar)
+            }
+
+            fn order_operands(left: V::Operand<'_>, right: V::Operand<'_>) -> Ordering {
+                V::order_operands(left, right)
+            }
+
+            fn is(&self, bound: V::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool {
                 self.iter().any(|value| value.is(bound, &wanted))
             }
 
-            fn is_one_of(&self, sorted: &[Scalar]) -> bool {
+            fn equals(&self, operand: V::Operand<'_>) -> bool {
+                self.iter().any(|value| value.equals(operand))
+            }
+
+            fn is_one_of(&self, sorted: &[V::Operand<'_>]) -> bool {
                 self.iter().any(|value| value.is_one_of(sorted))
             }
 
@@ -381,11 +484,106 @@ pub(super) fn turned(order: Ordering, descending: bool) -> Ordering {
     if descending { order.reverse() } else { order }
 }
 
-/// So few operands are compared one by one.
-fn sorted(values: &[Scalar]) -> Vec<Scalar> {
-    let mut values = values.to_vec();
-    values.sort_by(Scalar::order);
-    values
+/// A row without a value comes last; others compare.
+#[inline]
+fn order_present<V: ColumnValue>(left: &V, right: &V, descending: bool) -> Ordering {
+    missing(left.is_there(), right.is_there())
+        .unwrap_or_else(|| turned(left.order(right), descending))
+}
+
+/// A test for one operand.
+struct Equal<A> {
+    operand: Scalar,
+    way: PhantomData<fn() -> A>,
+}
+
+impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for Equal<A> {
+    fn matches(&self, row: &A::Row) -> bool {
+        A::Value::operand(&self.operand)
+            .is_some_and(|operand| A::with(row, |value| value.equals(operand)))
+    }
+
+    fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
+        match A::Value::operand(&self.operand) {
+            Some(operand) => {
+                retain_rows(rows, selected, |row| A::with(row, |value| value.equals(operand)));
+            }
+            None => selected.clear(),
+        }
+    }
+
+    fn haste(&self) -> u8 {
+        haste::EQUAL
+    }
+}
+
+/// A test for an order.
+struct Bounded<A, F> {
+    bound: Scalar,
+    wanted: F,
+    way: PhantomData<fn() -> A>,
+}
+
+impl<A, F> Matcher<A::Row> for Bounded<A, F>
+where
+    A: Access<Value: ColumnValue>,
+    F: Fn(Ordering) -> bool + Send + Sync,
+{
+    fn matches(&self, row: &A::Row) -> bool {
+        A::Value::operand(&self.bound)
+            .is_some_and(|bound| A::with(row, |value| value.is(bound, &self.wanted)))
+    }
+
+    fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
+        match A::Value::operand(&self.bound) {
+            Some(bound) => retain_rows(rows, selected, |row| {
+                A::with(row, |value| value.is(bound, &self.wanted))
+            }),
+            None => selected.clear(),
+        }
+    }
+
+    fn haste(&self) -> u8 {
+        haste::RANGE
+    }
+}
+
+/// A test for one of several operands.
+struct OneOf<A> {
+    /// In their order.
+    operands: Vec<Scalar>,
+    way: PhantomData<fn() -> A>,
+}
+
+impl<A: Access<Value: ColumnValue>> OneOf<A> {
+    fn new(mut operands: Vec<Scalar>) -> Self {
+        operands.sort_by(Scalar::order);
+        Self { operands, way: PhantomData }
+    }
+
+    fn ready(&self) -> Vec<<A::Value as ColumnValue>::Operand<'_>> {
+        self.operands.iter().filter_map(A::Value::operand).collect()
+    }
+}
+
+impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for OneOf<A> {
+    fn matches(&self, row: &A::Row) -> bool {
+        A::with(row, |value| {
+            self.operands
+                .iter()
+                .filter_map(A::Value::operand)
+                .any(|operand| value.equals(operand))
+        })
+    }
+
+    fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
+        let operands = self.ready();
+        retain_rows(rows, selected, |row| A::with(row, |value| value.is_one_of(&operands)));
+    }
+
+    fn haste(&self) -> u8 {
+        haste::ONE_OF
+    }
 }
 
 impl<A: Access> Native<A>
@@ -395,10 +593,13 @@ where
     fn order_of(row: &A::Row, bound: &Scalar, descending: bool) -> Ordering {
         A::with(row, |value| {
             missing(value.is_there(), !bound.is_null()).unwrap_or_else(|| {
+                let is = |wanted: fn(Ordering) -> bool| {
+                    A::Value::operand(bound).is_some_and(|operand| value.is(operand, wanted))
+                };
                 // What is not less and not the same is more.
-                let order = if value.is(bound, Ordering::is_lt) {
+                let order = if is(Ordering::is_lt) {
                     Ordering::Less
-                } else if value.is(bound, Ordering::is_eq) {
+                } else if is(Ordering::is_eq) {
                     Ordering::Equal
                 } else {
                     Ordering::Greater
@@ -406,6 +607,27 @@ where
                 turned(order, descending)
             })
         })
+    }
+
+    /// A loop for each direction, so that none asks for it row by row.
+    fn keep_by<const DESCENDING: bool, const REVERSED: bool>(
+        rows: &[&A::Row],
+        selected: &mut Vec<u32>,
+        worst: &A::Row,
+    ) {
+        A::with(worst, |worst| {
+            retain_rows(rows, selected, |row| {
+                let order = A::with(row, |value| order_present(value, worst, DESCENDING));
+                if REVERSED { order.is_ge() } else { order.is_le() }
+            });
+        });
+    }
+
+    fn bounded<F>(bound: Scalar, wanted: F) -> Box<dyn Matcher<A::Row>>
+    where
+        F: Fn(Ordering) -> bool + Send + Sync + 'static,
+    {
+        Box::new(Bounded::<A, F> { bound, wanted, way: PhantomData })
     }
 }
 
@@ -421,25 +643,12 @@ where
     fn matcher(&self, test: &Test, _: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
         match test.clone() {
             Test::Exists => Box::new(|row: &A::Row| A::with(row, A::Value::is_there)),
-            Test::Equals(bound) => Box::new(move |row: &A::Row| {
-                A::with(row, |value| value.is(&bound, Ordering::is_eq))
-            }),
-            Test::AnyOf(values) => {
-                let sorted = sorted(&values);
-                Box::new(move |row: &A::Row| A::with(row, |value| value.is_one_of(&sorted)))
-            }
-            Test::Above { bound, inclusive: true } => Box::new(move |row: &A::Row| {
-                A::with(row, |value| value.is(&bound, Ordering::is_ge))
-            }),
-            Test::Above { bound, inclusive: false } => Box::new(move |row: &A::Row| {
-                A::with(row, |value| value.is(&bound, Ordering::is_gt))
-            }),
-            Test::Below { bound, inclusive: true } => Box::new(move |row: &A::Row| {
-                A::with(row, |value| value.is(&bound, Ordering::is_le))
-            }),
-            Test::Below { bound, inclusive: false } => Box::new(move |row: &A::Row| {
-                A::with(row, |value| value.is(&bound, Ordering::is_lt))
-            }),
+            Test::Equals(operand) => Box::new(Equal::<A> { operand, way: PhantomData }),
+            Test::AnyOf(values) => Box::new(OneOf::<A>::new(values)),
+            Test::Above { bound, inclusive: true } => Self::bounded(bound, |it| it.is_ge()),
+            Test::Above { bound, inclusive: false } => Self::bounded(bound, |it| it.is_gt()),
+            Test::Below { bound, inclusive: true } => Self::bounded(bound, |it| it.is_le()),
+            Test::Below { bound, inclusive: false } => Self::bounded(bound, |it| it.is_lt()),
             Test::Contains(part) => Box::new(move |row: &A::Row| {
                 A::with(row, |value| value.has_text(|text| text.contains(part.as_str())))
             }),
@@ -449,13 +658,14 @@ where
         }
     }
 
-    fn order(&self, left: &A::Row, right: &A::Row, descending: bool, _: &FieldInfo) -> Ordering {
-        A::with(left, |left| {
-            A::with(right, |right| {
-                missing(left.is_there(), right.is_there())
-                    .unwrap_or_else(|| turned(left.order(right), descending))
-            })
-        })
+    fn order(
+        &self,
+        left: &A::Row,
+        right: &A::Row,
+        descending: bool,
+        _: &FieldInfo,
+    ) -> Ordering {
+        A::with(left, |left| A::with(right, |right| order_present(left, right, descending)))
     }
 
     fn order_to(&self, row: &A::Row, bound: &Scalar, descending: bool, _: &FieldInfo) -> Ordering {
@@ -466,17 +676,17 @@ where
         &self,
         rows: &[&A::Row],
         selected: &mut Vec<u32>,
-        bound: &Scalar,
+        worst: &A::Row,
         descending: bool,
         reversed: bool,
         _: &FieldInfo,
     ) {
-        selected.retain(|place| {
-            row_at(rows, *place).is_some_and(|row| {
-                let order = Self::order_of(row, bound, descending);
-                if reversed { order.is_ge() } else { order.is_le() }
-            })
-        });
+        match (descending, reversed) {
+            (false, false) => Self::keep_by::<false, false>(rows, selected, worst),
+            (false, true) => Self::keep_by::<false, true>(rows, selected, worst),
+            (true, false) => Self::keep_by::<true, false>(rows, selected, worst),
+            (true, true) => Self::keep_by::<true, true>(rows, selected, worst),
+        }
     }
 
     fn scalar(&self, row: &A::Row, _: &FieldInfo) -> Scalar {
@@ -535,7 +745,10 @@ where
             };
             A::with(row, |value| {
                 let better = if largest { Ordering::is_gt } else { Ordering::is_lt };
-                if value.is_there() && (extreme.is_null() || value.is(extreme, better)) {
+                let improves = || {
+                    A::Value::operand(extreme).is_some_and(|extreme| value.is(extreme, better))
+                };
+                if value.is_there() && (extreme.is_null() || improves()) {
                     *extreme = value.scalar();
                 }
             });
