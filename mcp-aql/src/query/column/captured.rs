@@ -8,7 +8,8 @@ use chrono::NaiveDate;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::native::{instant_of, missing, turned};
+use super::native::{missing, turned};
+use super::values::instant_of;
 use super::variant::{Known, numbers};
 use super::{Access, Column, ColumnType, Matcher, haste, retain_passed, retain_rows, row_at};
 use crate::query::capture::{self, capture};
@@ -122,9 +123,7 @@ where
         let passed: Vec<bool> = numbers::<A>(rows, selected)
             .into_iter()
             .zip(selected.iter())
-            .map(|(number, place)| {
-                known.of(number, || row_at(rows, *place).is_some_and(&passes))
-            })
+            .map(|(number, place)| known.of(number, || row_at(rows, *place).is_some_and(&passes)))
             .collect();
         retain_passed(selected, passed);
     }

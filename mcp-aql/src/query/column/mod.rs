@@ -4,6 +4,7 @@ mod captured;
 mod native;
 mod nested;
 mod probe;
+mod values;
 mod variant;
 
 use std::cell::Cell;
@@ -13,11 +14,12 @@ use std::fmt;
 use serde_json::Value;
 
 pub use captured::Captured;
-pub(crate) use native::instant_of;
-pub use native::{ColumnValue, Native};
+pub use native::Native;
 pub(crate) use nested::expand;
 pub use nested::{Expand, NestedAccess, NestedField};
 pub use probe::{ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered};
+pub use values::ColumnValue;
+pub(crate) use values::instant_of;
 
 use super::memory::{Groups, Sum};
 use super::model::FieldInfo;

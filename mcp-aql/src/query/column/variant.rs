@@ -27,7 +27,7 @@ const OTHER: u32 = u32::MAX;
 /// those of another than the first row's are no variants here.
 #[inline]
 pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &[u32]) -> Vec<u32> {
-    let variant_of = |row: &A::Row| A::with(row, |value| variant(value));
+    let variant_of = |row: &A::Row| A::with(row, variant);
     let first = selected.first().and_then(|place| variant_of(row_at(rows, *place)?));
     let Some(Variant { of, .. }) = first else { return vec![OTHER; selected.len()] };
     let number = |row: &A::Row| match variant_of(row) {
@@ -168,5 +168,71 @@ impl Serializer for Take {
         serialize_map(Option<usize>) -> Never;
         serialize_struct(&'static str, usize) -> Never;
         serialize_struct_variant(&'static str, u32, &'static str, usize) -> Never;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    enum State {
+        Open,
+        Done,
+        Named(u8),
+    }
+
+    #[derive(Serialize)]
+    enum Mood {
+        Good,
+    }
+
+    /// Serializes as one of two enums.
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Either {
+        State(Option<State>),
+        Mood(Mood),
+        Text(String),
+    }
+
+    struct Itself;
+
+    impl Access for Itself {
+        type Row = Either;
+        type Value = Either;
+
+        fn with<R>(row: &Either, take: impl FnOnce(&Either) -> R) -> R {
+            take(row)
+        }
+    }
+
+    #[test]
+    fn variants_have_numbers_and_nothing_else_has() {
+        let rows = [
+            Either::State(Some(State::Done)),
+            Either::State(Some(State::Open)),
+            Either::State(Some(State::Named(1))),
+            Either::State(None),
+            Either::Mood(Mood::Good),
+            Either::Text("Open".to_owned()),
+        ];
+        let rows: Vec<_> = rows.iter().collect();
+        assert_eq!(
+            numbers::<Itself>(&rows, &[0, 1, 2, 3, 4, 5]),
+            [1, 0, OTHER, OTHER, OTHER, OTHER]
+        );
+        assert_eq!(numbers::<Itself>(&rows, &[4, 1]), [0, OTHER], "an enum of another name");
+        assert_eq!(numbers::<Itself>(&rows, &[5, 1]), [OTHER, OTHER]);
+    }
+
+    #[test]
+    fn what_is_known_is_not_sought_again() {
+        let mut known = Known::new();
+        assert_eq!(known.of(3, || 'a'), 'a');
+        assert_eq!(known.of(3, || unreachable!("it is known")), 'a');
+        assert_eq!(known.of(4, || 'b'), 'b');
+        assert_eq!(known.of(OTHER, || 'c'), 'c');
+        assert_eq!(known.of(OTHER, || 'd'), 'd', "others differ");
     }
 }

@@ -26,9 +26,8 @@ impl<'a, T: Resource> Conditions<'a, T> {
         };
         // All must hold, so their order is free.
         filter.sort_by_key(|matcher| std::cmp::Reverse(matcher.haste()));
-        let searched = |(info, column): (&FieldInfo, &'static dyn Column<T>)| {
-            info.search.then_some(column)
-        };
+        let searched =
+            |(info, column): (&FieldInfo, &'static dyn Column<T>)| info.search.then_some(column);
         let text = plan.text.as_ref().map(|query| Words {
             query,
             columns: model.own_fields().filter_map(searched).collect(),

@@ -373,4 +373,25 @@ mod tests {
         assert_eq!(groups.of(Scalar::Bool(true)), 20);
         assert_eq!(groups.len(), 21);
     }
+    #[test]
+    fn values_that_share_a_hint_have_groups_of_their_own() {
+        // REQ-AGG-04
+        let name = |number| format!("the same start {number:04} and the same end");
+        assert_eq!(text_hint(&name(1)), text_hint(&name(2)));
+        assert_eq!(text_hint(""), text_hint(""));
+        let mut groups = Groups::default();
+        for _ in 0..2 {
+            for number in 0..20 {
+                assert_eq!(groups.of_text(&name(number)), number);
+            }
+        }
+        // As many as there are hints, and more: some share one.
+        let mut groups = Groups::default();
+        for _ in 0..2 {
+            for number in 0..2 * HINTS as u32 {
+                assert_eq!(groups.of(Scalar::Int(number.into())), number);
+            }
+        }
+        assert_eq!(groups.of_text("1"), 2 * HINTS as u32, "a text is no number");
+    }
 }
