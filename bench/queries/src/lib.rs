@@ -4,6 +4,7 @@
 //! one run. What both say is compared before the clock counts.
 
 mod loops;
+mod postgres;
 mod sqlite;
 
 pub mod rows;
@@ -20,6 +21,8 @@ pub struct Setup {
     pub rounds: usize,
     /// Rows in the large collection.
     pub rows: usize,
+    /// The page that is compared with the first.
+    pub deep_page: usize,
     /// The program that tells what memory a page takes.
     pub page_memory: PathBuf,
 }

@@ -1,8 +1,8 @@
 //! The rows: a struct of twelve fields, filled by a generator that always gives the same.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
-use mcp_aql::{CollectionQuery, CursorKey, Page, Resource};
 use mcp_aql::query::QueryOptions;
+use mcp_aql::{CollectionQuery, CursorKey, Page, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,8 +70,8 @@ pub struct Sale {
 }
 
 const REGIONS: [&str; 12] = [
-    "aegean", "alpine", "atlantic", "baltic", "coastal", "highland", "inland", "island", "lakeland",
-    "northern", "southern", "western",
+    "aegean", "alpine", "atlantic", "baltic", "coastal", "highland", "inland", "island",
+    "lakeland", "northern", "southern", "western",
 ];
 const TAGS: [&str; 6] = ["fragile", "gift", "heavy", "express", "insured", "used"];
 
@@ -104,13 +104,8 @@ pub fn sales(count: usize) -> Vec<Sale> {
     let first_day = NaiveDate::default() + Days::new(19_000);
     let first_instant = DateTime::UNIX_EPOCH + Days::new(18_500);
     let mut one = |number: usize| {
-        let statuses = [
-            Status::Ordered,
-            Status::Paid,
-            Status::Shipped,
-            Status::Delivered,
-            Status::Returned,
-        ];
+        let statuses =
+            [Status::Ordered, Status::Paid, Status::Shipped, Status::Delivered, Status::Returned];
         Sale {
             sale_id: number as u64 + 1,
             customer: format!("customer-{:04}", random.below(1_000)),
@@ -134,13 +129,19 @@ pub fn sales(count: usize) -> Vec<Sale> {
     (0..count).map(&mut one).collect()
 }
 
-/// How sales are queried.
-const OPTIONS: QueryOptions = QueryOptions::new();
-
 /// Reads a query.
 pub(crate) fn query(params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
+    read(&QueryOptions::new(), params, key)
+}
+
+/// Reads a query that does not count what matches.
+pub(crate) fn uncounted(params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
+    read(&QueryOptions::new().without_count(), params, key)
+}
+
+fn read(options: &QueryOptions, params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
     let params = params.as_object().cloned().unwrap_or_default();
-    CollectionQuery::parse(&OPTIONS, params, key).map_err(|error| format!("{error:?}").into())
+    CollectionQuery::parse(options, params, key).map_err(|error| format!("{error:?}").into())
 }
 
 /// Reads a query and answers it.

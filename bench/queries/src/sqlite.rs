@@ -1,4 +1,4 @@
-//! Sales in SQLite, in memory, in a table without an index.
+//! Sales in SQLite, in memory, in a table without an index but its rows' own.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -17,8 +17,8 @@ pub(crate) fn filled(sales: &[Sale]) -> Result<Connection> {
     connection.execute(TABLE, [])?;
     let transaction = connection.transaction()?;
     {
-        let mut insert = transaction
-            .prepare("INSERT INTO sales VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let mut insert =
+            transaction.prepare("INSERT INTO sales VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         for sale in sales {
             insert.execute(params![
                 i64::try_from(sale.sale_id)?,

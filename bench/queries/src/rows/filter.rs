@@ -20,11 +20,8 @@ fn ours(large: &Large, params: &Value) -> Result<Answer> {
 /// One scan counts; the page stops as soon as it is full.
 fn theirs(connection: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Answer> {
     let count = format!("SELECT count(*) FROM sales WHERE {condition}");
-    let page = format!(
-        "SELECT sale_id FROM sales WHERE {condition} ORDER BY sale_id LIMIT {PAGE}"
-    );
-    let count: i64 =
-        connection.prepare_cached(&count)?.query_row(values, |row| row.get(0))?;
+    let page = format!("SELECT sale_id FROM sales WHERE {condition} ORDER BY sale_id LIMIT {PAGE}");
+    let count: i64 = connection.prepare_cached(&count)?.query_row(values, |row| row.get(0))?;
     let mut statement = connection.prepare_cached(&page)?;
     let first = statement.query_map(values, |row| row.get::<_, i64>(0))?;
     let first = first.map(|number| Ok(u64::try_from(number?)?)).collect::<Result<_>>()?;

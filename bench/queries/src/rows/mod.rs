@@ -4,14 +4,15 @@ mod fields;
 mod filter;
 mod group;
 mod memory;
+mod pushdown;
 mod top;
 
 use std::time::Instant;
 
 use mcp_aql::CursorKey;
+use mcp_aql_bench::in_turns;
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Table, Target, Unit};
-use mcp_aql_bench::in_turns;
 
 use crate::sales::{Sale, sales};
 use crate::{Result, Setup};
@@ -32,6 +33,8 @@ const ALL: &[(&str, Measurement)] = &[
     ("top", top::run),
     ("memory", memory::run),
     ("fields", fields::run),
+    ("push-down-sqlite", pushdown::sqlite),
+    ("push-down-postgres", pushdown::postgres),
 ];
 
 /// Measures everything whose name contains `filter`.
