@@ -8,6 +8,7 @@ mod chart;
 mod measure;
 mod server;
 
+pub mod command;
 pub mod records;
 pub mod rows;
 pub mod table;
@@ -15,7 +16,7 @@ pub mod tokens;
 
 use std::path::PathBuf;
 
-pub use measure::Scale;
+pub use measure::{Scale, Turns, in_turns, nanos_each};
 
 /// What ends a run.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

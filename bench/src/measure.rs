@@ -88,7 +88,10 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 /// Lets both take turns, after one that does not count. Who begins changes from round to round.
-pub(crate) fn in_turns(
+///
+/// # Errors
+/// When a turn fails.
+pub fn in_turns(
     rounds: usize,
     mut ours: impl FnMut() -> Result<f64>,
     mut peer: impl FnMut() -> Result<f64>,
@@ -113,7 +116,10 @@ const BATCH: usize = 200;
 
 /// Nanoseconds for each of `count` items, without the time it takes to make them, to look at what came
 /// out, and to drop it.
-pub(crate) fn nanos_each<T, R>(
+///
+/// # Errors
+/// When something came out wrong.
+pub fn nanos_each<T, R>(
     count: usize,
     mut make: impl FnMut(usize) -> T,
     mut each: impl FnMut(T) -> R,

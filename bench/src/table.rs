@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::measure::Turns;
-use crate::{Result, Scale, Setup, chart, rows};
+use crate::rows::{self, Outcome};
+use crate::{Result, Setup, chart};
 
 /// What is wanted of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -123,29 +124,44 @@ impl Unit {
 pub struct Table {
     /// The comparisons.
     pub rows: Vec<Row>,
-    scale: Scale,
+    rounds: usize,
+    /// Who shares the processors.
+    shared: &'static str,
     /// Why some rows are not there.
     notes: Vec<String>,
 }
 
 impl Table {
+    /// A table without rows yet; `shared` says who shares the processors.
+    pub fn new(rounds: usize, shared: &'static str) -> Self {
+        Self { rows: Vec::new(), rounds, shared, notes: Vec::new() }
+    }
+
     /// Measures everything whose name contains `filter`.
     ///
     /// # Errors
     /// When a reply is wrong or a program does not run.
     pub fn measure(setup: &Setup, filter: &str, report: impl Fn(&str)) -> Result<Self> {
-        let mut table = Self { rows: Vec::new(), scale: setup.scale, notes: Vec::new() };
+        let mut table = Self::new(setup.scale.rounds, "which clients and servers share");
         for (name, run) in rows::ALL {
-            if !name.contains(filter) {
-                continue;
-            }
-            report(name);
-            match run(setup).map_err(|error| format!("{name}: {error}"))? {
-                rows::Outcome::Rows(rows) => table.rows.extend(rows),
-                rows::Outcome::Skipped(why) => table.notes.push(format!("{name}: skipped, {why}")),
+            if name.contains(filter) {
+                report(name);
+                table.add(name, run(setup))?;
             }
         }
         Ok(table)
+    }
+
+    /// Adds what a measurement of this name came to.
+    ///
+    /// # Errors
+    /// When it failed.
+    pub fn add(&mut self, name: &str, outcome: Result<Outcome>) -> Result {
+        match outcome.map_err(|error| format!("{name}: {error}"))? {
+            Outcome::Rows(rows) => self.rows.extend(rows),
+            Outcome::Skipped(why) => self.notes.push(format!("{name}: skipped, {why}")),
+        }
+        Ok(())
     }
 
     /// The table as text.
@@ -182,10 +198,11 @@ impl Table {
         let _ = write!(
             text,
             "\n{met} of {} targets met. Medians of {} rounds; in each, ours and the peer take a turn.\n\
-             {} processors, which clients and servers share.\n",
+             {} processors, {}.\n",
             self.rows.len(),
-            self.scale.rounds,
+            self.rounds,
             processors(),
+            self.shared,
         );
         for note in &self.notes {
             let _ = writeln!(text, "{note}");
@@ -193,20 +210,20 @@ impl Table {
         text
     }
 
-    /// Writes `performance.json` and `performance.svg` into a folder.
+    /// Writes the table into a folder, as `NAME.json` and as a chart, `NAME.svg`.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn write(&self, folder: &Path) -> Result {
+    pub fn write(&self, folder: &Path, name: &str) -> Result {
         std::fs::create_dir_all(folder)?;
         let json = json!({
-            "rounds": self.scale.rounds,
+            "rounds": self.rounds,
             "processors": processors(),
             "notes": self.notes,
             "rows": self.rows.iter().map(Row::to_json).collect::<Vec<_>>(),
         });
-        std::fs::write(folder.join("performance.json"), format!("{json:#}\n"))?;
-        std::fs::write(folder.join("performance.svg"), chart::svg(&self.rows))?;
+        std::fs::write(folder.join(format!("{name}.json")), format!("{json:#}\n"))?;
+        std::fs::write(folder.join(format!("{name}.svg")), chart::svg(&self.rows))?;
         Ok(())
     }
 }

@@ -237,7 +237,7 @@ fn every_row_can_be_measured() {
         assert!(text.lines().any(|line| line.starts_with(&row.what)), "{}", row.what);
     }
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
-    table.write(&folder).unwrap();
+    table.write(&folder, "performance").unwrap();
     let json = std::fs::read_to_string(folder.join("performance.json")).unwrap();
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(table.rows.len()));

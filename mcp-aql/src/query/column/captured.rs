@@ -1,7 +1,6 @@
 //! Columns of all other types: what they serialize to is compared. A name of an enum's variant is
 //! taken as it stands in the program, so most of them cost no memory.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
@@ -9,8 +8,10 @@ use chrono::NaiveDate;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::native::{instant_of, missing, turned};
-use super::{Access, Column, ColumnType, Matcher, row_at};
+use super::native::{missing, turned};
+use super::values::instant_of;
+use super::variant::{Known, numbers};
+use super::{Access, Column, ColumnType, Matcher, haste, retain_passed, retain_rows, row_at};
 use crate::query::capture::{self, capture};
 use crate::query::memory::{Groups, Sum};
 use crate::query::model::FieldInfo;
@@ -108,6 +109,50 @@ where
     }
 }
 
+impl<A: Access> Captured<A>
+where
+    A::Value: Serialize,
+{
+    /// Leaves of the selected rows those that pass, which depends on the variant alone.
+    fn retain_variants(
+        rows: &[&A::Row],
+        selected: &mut Vec<u32>,
+        passes: impl Fn(&A::Row) -> bool,
+    ) {
+        let mut known = Known::new();
+        let passed: Vec<bool> = numbers::<A>(rows, selected)
+            .into_iter()
+            .zip(selected.iter())
+            .map(|(number, place)| known.of(number, || row_at(rows, *place).is_some_and(&passes)))
+            .collect();
+        retain_passed(selected, passed);
+    }
+}
+
+/// A test of a choice.
+struct Chosen<A> {
+    test: Test,
+    way: PhantomData<fn() -> A>,
+}
+
+impl<A: Access<Value: Serialize>> Matcher<A::Row> for Chosen<A> {
+    fn matches(&self, row: &A::Row) -> bool {
+        passes(&Captured::<A>::one(row, ValueKind::Choice), &self.test)
+    }
+
+    fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
+        Captured::<A>::retain_variants(rows, selected, |row| self.matches(row));
+    }
+
+    fn haste(&self) -> u8 {
+        match self.test {
+            Test::Equals(_) => haste::EQUAL,
+            Test::AnyOf(_) => haste::ONE_OF,
+            _ => haste::RANGE,
+        }
+    }
+}
+
 impl<A: Access> Column<A::Row> for Captured<A>
 where
     A::Value: Serialize,
@@ -118,20 +163,8 @@ where
 
     fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
         let (test, kind) = (test.clone(), info.kind);
-        // The most common test of the most common of these types.
-        if let (Test::Equals(Scalar::Text(name)), ValueKind::Choice, false) =
-            (&test, kind, info.list)
-        {
-            let name = name.clone();
-            return Box::new(move |row: &A::Row| {
-                A::with(row, |value| match capture(value) {
-                    Some(capture::Captured::One(Scalar::Text(Cow::Borrowed(value)))) => {
-                        value == name
-                    }
-                    Some(capture::Captured::One(Scalar::Text(Cow::Owned(value)))) => value == name,
-                    _ => false,
-                })
-            });
+        if kind == ValueKind::Choice && !info.list {
+            return Box::new(Chosen::<A> { test, way: PhantomData });
         }
         Box::new(move |row: &A::Row| match Self::capture(row, kind) {
             Some(capture::Captured::One(value)) => passes(&value, &test),
@@ -161,17 +194,21 @@ where
         &self,
         rows: &[&A::Row],
         selected: &mut Vec<u32>,
-        bound: &Scalar,
+        worst: &A::Row,
         descending: bool,
         reversed: bool,
         info: &FieldInfo,
     ) {
-        selected.retain(|place| {
-            row_at(rows, *place).is_some_and(|row| {
-                let order = self.order_to(row, bound, descending, info);
-                if reversed { order.is_ge() } else { order.is_le() }
-            })
-        });
+        let worst = Self::one(worst, info.kind);
+        let keeps = |row: &A::Row| {
+            let order = self.order_to(row, &worst, descending, info);
+            if reversed { order.is_ge() } else { order.is_le() }
+        };
+        if info.kind == ValueKind::Choice {
+            Self::retain_variants(rows, selected, keeps);
+        } else {
+            retain_rows(rows, selected, keeps);
+        }
     }
 
     fn scalar(&self, row: &A::Row, info: &FieldInfo) -> Scalar {
@@ -203,10 +240,14 @@ where
         groups: &mut Groups,
         into: &mut Vec<u32>,
     ) {
-        let rows = selected.iter().filter_map(|place| row_at(rows, *place));
-        into.extend(rows.map(|row| match Self::one(row, info.kind) {
-            Scalar::Text(text) => groups.of_text(&text),
-            other => groups.of(other),
+        let mut known = Known::new();
+        let numbers = numbers::<A>(rows, selected).into_iter();
+        into.extend(numbers.zip(selected).filter_map(|(number, place)| {
+            let row = row_at(rows, *place)?;
+            Some(known.of(number, || match Self::one(row, info.kind) {
+                Scalar::Text(text) => groups.of_text(&text),
+                other => groups.of(other),
+            }))
         }));
     }
 

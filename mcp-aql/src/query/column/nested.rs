@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::{Column, ColumnType, Matcher, row_at};
+use super::{Column, ColumnType, Matcher, retain_rows, row_at};
 use crate::query::memory::{Groups, Sum};
 use crate::query::model::FieldInfo;
 use crate::query::plan::Test;
@@ -63,7 +63,11 @@ impl<A: NestedAccess> Matcher<A::Row> for Inside<A> {
     }
 
     fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
-        selected.retain(|place| row_at(rows, *place).is_some_and(|row| self.matches(row)));
+        retain_rows(rows, selected, |row| self.matches(row));
+    }
+
+    fn haste(&self) -> u8 {
+        self.0.haste()
     }
 }
 
@@ -105,16 +109,14 @@ impl<A: NestedAccess> Column<A::Row> for Through<A> {
         &self,
         rows: &[&A::Row],
         selected: &mut Vec<u32>,
-        bound: &Scalar,
+        worst: &A::Row,
         descending: bool,
         reversed: bool,
         info: &FieldInfo,
     ) {
-        selected.retain(|place| {
-            row_at(rows, *place).is_some_and(|row| {
-                let order = self.order_to(row, bound, descending, info);
-                if reversed { order.is_ge() } else { order.is_le() }
-            })
+        retain_rows(rows, selected, |row| {
+            let order = self.order(row, worst, descending, info);
+            if reversed { order.is_ge() } else { order.is_le() }
         });
     }
 

@@ -98,13 +98,12 @@ impl<T: Resource> Order<T> {
         let Some(Key { field: Some((info, column)), descending }) = self.keys.first() else {
             return;
         };
-        let bound = column.scalar(worst, info);
         if scores.is_empty() {
-            column.keep(rows, selected, &bound, *descending, self.reversed, info);
+            column.keep(rows, selected, worst, *descending, self.reversed, info);
         } else {
             retain(selected, scores, |chosen, _| {
                 row_at(rows, chosen).is_some_and(|row| {
-                    self.turned(column.order_to(row, &bound, *descending, info)).is_le()
+                    self.turned(column.order(row, worst, *descending, info)).is_le()
                 })
             });
         }
@@ -180,15 +179,29 @@ impl<'a, R: std::borrow::Borrow<T>, T: Resource> Best<'a, R, T> {
         self.heap.peek().filter(|_| self.heap.len() >= self.wanted).map(|entry| entry.row.borrow())
     }
 
-    /// Whether a row is among the first.
-    pub(super) fn takes(&self, row: &T, score: u32) -> bool {
+    /// Takes the selected rows of a block as far as they are among the first.
+    pub(super) fn offer(&mut self, block: &mut Vec<R>, selected: &[u32], scores: &[u32]) {
+        let Some(last) = selected.last() else { return };
+        let mut rows = block.drain(..=*last as usize);
+        let mut passed = 0;
+        for (index, chosen) in selected.iter().enumerate() {
+            let Some(row) = rows.nth((chosen - passed) as usize) else { break };
+            passed = chosen + 1;
+            let score = scores.get(index).copied().unwrap_or_default();
+            if self.takes(row.borrow(), score) {
+                self.push(row, score);
+            }
+        }
+    }
+
+    fn takes(&self, row: &T, score: u32) -> bool {
         self.heap.len() < self.wanted
             || self.heap.peek().is_some_and(|worst| {
                 self.order.compare((row, score), (worst.row.borrow(), worst.score)).is_lt()
             })
     }
 
-    pub(super) fn push(&mut self, row: R, score: u32) {
+    fn push(&mut self, row: R, score: u32) {
         let entry = Entry { row, score, order: self.order };
         if self.heap.len() < self.wanted {
             self.heap.push(entry);

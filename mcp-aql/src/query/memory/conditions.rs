@@ -1,4 +1,4 @@
-use super::super::column::{Column, Matcher, row_at};
+use super::super::column::{Column, Matcher, retain_rows, row_at};
 use super::super::model::{FieldInfo, Model};
 use super::super::plan::{Filter, Plan};
 use super::super::resource::Resource;
@@ -19,11 +19,13 @@ struct Words<'a, T: 'static> {
 
 impl<'a, T: Resource> Conditions<'a, T> {
     pub(super) fn of(plan: &'a Plan, model: &'static Model<T>) -> Self {
-        let filter = match &plan.filter {
+        let mut filter: Vec<_> = match &plan.filter {
             Some(Filter::All(parts)) => parts.iter().map(|part| matcher(part, model)).collect(),
             Some(one) => vec![matcher(one, model)],
             None => Vec::new(),
         };
+        // All must hold, so their order is free.
+        filter.sort_by_key(|matcher| std::cmp::Reverse(matcher.haste()));
         let searched =
             |(info, column): (&FieldInfo, &'static dyn Column<T>)| info.search.then_some(column);
         let text = plan.text.as_ref().map(|query| Words {
@@ -100,7 +102,7 @@ impl<T> Matcher<T> for Group<T> {
         if self.all {
             self.parts.iter().for_each(|part| part.retain(rows, selected));
         } else {
-            selected.retain(|place| row_at(rows, *place).is_some_and(|row| self.matches(row)));
+            retain_rows(rows, selected, |row| self.matches(row));
         }
     }
 }
@@ -114,7 +116,7 @@ impl<T> Matcher<T> for Opposite<T> {
     }
 
     fn retain(&self, rows: &[&T], selected: &mut Vec<u32>) {
-        selected.retain(|place| row_at(rows, *place).is_some_and(|row| !self.0.matches(row)));
+        retain_rows(rows, selected, |row| !self.0.matches(row));
     }
 }
 

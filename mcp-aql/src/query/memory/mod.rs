@@ -71,35 +71,26 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
     let mut summary = Summary::of(plan, model);
     let mut total = 0_u64;
     let mut rows = rows.into_iter();
-    let mut block: Vec<Option<R>> = Vec::with_capacity(BLOCK);
+    let mut block: Vec<R> = Vec::with_capacity(BLOCK);
     let mut selected: Vec<u32> = Vec::with_capacity(BLOCK);
     let mut scores: Vec<u32> = Vec::new();
     loop {
-        block.clear();
-        block.extend(rows.by_ref().take(BLOCK).map(Some));
+        block.extend(rows.by_ref().take(BLOCK));
         if block.is_empty() {
             break;
         }
-        let seen: Vec<&T> = block.iter().flatten().map(Borrow::borrow).collect();
+        let seen: Vec<&T> = block.iter().map(Borrow::borrow).collect();
         selected.clear();
         selected.extend(0..u32::try_from(seen.len()).unwrap_or_default());
         conditions.apply(&seen, &mut selected, &mut scores);
         total += selected.len() as u64;
         summary.add(&seen, &selected)?;
-        if wanted == 0 {
-            continue;
+        if wanted > 0 {
+            order.keep_behind(&seen, &mut selected, &mut scores, place);
+            order.keep_up_to(best.worst(), &seen, &mut selected, &mut scores);
+            best.offer(&mut block, &selected, &scores);
         }
-        order.keep_behind(&seen, &mut selected, &mut scores, place);
-        order.keep_up_to(best.worst(), &seen, &mut selected, &mut scores);
-        for (index, chosen) in selected.iter().enumerate() {
-            let score = scores.get(index).copied().unwrap_or_default();
-            if let Some(slot) = block.get_mut(*chosen as usize)
-                && slot.as_ref().is_some_and(|row| best.takes(row.borrow(), score))
-                && let Some(row) = slot.take()
-            {
-                best.push(row, score);
-            }
-        }
+        block.clear();
     }
     let rows = best
         .into_sorted()

@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use chrono::Datelike as _;
+
 use super::super::aggregate::Aggregations;
 use super::super::column::Column;
 use super::super::model::{FieldInfo, Model, Table};
@@ -31,44 +33,111 @@ pub struct Groups {
     keys: Vec<Scalar>,
     texts: HashMap<String, u32>,
     others: HashMap<Vec<u8>, u32>,
+    /// The group that was last seen of each [`hint`]; empty before there is one.
+    recent: Vec<u32>,
 }
 
-/// So many groups are compared one by one, which is faster than a table.
-const FEW: usize = 8;
+/// As many hints as make few values meet and still fit into a processor's first cache.
+const HINTS: usize = 1 << HINT_BITS;
+const HINT_BITS: u32 = 12;
+
+/// A small number that different values seldom share. Whoever makes them share it gains nothing: the
+/// tables behind it have keys that nobody knows.
+#[inline]
+fn hint(mixed: u64) -> usize {
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HINT_BITS)) as usize
+}
+
+/// The hint of a text: both ends of it tell most texts apart.
+#[inline]
+fn text_hint(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (start, end) = match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(start), Some(end)) => (u64::from_le_bytes(*start), u64::from_le_bytes(*end)),
+        _ => match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(start), Some(end)) => {
+                (u32::from_le_bytes(*start).into(), u32::from_le_bytes(*end).into())
+            }
+            _ => (bytes.iter().fold(0, |all, byte| (all << 8) | u64::from(*byte)), 0),
+        },
+    };
+    hint(start ^ end.rotate_left(29) ^ bytes.len() as u64)
+}
+
+/// The hint of any other value.
+#[inline]
+fn value_hint(value: &Scalar) -> usize {
+    match value {
+        Scalar::Int(value) => hint(*value as u64),
+        Scalar::Date(date) => hint(u64::from(date.num_days_from_ce().unsigned_abs())),
+        Scalar::Instant(instant) => hint(instant.timestamp_micros().unsigned_abs()),
+        Scalar::Float(value) => hint(value.to_bits()),
+        Scalar::Bool(value) => usize::from(*value),
+        Scalar::Null | Scalar::Text(_) => 0,
+    }
+}
 
 impl Groups {
     /// The number of a text's group.
     #[inline]
     pub(crate) fn of_text(&mut self, text: &str) -> u32 {
-        let few = self.keys.iter().take(FEW).enumerate();
-        for (place, key) in few {
-            if matches!(key, Scalar::Text(key) if key == text) {
-                return place as u32;
-            }
+        let hint = text_hint(text);
+        match self.seen(hint) {
+            Some((place, Scalar::Text(key))) if key == text => place,
+            _ => self.find_text(hint, text),
         }
-        if self.keys.len() > FEW
-            && let Some(place) = self.texts.get(text)
-        {
-            return *place;
-        }
-        let place = self.add(Scalar::from(text.to_owned()));
-        self.texts.insert(text.to_owned(), place);
-        place
     }
 
     /// The number of a value's group.
     #[inline]
     pub(crate) fn of(&mut self, value: Scalar) -> u32 {
-        if let Some(place) = self.keys.iter().take(FEW).position(|key| *key == value) {
-            return place as u32;
+        let hint = value_hint(&value);
+        match self.seen(hint) {
+            Some((place, key)) if *key == value => place,
+            _ => self.find(hint, value),
         }
-        let key = super::super::cursor::pack(std::slice::from_ref(&value));
-        if let Some(place) = self.others.get(&key) {
-            return *place;
-        }
-        let place = self.add(value);
-        self.others.insert(key, place);
+    }
+
+    #[inline]
+    fn seen(&self, hint: usize) -> Option<(u32, &Scalar)> {
+        let place = *self.recent.get(hint)?;
+        Some((place, self.keys.get(place as usize)?))
+    }
+
+    fn find_text(&mut self, hint: usize, text: &str) -> u32 {
+        let place = match self.texts.get(text) {
+            Some(place) => *place,
+            None => {
+                let place = self.add(Scalar::from(text.to_owned()));
+                self.texts.insert(text.to_owned(), place);
+                place
+            }
+        };
+        self.remember(hint, place);
         place
+    }
+
+    fn find(&mut self, hint: usize, value: Scalar) -> u32 {
+        let key = super::super::cursor::pack(std::slice::from_ref(&value));
+        let place = match self.others.get(&key) {
+            Some(place) => *place,
+            None => {
+                let place = self.add(value);
+                self.others.insert(key, place);
+                place
+            }
+        };
+        self.remember(hint, place);
+        place
+    }
+
+    fn remember(&mut self, hint: usize, place: u32) {
+        if self.recent.is_empty() {
+            self.recent.resize(HINTS, u32::MAX);
+        }
+        if let Some(recent) = self.recent.get_mut(hint) {
+            *recent = place;
+        }
     }
 
     fn add(&mut self, key: Scalar) -> u32 {
@@ -303,5 +372,26 @@ mod tests {
         }
         assert_eq!(groups.of(Scalar::Bool(true)), 20);
         assert_eq!(groups.len(), 21);
+    }
+    #[test]
+    fn values_that_share_a_hint_have_groups_of_their_own() {
+        // REQ-AGG-04
+        let name = |number| format!("the same start {number:04} and the same end");
+        assert_eq!(text_hint(&name(1)), text_hint(&name(2)));
+        assert_eq!(text_hint(""), text_hint(""));
+        let mut groups = Groups::default();
+        for _ in 0..2 {
+            for number in 0..20 {
+                assert_eq!(groups.of_text(&name(number)), number);
+            }
+        }
+        // As many as there are hints, and more: some share one.
+        let mut groups = Groups::default();
+        for _ in 0..2 {
+            for number in 0..2 * HINTS as u32 {
+                assert_eq!(groups.of(Scalar::Int(number.into())), number);
+            }
+        }
+        assert_eq!(groups.of_text("1"), 2 * HINTS as u32, "a text is no number");
     }
 }

@@ -1,0 +1,56 @@
+//! The same answers by hand: what somebody writes who has one question and one slice.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::Hash;
+
+use crate::sales::Sale;
+
+/// How many rows a page has.
+pub(crate) const PAGE: usize = 20;
+
+/// How many sales pass, and the numbers of the first ones. The slice is in their order.
+pub(crate) fn filtered(sales: &[Sale], passes: impl Fn(&Sale) -> bool) -> (u64, Vec<u64>) {
+    let mut count = 0;
+    let mut first = Vec::with_capacity(PAGE);
+    for sale in sales {
+        if passes(sale) {
+            count += 1;
+            if first.len() < PAGE {
+                first.push(sale.sale_id);
+            }
+        }
+    }
+    (count, first)
+}
+
+/// What the sales that pass come to, by group.
+pub(crate) fn summed<'a, K: Hash + Eq>(
+    sales: &'a [Sale],
+    passes: impl Fn(&Sale) -> bool,
+    key: impl Fn(&'a Sale) -> K,
+) -> HashMap<K, i64> {
+    let mut sums = HashMap::new();
+    for sale in sales {
+        if passes(sale) {
+            *sums.entry(key(sale)).or_default() += sale.cents;
+        }
+    }
+    sums
+}
+
+/// The numbers of the sales with the largest keys; of equal ones, the smallest numbers.
+pub(crate) fn top<K: Ord>(sales: &[Sale], key: impl Fn(&Sale) -> K) -> Vec<u64> {
+    let mut heap = BinaryHeap::with_capacity(PAGE + 1);
+    for sale in sales {
+        let entry = Reverse((key(sale), Reverse(sale.sale_id)));
+        if heap.len() < PAGE {
+            heap.push(entry);
+        } else if let Some(mut worst) = heap.peek_mut()
+            && entry < *worst
+        {
+            *worst = entry;
+        }
+    }
+    heap.into_sorted_vec().into_iter().map(|Reverse((_, Reverse(number)))| number).collect()
+}

@@ -1,0 +1,86 @@
+//! What is measured.
+
+mod fields;
+mod filter;
+mod group;
+mod memory;
+mod pushdown;
+mod top;
+
+use std::time::Instant;
+
+use mcp_aql::CursorKey;
+use mcp_aql_bench::in_turns;
+use mcp_aql_bench::rows::Outcome;
+use mcp_aql_bench::table::{Row, Table, Target, Unit};
+
+use crate::sales::{Sale, sales};
+use crate::{Result, Setup};
+
+/// What all measurements in memory share.
+#[derive(Debug)]
+pub(crate) struct Large {
+    sales: Vec<Sale>,
+    key: CursorKey,
+}
+
+type Measurement = fn(&Setup, &Large) -> Result<Outcome>;
+
+/// All measurements with their names, which begin the names of their rows.
+const ALL: &[(&str, Measurement)] = &[
+    ("filter", filter::run),
+    ("group", group::run),
+    ("top", top::run),
+    ("memory", memory::run),
+    ("fields", fields::run),
+    ("push-down-sqlite", pushdown::sqlite),
+    ("push-down-postgres", pushdown::postgres),
+];
+
+/// Measures everything whose name contains `filter`.
+///
+/// # Errors
+/// When two answers differ, or there is none.
+pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
+    let mut table = Table::new(setup.rounds, "shared with whatever else runs");
+    let large = Large { sales: sales(setup.rows), key: CursorKey::random() };
+    for (name, run) in ALL {
+        if name.contains(filter) {
+            report(name);
+            table.add(name, run(setup, &large))?;
+        }
+    }
+    Ok(table)
+}
+
+/// The time of one answer.
+fn nanos<T>(answer: impl FnOnce() -> Result<T>) -> Result<f64> {
+    let clock = Instant::now();
+    let answer = std::hint::black_box(answer()?);
+    let elapsed = clock.elapsed();
+    drop(answer);
+    Ok(elapsed.as_nanos() as f64)
+}
+
+/// Two ways to one answer.
+fn compared<T>(
+    setup: &Setup,
+    name: &str,
+    what: &str,
+    target: f64,
+    ours: impl Fn() -> Result<T>,
+    peer: impl Fn() -> Result<T>,
+) -> Result<Row> {
+    Ok(Row {
+        name: name.to_owned(),
+        what: what.to_owned(),
+        unit: Unit::Nanoseconds,
+        turns: in_turns(setup.rounds, || nanos(&ours), || nanos(&peer))?,
+        target: Target::AtMost(target),
+    })
+}
+
+/// Two answers to one question.
+fn same<T: PartialEq + std::fmt::Debug>(ours: &T, peer: &T) -> Result {
+    if ours == peer { Ok(()) } else { Err(format!("{ours:?} is not {peer:?}").into()) }
+}

@@ -1,0 +1,150 @@
+//! The rows: a struct of twelve fields, filled by a generator that always gives the same.
+
+use chrono::{DateTime, Days, NaiveDate, Utc};
+use mcp_aql::query::QueryOptions;
+use mcp_aql::{CollectionQuery, CursorKey, Page, Resource};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Result;
+
+/// How far a sale has come.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It was ordered.
+    Ordered,
+    /// It was paid.
+    Paid,
+    /// It is on its way.
+    Shipped,
+    /// It arrived.
+    Delivered,
+    /// It came back.
+    Returned,
+}
+
+/// Something that was sold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource)]
+#[resource(default_sort(sale_id))]
+pub struct Sale {
+    /// Its number.
+    #[resource(id, filter, sort)]
+    pub sale_id: u64,
+    /// Who bought it, one of a thousand.
+    #[resource(filter, sort, group)]
+    pub customer: String,
+    /// Where, one of twelve regions.
+    #[resource(filter, sort, group)]
+    pub region: String,
+    /// How far it has come.
+    #[resource(filter, sort, group)]
+    pub status: Status,
+    /// How many pieces.
+    #[resource(filter, sort, numeric)]
+    pub quantity: u32,
+    /// What it cost.
+    #[resource(filter, sort, numeric)]
+    pub cents: i64,
+    /// What it weighs, in kilograms.
+    #[resource(filter, sort, numeric)]
+    pub weight: f64,
+    /// When it has to arrive.
+    #[resource(filter, sort)]
+    pub due: NaiveDate,
+    /// When it was sold.
+    #[resource(filter, sort)]
+    pub sold_at: DateTime<Utc>,
+    /// Words to find it by.
+    #[resource(filter)]
+    pub tags: Vec<String>,
+    /// What the customer wrote.
+    #[resource(filter)]
+    pub note: Option<String>,
+    /// What it was cheaper by, in cents.
+    #[resource(filter, sort, numeric)]
+    pub discount: Option<i32>,
+}
+
+const REGIONS: [&str; 12] = [
+    "aegean", "alpine", "atlantic", "baltic", "coastal", "highland", "inland", "island",
+    "lakeland", "northern", "southern", "western",
+];
+const TAGS: [&str; 6] = ["fragile", "gift", "heavy", "express", "insured", "used"];
+
+/// SplitMix64.
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> Option<T> {
+        let place = self.below(of.len() as u64);
+        of.get(usize::try_from(place).ok()?).copied()
+    }
+}
+
+/// The first sales of the collection, in the order of their numbers.
+pub fn sales(count: usize) -> Vec<Sale> {
+    let mut random = Random(4);
+    let first_day = NaiveDate::default() + Days::new(19_000);
+    let first_instant = DateTime::UNIX_EPOCH + Days::new(18_500);
+    let mut one = |number: usize| {
+        let statuses =
+            [Status::Ordered, Status::Paid, Status::Shipped, Status::Delivered, Status::Returned];
+        Sale {
+            sale_id: number as u64 + 1,
+            customer: format!("customer-{:04}", random.below(1_000)),
+            region: random.one(&REGIONS).unwrap_or_default().to_owned(),
+            status: random.one(&statuses).unwrap_or(Status::Ordered),
+            quantity: u32::try_from(random.below(20)).unwrap_or_default() + 1,
+            cents: i64::try_from(random.below(1_000_000)).unwrap_or_default(),
+            weight: random.below(10_000_000) as f64 / 1_024.0,
+            due: first_day + Days::new(random.below(1_000)),
+            sold_at: first_instant
+                + std::time::Duration::from_millis(random.below(500 * 86_400_000)),
+            tags: (0..random.below(4))
+                .filter_map(|_| random.one(&TAGS))
+                .map(str::to_owned)
+                .collect(),
+            note: (random.below(4) == 0).then(|| format!("Ring twice at door {number}.")),
+            discount: (random.below(3) == 0)
+                .then(|| i32::try_from(random.below(5_000)).unwrap_or_default()),
+        }
+    };
+    (0..count).map(&mut one).collect()
+}
+
+/// Reads a query.
+pub(crate) fn query(params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
+    read(&QueryOptions::new(), params, key)
+}
+
+/// Reads a query that does not count what matches.
+pub(crate) fn uncounted(params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
+    read(&QueryOptions::new().without_count(), params, key)
+}
+
+fn read(options: &QueryOptions, params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
+    let params = params.as_object().cloned().unwrap_or_default();
+    CollectionQuery::parse(options, params, key).map_err(|error| format!("{error:?}").into())
+}
+
+/// Reads a query and answers it.
+pub(crate) fn page(params: &Value, key: &CursorKey, rows: &[Sale]) -> Result<Page<Sale>> {
+    query(params, key)?.run(rows).map_err(|error| format!("{error:?}").into())
+}

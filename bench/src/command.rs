@@ -1,0 +1,79 @@
+//! The command line of a benchmark.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::Result;
+use crate::table::Table;
+
+/// The workspace, in which a relative folder lies.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// A benchmark that prints one table.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// The package that it belongs to.
+    pub package: &'static str,
+    /// The name of the files that `--out` writes, without an ending.
+    pub name: &'static str,
+}
+
+/// What is wanted of a run.
+#[derive(Debug, Default)]
+pub struct Arguments {
+    /// The folder that files are written to.
+    pub out: Option<PathBuf>,
+    /// How many rounds.
+    pub rounds: Option<usize>,
+    /// What the names of rows contain.
+    pub filter: String,
+}
+
+impl Command {
+    /// Reads the arguments, measures, prints the table.
+    pub fn run(self, measure: impl Fn(&Arguments, &dyn Fn(&str)) -> Result<Table>) -> ExitCode {
+        match self.try_run(measure) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "error: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn try_run(self, measure: impl Fn(&Arguments, &dyn Fn(&str)) -> Result<Table>) -> Result {
+        let arguments = self.read(std::env::args().skip(1))?;
+        let progress = |name: &str| {
+            let _ = writeln!(std::io::stderr(), "measuring {name}");
+        };
+        let table = measure(&arguments, &progress)?;
+        writeln!(std::io::stdout(), "\n{}", table.text())?;
+        if let Some(folder) = arguments.out {
+            table.write(&folder, self.name)?;
+        }
+        Ok(())
+    }
+
+    fn read(self, mut arguments: impl Iterator<Item = String>) -> Result<Arguments> {
+        let usage =
+            format!("cargo bench -p {} [-- [--out DIR] [--rounds N] [FILTER]]", self.package);
+        let mut read = Arguments::default();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| usage.clone());
+            match argument.as_str() {
+                // Cargo says so on its own.
+                "--bench" => {}
+                // Cargo runs this in the package's folder, which nobody means.
+                "--out" => read.out = Some(PathBuf::from(ROOT).join(value()?)),
+                "--rounds" => read.rounds = Some(value()?.parse()?),
+                filter if !filter.starts_with('-') => filter.clone_into(&mut read.filter),
+                _ => return Err(usage.into()),
+            }
+        }
+        if read.rounds == Some(0) {
+            return Err("one round at least".into());
+        }
+        Ok(read)
+    }
+}

@@ -1,0 +1,460 @@
+//! Types that this crate knows: values that are compared as they are.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashSet};
+use std::hash::BuildHasher;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use chrono::{DateTime, NaiveDate, TimeZone, Utc};
+
+use crate::query::capture::float;
+use crate::query::memory::{Groups, Sum};
+use crate::query::value::{Scalar, ValueKind};
+
+/// A type that queries can look into without serializing it.
+pub trait ColumnValue: 'static {
+    /// The kind of its values, or of its entries.
+    const KIND: ValueKind;
+    /// It is a list.
+    const LIST: bool = false;
+    /// There may be none.
+    const OPTIONAL: bool = false;
+
+    /// Whether there is a value, or an entry.
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    /// What values are compared with, ready to compare.
+    type Operand<'a>: Copy;
+
+    /// An operand of a request; none where nothing of this type is like it.
+    fn operand(scalar: &Scalar) -> Option<Self::Operand<'_>>;
+
+    /// The order of two operands.
+    fn order_operands(left: Self::Operand<'_>, right: Self::Operand<'_>) -> Ordering;
+
+    /// Whether the order of the value, or of an entry, and `bound` is as wanted.
+    fn is(&self, bound: Self::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool;
+
+    /// Whether the value, or an entry, is this.
+    #[inline]
+    fn equals(&self, operand: Self::Operand<'_>) -> bool {
+        self.is(operand, Ordering::is_eq)
+    }
+
+    /// Whether the value, or an entry, is one of these, which are in order.
+    fn is_one_of(&self, sorted: &[Self::Operand<'_>]) -> bool;
+
+    /// Whether the text, or an entry, passes.
+    fn has_text(&self, _test: impl Fn(&str) -> bool) -> bool {
+        false
+    }
+
+    /// The order of two values; what is missing is the same as anything.
+    fn order(&self, other: &Self) -> Ordering;
+
+    /// The value; a list has none.
+    fn scalar(&self) -> Scalar;
+
+    /// Each text.
+    fn texts(&self, _take: &mut dyn FnMut(&str)) {}
+
+    /// Adds the number.
+    fn add_to(&self, _sum: &mut Sum) {}
+
+    /// The group of the value.
+    fn group(&self, groups: &mut Groups) -> u32 {
+        groups.of(self.scalar())
+    }
+}
+
+/// Types whose values are copied and compared.
+macro_rules! plain {
+    ($($ty:ty, $kind:ident, $variant:ident($operand:ty), |$value:ident| $scalar:expr, |$sum:ident, $number:ident| $add:expr;)*) => {
+        $(impl ColumnValue for $ty {
+            const KIND: ValueKind = ValueKind::$kind;
+
+            type Operand<'a> = $operand;
+
+            #[inline]
+            fn operand(scalar: &Scalar) -> Option<$operand> {
+                match scalar {
+                    Scalar::$variant(operand) => Some(*operand),
+                    _ => None,
+                }
+            }
+
+            #[inline]
+            fn order_operands(left: $operand, right: $operand) -> Ordering {
+                left.cmp(&right)
+            }
+
+            #[inline]
+            fn is(&self, bound: $operand, wanted: impl Fn(Ordering) -> bool) -> bool {
+                let $value = *self;
+                wanted($scalar.cmp(&bound))
+            }
+
+            #[inline]
+            fn is_one_of(&self, sorted: &[$operand]) -> bool {
+                let $value = *self;
+                let value = $scalar;
+                among(sorted, |operand| operand.cmp(&value))
+            }
+
+            #[inline]
+            fn order(&self, other: &Self) -> Ordering {
+                self.cmp(other)
+            }
+
+            fn scalar(&self) -> Scalar {
+                let $value = *self;
+                Scalar::$variant($scalar)
+            }
+
+            #[inline]
+            #[allow(unused_variables)]
+            fn add_to(&self, $sum: &mut Sum) {
+                let $value = *self;
+                let $number = $scalar;
+                $add
+            }
+        })*
+    };
+}
+
+plain! {
+    bool, Boolean, Bool(bool), |value| value, |sum, number| ();
+    i8, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    i16, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    i32, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    i64, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u8, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u16, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u32, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    u64, Integer, Int(i128), |value| i128::from(value), |sum, number| sum.add_int(number);
+    // No platform has wider ones.
+    isize, Integer, Int(i128), |value| value as i128, |sum, number| sum.add_int(number);
+    usize, Integer, Int(i128), |value| value as i128, |sum, number| sum.add_int(number);
+    NaiveDate, Date, Date(NaiveDate), |value| value, |sum, number| ();
+}
+
+/// So few operands are compared one by one, which is faster than halving.
+const FEW: usize = 8;
+
+/// Whether one of the operands, which are in order, is the same.
+#[inline]
+fn among<O: Copy>(sorted: &[O], order: impl Fn(O) -> Ordering) -> bool {
+    if sorted.len() <= FEW {
+        sorted.iter().any(|operand| order(*operand).is_eq())
+    } else {
+        sorted.binary_search_by(|operand| order(*operand)).is_ok()
+    }
+}
+
+/// Numbers with a fraction. What is no number is missing, as in JSON.
+macro_rules! floats {
+    ($($ty:ty),*) => {
+        $(impl ColumnValue for $ty {
+            const KIND: ValueKind = ValueKind::Number;
+            const OPTIONAL: bool = false;
+
+            fn is_there(&self) -> bool {
+                self.is_finite()
+            }
+
+            type Operand<'a> = f64;
+
+            #[inline]
+            fn operand(scalar: &Scalar) -> Option<f64> {
+                match scalar {
+                    Scalar::Float(operand) => Some(*operand),
+                    _ => None,
+                }
+            }
+
+            #[inline]
+            fn order_operands(left: f64, right: f64) -> Ordering {
+                left.total_cmp(&right)
+            }
+
+            #[inline]
+            fn is(&self, bound: f64, wanted: impl Fn(Ordering) -> bool) -> bool {
+                self.is_finite() && wanted((f64::from(*self) + 0.0).total_cmp(&bound))
+            }
+
+            #[inline]
+            fn is_one_of(&self, sorted: &[f64]) -> bool {
+                let value = f64::from(*self) + 0.0;
+                value.is_finite() && among(sorted, |operand| operand.total_cmp(&value))
+            }
+
+            #[inline]
+            fn order(&self, other: &Self) -> Ordering {
+                (f64::from(*self) + 0.0).total_cmp(&(f64::from(*other) + 0.0))
+            }
+
+            fn scalar(&self) -> Scalar {
+                float(f64::from(*self))
+            }
+
+            #[inline]
+            fn add_to(&self, sum: &mut Sum) {
+                if self.is_finite() {
+                    sum.add_float(f64::from(*self));
+                }
+            }
+        })*
+    };
+}
+
+floats!(f32, f64);
+
+/// Types that hold text.
+macro_rules! texts {
+    ($($ty:ty),*) => {
+        $(impl ColumnValue for $ty {
+            const KIND: ValueKind = ValueKind::Text;
+
+            type Operand<'a> = &'a str;
+
+            #[inline]
+            fn operand(scalar: &Scalar) -> Option<&str> {
+                match scalar {
+                    Scalar::Text(operand) => Some(operand),
+                    _ => None,
+                }
+            }
+
+            #[inline]
+            fn order_operands(left: &str, right: &str) -> Ordering {
+                left.cmp(right)
+            }
+
+            #[inline]
+            fn is(&self, bound: &str, wanted: impl Fn(Ordering) -> bool) -> bool {
+                let text: &str = self;
+                wanted(text.cmp(bound))
+            }
+
+            #[inline]
+            fn equals(&self, operand: &str) -> bool {
+                let text: &str = self;
+                text == operand
+            }
+
+            #[inline]
+            fn is_one_of(&self, sorted: &[&str]) -> bool {
+                let text: &str = self;
+                if sorted.len() <= FEW {
+                    sorted.contains(&text)
+                } else {
+                    among(sorted, |operand| operand.cmp(text))
+                }
+            }
+
+            fn has_text(&self, test: impl Fn(&str) -> bool) -> bool {
+                test(self)
+            }
+
+            #[inline]
+            fn order(&self, other: &Self) -> Ordering {
+                let (left, right): (&str, &str) = (self, other);
+                left.cmp(right)
+            }
+
+            fn scalar(&self) -> Scalar {
+                let text: &str = self;
+                Scalar::from(text.to_owned())
+            }
+
+            fn texts(&self, take: &mut dyn FnMut(&str)) {
+                take(self);
+            }
+
+            fn group(&self, groups: &mut Groups) -> u32 {
+                groups.of_text(self)
+            }
+        })*
+    };
+}
+
+texts!(String, Box<str>, Arc<str>, Rc<str>, Cow<'static, str>, &'static str);
+
+impl<Z: TimeZone + 'static> ColumnValue for DateTime<Z> {
+    const KIND: ValueKind = ValueKind::Instant;
+
+    type Operand<'a> = DateTime<Utc>;
+
+    #[inline]
+    fn operand(scalar: &Scalar) -> Option<DateTime<Utc>> {
+        match scalar {
+            Scalar::Instant(operand) => Some(*operand),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn order_operands(left: DateTime<Utc>, right: DateTime<Utc>) -> Ordering {
+        left.cmp(&right)
+    }
+
+    #[inline]
+    fn is(&self, bound: DateTime<Utc>, wanted: impl Fn(Ordering) -> bool) -> bool {
+        wanted(self.to_utc().cmp(&bound))
+    }
+
+    #[inline]
+    fn is_one_of(&self, sorted: &[DateTime<Utc>]) -> bool {
+        let value = self.to_utc();
+        among(sorted, |operand| operand.cmp(&value))
+    }
+
+    #[inline]
+    fn order(&self, other: &Self) -> Ordering {
+        self.cmp(other)
+    }
+
+    fn scalar(&self) -> Scalar {
+        Scalar::Instant(self.to_utc())
+    }
+}
+
+impl<V: ColumnValue> ColumnValue for Option<V> {
+    const KIND: ValueKind = V::KIND;
+    const LIST: bool = V::LIST;
+    const OPTIONAL: bool = true;
+
+    fn is_there(&self) -> bool {
+        self.as_ref().is_some_and(V::is_there)
+    }
+
+    type Operand<'a> = V::Operand<'a>;
+
+    #[inline]
+    fn operand(scalar: &Scalar) -> Option<V::Operand<'_>> {
+        V::operand(scalar)
+    }
+
+    #[inline]
+    fn order_operands(left: V::Operand<'_>, right: V::Operand<'_>) -> Ordering {
+        V::order_operands(left, right)
+    }
+
+    #[inline]
+    fn is(&self, bound: V::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool {
+        self.as_ref().is_some_and(|value| value.is(bound, wanted))
+    }
+
+    #[inline]
+    fn equals(&self, operand: V::Operand<'_>) -> bool {
+        self.as_ref().is_some_and(|value| value.equals(operand))
+    }
+
+    #[inline]
+    fn is_one_of(&self, sorted: &[V::Operand<'_>]) -> bool {
+        self.as_ref().is_some_and(|value| value.is_one_of(sorted))
+    }
+
+    fn has_text(&self, test: impl Fn(&str) -> bool) -> bool {
+        self.as_ref().is_some_and(|value| value.has_text(test))
+    }
+
+    #[inline]
+    fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Some(left), Some(right)) => left.order(right),
+            _ => Ordering::Equal,
+        }
+    }
+
+    fn scalar(&self) -> Scalar {
+        self.as_ref().map_or(Scalar::Null, V::scalar)
+    }
+
+    fn texts(&self, take: &mut dyn FnMut(&str)) {
+        if let Some(value) = self {
+            value.texts(take);
+        }
+    }
+
+    #[inline]
+    fn add_to(&self, sum: &mut Sum) {
+        if let Some(value) = self {
+            value.add_to(sum);
+        }
+    }
+
+    fn group(&self, groups: &mut Groups) -> u32 {
+        match self {
+            Some(value) => value.group(groups),
+            None => groups.of(Scalar::Null),
+        }
+    }
+}
+
+/// Lists: one entry must pass.
+macro_rules! lists {
+    ($(impl[$($generics:tt)*] $ty:ty;)*) => {
+        $(impl<$($generics)*> ColumnValue for $ty {
+            const KIND: ValueKind = V::KIND;
+            const LIST: bool = true;
+
+            fn is_there(&self) -> bool {
+                !self.is_empty()
+            }
+
+            type Operand<'a> = V::Operand<'a>;
+
+            fn operand(scalar: &Scalar) -> Option<V::Operand<'_>> {
+                V::operand(scalar)
+            }
+
+            fn order_operands(left: V::Operand<'_>, right: V::Operand<'_>) -> Ordering {
+                V::order_operands(left, right)
+            }
+
+            fn is(&self, bound: V::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool {
+                self.iter().any(|value| value.is(bound, &wanted))
+            }
+
+            fn equals(&self, operand: V::Operand<'_>) -> bool {
+                self.iter().any(|value| value.equals(operand))
+            }
+
+            fn is_one_of(&self, sorted: &[V::Operand<'_>]) -> bool {
+                self.iter().any(|value| value.is_one_of(sorted))
+            }
+
+            fn has_text(&self, test: impl Fn(&str) -> bool) -> bool {
+                self.iter().any(|value| value.has_text(&test))
+            }
+
+            fn order(&self, _: &Self) -> Ordering {
+                Ordering::Equal
+            }
+
+            fn scalar(&self) -> Scalar {
+                Scalar::Null
+            }
+
+            fn texts(&self, take: &mut dyn FnMut(&str)) {
+                self.iter().for_each(|value| value.texts(take));
+            }
+        })*
+    };
+}
+
+lists! {
+    impl[V: ColumnValue] Vec<V>;
+    impl[V: ColumnValue] BTreeSet<V>;
+    impl[V: ColumnValue, S: BuildHasher + 'static] HashSet<V, S>;
+}
+
+/// An instant that is read from text, in any offset.
+pub(crate) fn instant_of(text: &str) -> Option<DateTime<Utc>> {
+    DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc())
+}

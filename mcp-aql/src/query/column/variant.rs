@@ -1,0 +1,238 @@
+//! The number of an enum's variant, taken out of how it serializes. Serde says that it is the variant's
+//! place in the enum, so what was found out of a variant once is known of it from then on, without a
+//! look at its name. The name would cost a jump to a place that no processor can guess.
+
+use std::fmt;
+
+use serde::ser::{self, Impossible, Serialize, Serializer};
+
+use super::{Access, row_at};
+
+/// The number of a variant without fields, and the name of its enum.
+#[derive(Debug, Clone, Copy)]
+struct Variant {
+    number: u32,
+    of: &'static str,
+}
+
+#[inline]
+fn variant<V: Serialize + ?Sized>(value: &V) -> Option<Variant> {
+    value.serialize(Take).ok()
+}
+
+/// The number of whatever is no variant.
+const OTHER: u32 = u32::MAX;
+
+/// The variants of the selected rows by their numbers. A type may serialize as one enum or another:
+/// those of another than the first row's are no variants here.
+#[inline]
+pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &[u32]) -> Vec<u32> {
+    let variant_of = |row: &A::Row| A::with(row, variant);
+    let first = selected.first().and_then(|place| variant_of(row_at(rows, *place)?));
+    let Some(Variant { of, .. }) = first else { return vec![OTHER; selected.len()] };
+    let number = |row: &A::Row| match variant_of(row) {
+        Some(variant) if std::ptr::eq(variant.of, of) => variant.number,
+        _ => OTHER,
+    };
+    if selected.len() == rows.len() {
+        rows.iter().map(|row| number(row)).collect()
+    } else {
+        selected.iter().map(|place| row_at(rows, *place).map_or(OTHER, number)).collect()
+    }
+}
+
+/// What is known of an enum's first variants.
+pub(super) struct Known<K>([Option<K>; 32]);
+
+impl<K: Copy> Known<K> {
+    pub(super) const fn new() -> Self {
+        Self([None; 32])
+    }
+
+    /// What is known of a variant; `find` finds it out.
+    #[inline]
+    pub(super) fn of(&mut self, number: u32, find: impl FnOnce() -> K) -> K {
+        let slot = self.0.get_mut(number as usize);
+        if let Some(Some(what)) = &slot {
+            return *what;
+        }
+        let what = find();
+        if let Some(slot) = slot {
+            *slot = Some(what);
+        }
+        what
+    }
+}
+
+/// Not a variant without fields.
+#[derive(Debug)]
+struct Other;
+
+impl fmt::Display for Other {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("not a variant without fields")
+    }
+}
+
+impl std::error::Error for Other {}
+
+impl ser::Error for Other {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+struct Take;
+
+/// Methods for all that is no variant.
+macro_rules! refused {
+    ($($method:ident($($ty:ty),*) -> $out:ty;)*) => {
+        $(#[inline]
+        fn $method(self, $(_: $ty),*) -> Result<$out, Other> {
+            Err(Other)
+        })*
+    };
+}
+
+type Never = Impossible<Variant, Other>;
+
+impl Serializer for Take {
+    type Ok = Variant;
+    type Error = Other;
+    type SerializeSeq = Never;
+    type SerializeTuple = Never;
+    type SerializeTupleStruct = Never;
+    type SerializeTupleVariant = Never;
+    type SerializeMap = Never;
+    type SerializeStruct = Never;
+    type SerializeStructVariant = Never;
+
+    #[inline]
+    fn serialize_unit_variant(
+        self,
+        of: &'static str,
+        number: u32,
+        _: &'static str,
+    ) -> Result<Variant, Other> {
+        Ok(Variant { number, of })
+    }
+
+    #[inline]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Variant, Other> {
+        value.serialize(self)
+    }
+
+    #[inline]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<Variant, Other> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<Variant, Other> {
+        Err(Other)
+    }
+
+    refused! {
+        serialize_none() -> Variant;
+        serialize_bool(bool) -> Variant;
+        serialize_i8(i8) -> Variant;
+        serialize_i16(i16) -> Variant;
+        serialize_i32(i32) -> Variant;
+        serialize_i64(i64) -> Variant;
+        serialize_i128(i128) -> Variant;
+        serialize_u8(u8) -> Variant;
+        serialize_u16(u16) -> Variant;
+        serialize_u32(u32) -> Variant;
+        serialize_u64(u64) -> Variant;
+        serialize_u128(u128) -> Variant;
+        serialize_f32(f32) -> Variant;
+        serialize_f64(f64) -> Variant;
+        serialize_char(char) -> Variant;
+        serialize_str(&str) -> Variant;
+        serialize_bytes(&[u8]) -> Variant;
+        serialize_unit() -> Variant;
+        serialize_unit_struct(&'static str) -> Variant;
+        serialize_seq(Option<usize>) -> Never;
+        serialize_tuple(usize) -> Never;
+        serialize_tuple_struct(&'static str, usize) -> Never;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Never;
+        serialize_map(Option<usize>) -> Never;
+        serialize_struct(&'static str, usize) -> Never;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Never;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    enum State {
+        Open,
+        Done,
+        Named(u8),
+    }
+
+    #[derive(Serialize)]
+    enum Mood {
+        Good,
+    }
+
+    /// Serializes as one of two enums.
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Either {
+        State(Option<State>),
+        Mood(Mood),
+        Text(String),
+    }
+
+    struct Itself;
+
+    impl Access for Itself {
+        type Row = Either;
+        type Value = Either;
+
+        fn with<R>(row: &Either, take: impl FnOnce(&Either) -> R) -> R {
+            take(row)
+        }
+    }
+
+    #[test]
+    fn variants_have_numbers_and_nothing_else_has() {
+        let rows = [
+            Either::State(Some(State::Done)),
+            Either::State(Some(State::Open)),
+            Either::State(Some(State::Named(1))),
+            Either::State(None),
+            Either::Mood(Mood::Good),
+            Either::Text("Open".to_owned()),
+        ];
+        let rows: Vec<_> = rows.iter().collect();
+        assert_eq!(
+            numbers::<Itself>(&rows, &[0, 1, 2, 3, 4, 5]),
+            [1, 0, OTHER, OTHER, OTHER, OTHER]
+        );
+        assert_eq!(numbers::<Itself>(&rows, &[4, 1]), [0, OTHER], "an enum of another name");
+        assert_eq!(numbers::<Itself>(&rows, &[5, 1]), [OTHER, OTHER]);
+    }
+
+    #[test]
+    fn what_is_known_is_not_sought_again() {
+        let mut known = Known::new();
+        assert_eq!(known.of(3, || 'a'), 'a');
+        assert_eq!(known.of(3, || unreachable!("it is known")), 'a');
+        assert_eq!(known.of(4, || 'b'), 'b');
+        assert_eq!(known.of(OTHER, || 'c'), 'c');
+        assert_eq!(known.of(OTHER, || 'd'), 'd', "others differ");
+    }
+}
