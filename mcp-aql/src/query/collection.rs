@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::aggregate::Aggregations;
 use super::answer::View;
 use super::cursor::CursorKey;
 use super::entry::{Given, QueryArgument, QueryTable};
@@ -16,6 +17,7 @@ use super::read::{Offer, read_plan};
 use super::resource::{Identified, Resource};
 use super::select::Selection;
 use super::tell;
+use super::value::Scalar;
 use crate::error::OperationError;
 
 /// What a call asks of a collection of `T`: text search, filter, order, fields, summaries, page.
@@ -105,6 +107,50 @@ impl<T: Resource> CollectionQuery<T> {
         &self.plan
     }
 
+    /// Makes the page out of what an executor of yours found by the [plan](Self::plan).
+    ///
+    /// `rows` are those of the [window](crate::query::plan::Plan::window) in the plan's order and up to
+    /// [one more](crate::query::plan::Plan::wanted), which tells that others follow; for the last rows
+    /// before a place they come in the order turned around. Beside each are its values of the plan's
+    /// sort keys, which its cursor holds. `total` is how many rows match, if they were counted.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// use mcp_aql::query::{CollectionQuery, Scalar};
+    /// # use serde::Serialize;
+    ///
+    /// /// A country.
+    /// #[derive(Serialize, JsonSchema, Resource)]
+    /// struct Country {
+    ///     /// Its code.
+    ///     #[resource(id)]
+    ///     code: String,
+    /// }
+    ///
+    /// /// Answers from an index that knows nothing but codes in their order.
+    /// fn list(query: &CollectionQuery<Country>, codes: &[&'static str]) -> Page<Country> {
+    ///     let rows = codes.iter().take(query.plan().wanted()).map(|code| {
+    ///         (Country { code: (*code).to_owned() }, vec![Scalar::from(*code)])
+    ///     });
+    ///     query.answer(rows.collect(), Some(codes.len() as u64), None)
+    /// }
+    /// # let options = mcp_aql::query::QueryOptions::new().page_size(1);
+    /// # let key = mcp_aql::CursorKey::random();
+    /// # let query = CollectionQuery::parse(&options, Default::default(), &key)?;
+    /// # let page = list(&query, &["ad", "ae"]);
+    /// # assert!(page.page_info.has_next_page && page.items.len() == 1);
+    /// # Ok::<(), OperationError>(())
+    /// ```
+    pub fn answer(
+        &self,
+        rows: Vec<(T, Vec<Scalar>)>,
+        total: Option<u64>,
+        aggregations: Option<Aggregations>,
+    ) -> Page<T> {
+        let view = View::of(Arc::clone(&self.plan.selection));
+        self.plan.answer(rows, total, aggregations, Some(view))
+    }
+
     /// Answers from rows in memory: a slice, or anything that gives rows or borrows of them. It is one
     /// pass; what is kept of it grows with the page.
     ///
@@ -117,8 +163,7 @@ impl<T: Resource> CollectionQuery<T> {
         let found = memory::run::<T, R>(&self.plan, T::model(), rows)?;
         let rows = found.rows.into_iter().map(|(row, values)| (row.into_row(), values)).collect();
         let total = self.plan.count.then_some(found.total);
-        let view = View::of(Arc::clone(&self.plan.selection));
-        Ok(self.plan.answer(rows, total, found.aggregations, Some(view)))
+        Ok(self.answer(rows, total, found.aggregations))
     }
 }
 

@@ -5,7 +5,7 @@
 //! | say what a query may do with a type | [`Resource`](derive@crate::Resource), [`computed_fields`](macro@crate::computed_fields) |
 //! | take a query | [`CollectionQuery`], [`Fields`] |
 //! | answer it from rows in memory | [`CollectionQuery::run`] |
-//! | answer it yourself | [`CollectionQuery::plan`], [`plan`] |
+//! | answer it yourself | [`CollectionQuery::plan`], [`CollectionQuery::answer`], [`plan`] |
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors good for longer | [`CursorKey`] |
 //!
@@ -24,6 +24,7 @@ mod capture;
 #[cfg(feature = "query")]
 mod collection;
 #[cfg(feature = "query")]
+#[doc(hidden)]
 pub mod column;
 #[cfg(feature = "query")]
 mod cursor;

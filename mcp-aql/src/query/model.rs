@@ -1,5 +1,7 @@
 //! A resource's table, ready to use: names looked up, kinds known, nested fields laid out.
 
+use std::any::TypeId;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use schemars::SchemaGenerator;
@@ -183,7 +185,7 @@ impl Table {
                 ));
             }
         }
-        self.problems = problems;
+        self.problems.append(&mut problems);
     }
 
     /// Whether there is a field of this path, whatever can be done with it.
@@ -233,6 +235,7 @@ impl Table {
 impl<T: Resource> Model<T> {
     /// Makes the model of a resource's table; [`Resource::model`] has it.
     pub fn new() -> Self {
+        let _under_way = UnderWay::begin::<T>();
         let mut types = TypeRegistry::new();
         let mut compiler = Compiler::default();
         let whole = types.output(SchemaGenerator::subschema_for::<T>);
@@ -247,7 +250,7 @@ impl<T: Resource> Model<T> {
         for field in spec.fields {
             model.add(field.name.to_owned(), field, false, &mut kinds);
             if let Some(expand) = field.nested {
-                expand(&mut |nested| {
+                let problems = expand(&mut |nested| {
                     // Paths to what is computed begin with its prefix (REQ-FLD-04).
                     if nested.info.computed {
                         return;
@@ -256,6 +259,13 @@ impl<T: Resource> Model<T> {
                     let info = FieldInfo { path, id: false, optional: true, ..nested.info };
                     model.push(info, Bound::Made(nested.column));
                 });
+                match problems {
+                    Some(problems) => model.table.problems.extend_from_slice(problems),
+                    None => model.table.problems.push(format!(
+                        "resource `{}`: `{}` leads back to where it is nested: leave `nested` out",
+                        model.table.name, field.name
+                    )),
+                }
             }
         }
         for field in spec.computed {
@@ -322,6 +332,32 @@ impl<T: Resource> Model<T> {
 impl<T: Resource> Default for Model<T> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+thread_local! {
+    /// The resources whose models are being made here, each nested in the one before.
+    static UNDER_WAY: RefCell<Vec<TypeId>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether a resource's model is being made, so that it cannot be asked for.
+pub(crate) fn is_under_way<T: 'static>() -> bool {
+    UNDER_WAY.with_borrow(|stack| stack.contains(&TypeId::of::<T>()))
+}
+
+/// Remembers, while it lives, that a model is being made.
+struct UnderWay;
+
+impl UnderWay {
+    fn begin<T: 'static>() -> Self {
+        UNDER_WAY.with_borrow_mut(|stack| stack.push(TypeId::of::<T>()));
+        Self
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        UNDER_WAY.with_borrow_mut(Vec::pop);
     }
 }
 

@@ -36,6 +36,7 @@ pub struct QueryOptions {
 
 /// Whether a collection query has the parameter `query`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TextControl {
     /// No.
     None,
@@ -47,6 +48,7 @@ pub enum TextControl {
 
 /// A control of a collection query that an operation may do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Control {
     /// `filter`.
     Filter,
@@ -147,6 +149,16 @@ impl QueryOptions {
     pub const fn capabilities(mut self, capabilities: fn() -> Capabilities) -> Self {
         self.capabilities = Some(capabilities);
         self
+    }
+
+    /// How many rows a page has at most, within the protocol's bound (REQ-PAG-08).
+    pub(crate) fn largest_page(&self) -> usize {
+        self.max_page_size.clamp(1, Self::CAP)
+    }
+
+    /// How many rows a page has when nothing is said.
+    pub(crate) fn usual_page(&self) -> usize {
+        self.page_size.clamp(1, self.largest_page())
     }
 
     /// What the backend can do.

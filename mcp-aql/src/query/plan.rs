@@ -55,6 +55,7 @@ impl Plan {
 
 /// A condition on rows. It holds or it does not, also where a value is missing: nothing is unknown.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Filter {
     /// All of them hold.
     All(Vec<Filter>),
@@ -68,6 +69,7 @@ pub enum Filter {
 
 /// A test of a value. Its operands are of the field's kind.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Test {
     /// There is a value, and a list has entries.
     Exists,
@@ -106,6 +108,7 @@ pub struct SortKey {
 
 /// What a key of an order compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SortBy {
     /// A field.
     Field(FieldIndex),
@@ -126,6 +129,7 @@ pub struct Aggregate {
 
 /// What an aggregate computes. Rows without a value count for none but [`Count`](Self::Count).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Function {
     /// How many rows.
     Count,

@@ -310,7 +310,7 @@ fn aggregate(offer: &Offer<'_>, told: &mut QueryTable) {
 }
 
 fn pages(options: &QueryOptions, told: &mut QueryTable) {
-    let (size, most) = (options.page_size, options.max_page_size);
+    let (size, most) = (options.usual_page(), options.largest_page());
     told.parameters.push(optional(
         "first",
         count(0),

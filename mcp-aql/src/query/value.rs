@@ -87,8 +87,12 @@ impl Serialize for Scalar {
         match self {
             Self::Null => serializer.serialize_none(),
             Self::Bool(value) => serializer.serialize_bool(*value),
-            // serde_json writes 128-bit numbers that fit into 64 bits as any other.
-            Self::Int(value) => serializer.serialize_i128(*value),
+            Self::Int(value) => match (i64::try_from(*value), u64::try_from(*value)) {
+                (Ok(value), _) => serializer.serialize_i64(value),
+                (_, Ok(value)) => serializer.serialize_u64(value),
+                // No JSON reader has room for such a sum: it travels as text (REQ-ENC-05).
+                _ => serializer.collect_str(value),
+            },
             Self::Float(value) => serializer.serialize_f64(*value),
             Self::Text(text) => serializer.serialize_str(text),
             Self::Date(date) => serializer.collect_str(date),

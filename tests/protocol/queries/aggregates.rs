@@ -258,7 +258,7 @@ fn what_cannot_be_computed_is_refused() {
             json!({ "sum": "name" }),
             "VALIDATION_INVALID_VALUE",
             "aggregate.it.sum",
-            "one of: rank, change, height, mass",
+            "'name', which cannot be added; these can: rank, change, height, mass",
         ),
         (
             json!({ "avg": "heigth" }),
@@ -270,19 +270,19 @@ fn what_cannot_be_computed_is_refused() {
             json!({ "min": "kind" }),
             "VALIDATION_INVALID_VALUE",
             "aggregate.it.min",
-            "unknown field 'kind'",
+            "'kind', which cannot be compared",
         ),
         (
             json!({ "max": "fruits" }),
             "VALIDATION_INVALID_VALUE",
             "aggregate.it.max",
-            "unknown field 'fruits'",
+            "'fruits', which cannot be compared",
         ),
         (
             json!({ "group_by": "name", "count": true }),
             "VALIDATION_INVALID_VALUE",
             "aggregate.it.group_by",
-            "one of: kind, health, rank, rare",
+            "'name', which cannot be grouped by; these can: kind, health, rank, rare",
         ),
         (
             json!({ "group_by": "kind" }),

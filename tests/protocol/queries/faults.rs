@@ -46,8 +46,13 @@ fn keys_operators_and_values_of_a_filter_are_checked() {
             "filter.bed.soil",
             &["such as 'bed.soil.acidity'"],
         ),
-        (json!({ "extra": "x" }), VALUE, "filter", &["unknown key 'extra'"]),
-        (json!({ "visits.by": "ann" }), VALUE, "filter", &["unknown key 'visits.by'"]),
+        (json!({ "extra": "x" }), VALUE, "filter", &["'extra', which cannot be filtered by"]),
+        (
+            json!({ "visits.by": "ann" }),
+            VALUE,
+            "filter",
+            &["'visits.by', which cannot be filtered by"],
+        ),
         (json!({ "AND": [] }), VALUE, "filter", &["unknown key 'AND'"]),
         (
             json!({ "rank": { "gtt": 1 } }),
@@ -178,7 +183,7 @@ fn a_fault_says_what_would_be_right() {
     assert_eq!(details(&reply)["actual_type"], "string");
     let reply = refused(&json!({ "filter": { "kind": "x" } }), VALUE, "filter.kind", &[]);
     assert_eq!(details(&reply)["valid_values"], json!(["tree", "shrub", "herb"]));
-    assert_eq!(details(&reply)["expected"], "one of: tree, shrub, herb");
+    assert!(message(&reply).contains("one of: tree, shrub, herb"));
 }
 
 #[test]
@@ -186,8 +191,18 @@ fn orders_are_checked() {
     // REQ-COL-05, REQ-COL-06
     let nine: Vec<_> = (0..9).map(|_| json!({ "field": "name" })).collect();
     for (params, wanted, param, part) in [
-        (json!({ "sort": { "field": "tags" } }), VALUE, "sort.field", "unknown field 'tags'"),
-        (json!({ "sort": { "field": "note" } }), VALUE, "sort.field", "unknown field 'note'"),
+        (
+            json!({ "sort": { "field": "tags" } }),
+            VALUE,
+            "sort.field",
+            "'tags', which cannot be sorted by",
+        ),
+        (
+            json!({ "sort": { "field": "note" } }),
+            VALUE,
+            "sort.field",
+            "'note', which cannot be sorted by",
+        ),
         (json!({ "sort": { "field": "heigth" } }), VALUE, "sort.field", "Did you mean 'height'?"),
         (
             json!({ "sort": { "field": "relevance" } }),

@@ -169,7 +169,9 @@ fn condition() -> impl Strategy<Value = (String, Value)> {
         let asked = if field.form == Form::Bool {
             prop_oneof![bare, tests].boxed()
         } else {
-            prop_oneof![bare, list(), tests].boxed()
+            // A list by itself is not empty: that would not say what it means.
+            let some = list().prop_filter("no value", |list| list != &json!([]));
+            prop_oneof![bare, some, tests].boxed()
         };
         asked.prop_map(move |value| (field.path.to_owned(), value))
     })

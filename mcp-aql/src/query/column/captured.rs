@@ -63,6 +63,15 @@ fn order_with_missing(
         .unwrap_or_else(|| turned(order(left, right, info), descending))
 }
 
+/// A test whose operands can be looked up.
+fn ready(test: &Test) -> Test {
+    let mut test = test.clone();
+    if let Test::AnyOf(values) = &mut test {
+        values.sort_by(Scalar::order);
+    }
+    test
+}
+
 fn passes(value: &Scalar, test: &Test) -> bool {
     if value.is_null() {
         return false;
@@ -74,7 +83,8 @@ fn passes(value: &Scalar, test: &Test) -> bool {
     match test {
         Test::Exists => true,
         Test::Equals(bound) => value == bound,
-        Test::AnyOf(values) => values.contains(value),
+        // They are in order: see `ready`.
+        Test::AnyOf(values) => values.binary_search_by(|each| each.order(value)).is_ok(),
         Test::Above { bound, inclusive } => {
             let order = value.order(bound);
             order.is_gt() || (*inclusive && order.is_eq())
@@ -162,7 +172,7 @@ where
     }
 
     fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
-        let (test, kind) = (test.clone(), info.kind);
+        let (test, kind) = (ready(test), info.kind);
         if kind == ValueKind::Choice && !info.list {
             return Box::new(Chosen::<A> { test, way: PhantomData });
         }

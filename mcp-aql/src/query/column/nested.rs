@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Column, ColumnType, Matcher, retain_rows, row_at};
 use crate::query::memory::{Groups, Sum};
-use crate::query::model::FieldInfo;
+use crate::query::model::{self, FieldInfo};
 use crate::query::plan::Test;
 use crate::query::resource::Resource;
 use crate::query::value::Scalar;
@@ -24,7 +24,8 @@ pub trait NestedAccess: 'static {
 }
 
 /// Lists the columns of a nested resource, as its owner sees them.
-pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>));
+/// Gives what cannot work about it, or `None` where it is being laid out already: it leads back to itself.
+pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>)) -> Option<&'static [String]>;
 
 /// One column of a nested resource.
 #[derive(Debug)]
@@ -35,12 +36,18 @@ pub struct NestedField<T: 'static> {
 }
 
 /// Lists the columns behind `A`.
-pub(crate) fn expand<A: NestedAccess>(take: &mut dyn FnMut(NestedField<A::Row>)) {
+pub(crate) fn expand<A: NestedAccess>(
+    take: &mut dyn FnMut(NestedField<A::Row>),
+) -> Option<&'static [String]> {
+    if model::is_under_way::<A::Inner>() {
+        return None;
+    }
     let model = A::Inner::model();
     for (info, column) in model.own_fields() {
         let through = Through::<A> { column, way: PhantomData };
         take(NestedField { info: info.clone(), column: Box::new(through) });
     }
+    Some(&model.table().problems)
 }
 
 /// A column of the inner resource.

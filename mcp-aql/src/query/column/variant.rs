@@ -173,6 +173,8 @@ impl Serializer for Take {
 
 #[cfg(test)]
 mod tests {
+    use serde::Serialize;
+
     use super::*;
 
     #[derive(Serialize)]

@@ -32,6 +32,12 @@ impl<T> Row<T> for T {
     }
 }
 
+impl<T: Clone> Row<T> for std::sync::Arc<T> {
+    fn into_row(self) -> T {
+        Self::unwrap_or_clone(self)
+    }
+}
+
 impl<T: Clone> Row<T> for &T {
     fn into_row(self) -> T {
         self.clone()

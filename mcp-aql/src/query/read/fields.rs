@@ -98,7 +98,8 @@ fn add_preset(
         None if name == "minimal" => {
             let searched = table.fields.iter().find(|field| field.search && !field.computed);
             let id = table.id.and_then(|id| table.field(id));
-            for field in id.into_iter().chain(searched) {
+            let shown = id.into_iter().chain(searched).filter(|field| offer.selects(&field.path));
+            for field in shown {
                 selection.pick.add(&field.path, Pick::All);
             }
         }

@@ -8,6 +8,8 @@ use crate::vocab::json_type;
 
 /// So deep groups may nest.
 pub(crate) const MOST_DEPTH: usize = 8;
+/// So many groups a filter may have.
+const MOST_GROUPS: usize = 2 * MOST_CONDITIONS;
 /// So many conditions a filter may have.
 pub(crate) const MOST_CONDITIONS: usize = 100;
 /// So many values a list may have.
@@ -31,16 +33,18 @@ pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
 
 /// Reads `filter`.
 pub(super) fn read(offer: &Offer<'_>, value: &Value, faults: &mut Faults) -> Option<Filter> {
-    let mut reader = Reader { offer, conditions: 0, over: false };
-    let parts = reader.group("filter", value, 0, faults)?;
+    let mut reader = Reader { offer, conditions: 0, groups: 0, over: false };
+    let parts = reader.group("filter", value, 0, faults);
     if reader.over {
         faults.refuse(
             "filter",
-            &format!("has more than {MOST_CONDITIONS} conditions: ask for less"),
+            &format!(
+                "has more than {MOST_CONDITIONS} conditions or {MOST_GROUPS} groups: ask for less"
+            ),
             format!("up to {MOST_CONDITIONS} conditions"),
         );
     }
-    (!parts.is_empty()).then(|| all(parts))
+    parts.filter(|parts| !parts.is_empty()).map(all)
 }
 
 fn all(mut parts: Vec<Filter>) -> Filter {
@@ -61,6 +65,7 @@ fn not(filter: Filter) -> Filter {
 struct Reader<'a> {
     offer: &'a Offer<'a>,
     conditions: usize,
+    groups: usize,
     over: bool,
 }
 
@@ -78,9 +83,15 @@ impl Reader<'_> {
             faults.refuse(path, &what, format!("up to {MOST_DEPTH} groups deep"));
             return None;
         }
+        // A group costs something too, also an empty one.
+        self.groups += 1;
+        self.over |= self.groups > MOST_GROUPS;
         let members = object(path, value, faults)?;
         let mut parts = Vec::new();
         for (key, value) in members {
+            if self.over || faults.is_full() {
+                return None;
+            }
             let path = format!("{path}.{key}");
             let part = match key.as_str() {
                 "and" | "or" => self.several(key, &path, value, depth, faults),
@@ -165,6 +176,15 @@ impl Reader<'_> {
                 }
                 Some(all(parts))
             }
+            // Whoever writes it means the opposite of what it says, which is none of these.
+            Value::Array(list) if list.is_empty() => {
+                faults.refuse(
+                    path,
+                    "is an empty list: give values, or {'exists': false} for rows without any",
+                    "one value or more",
+                );
+                None
+            }
             Value::Array(_) => {
                 self.operator(field, "in", path, value, faults).map(|test| test.on(place))
             }
@@ -184,8 +204,8 @@ impl Reader<'_> {
         faults: &mut Faults,
     ) -> Option<Condition> {
         self.conditions += 1;
-        if self.conditions > MOST_CONDITIONS {
-            self.over = true;
+        self.over |= self.conditions > MOST_CONDITIONS;
+        if self.over {
             return None;
         }
         let valid = operators(field);
@@ -244,15 +264,6 @@ fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> 
         faults.refuse(path, &what, format!("up to {MOST_VALUES} values"));
         return None;
     }
-    if list.is_empty() {
-        faults.refuse(
-            path,
-            "is an empty list, which nothing is one of: give values, or {'exists': false} for what \
-             is missing or empty",
-            "one value or more",
-        );
-        return None;
-    }
     let or_missing = list.iter().any(Value::is_null);
     let values: Vec<Option<Scalar>> = list
         .iter()
@@ -260,7 +271,9 @@ fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> 
         .filter(|(_, value)| !value.is_null())
         .map(|(index, value)| operand::read(field, &format!("{path}[{index}]"), value, faults))
         .collect();
-    let values = values.into_iter().collect::<Option<Vec<_>>>()?;
+    let mut values = values.into_iter().collect::<Option<Vec<_>>>()?;
+    values.sort_by(Scalar::order);
+    values.dedup();
     Some(Condition { test: Test::AnyOf(values), holds: true, or_missing })
 }
 

@@ -50,6 +50,16 @@ impl<'a> Offer<'a> {
     pub(crate) fn problems(&self) -> Vec<String> {
         let name = self.table.name();
         let mut problems = self.table.problems.clone();
+        for key in &self.table.default_sort {
+            let field = self.table.find(key.field).and_then(|place| self.table.field(place));
+            if field.is_some_and(|field| !field.id && !self.sorts(field)) {
+                problems.push(format!(
+                    "resource `{name}`: `default_sort` names `{}`, which cannot be sorted by here: \
+                     mark it `sort`, and see that the backend can sort by it",
+                    key.field
+                ));
+            }
+        }
         let told = self.capabilities.problems().iter();
         problems.extend(told.map(|problem| format!("the backend of `{name}`: {problem}")));
         if self.options.text == TextControl::Required && self.text() == TextControl::None {
@@ -149,6 +159,11 @@ pub(crate) struct Faults(Vec<Fault>);
 const MOST_FAULTS: usize = 20;
 
 impl Faults {
+    /// Whether enough is wrong to stop looking.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MOST_FAULTS
+    }
+
     fn push(&mut self, fault: Fault) {
         if self.0.len() < MOST_FAULTS {
             self.0.push(fault);

@@ -2,6 +2,7 @@ use chrono::{NaiveDate, NaiveTime};
 use serde_json::Value;
 
 use super::Faults;
+use crate::constraint::Format;
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
 use crate::query::value::{Scalar, ValueKind};
@@ -45,11 +46,13 @@ pub(super) fn read(
             }
             Some(Scalar::from(text.clone()))
         }
-        (ValueKind::Date, Value::String(text)) => text.parse().ok().map(Scalar::Date),
+        (ValueKind::Date, Value::String(text)) => day_of(text).map(Scalar::Date),
         (ValueKind::Instant, Value::String(text)) => {
             // A date is the beginning of that day.
             let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
-            let instant = instant_of(text).or_else(|| text.parse().ok().map(midnight));
+            let instant = Some(text).filter(|text| Format::DateTime.accepts(text));
+            let instant = instant.and_then(|text| instant_of(text));
+            let instant = instant.or_else(|| day_of(text).map(midnight));
             instant.map(Scalar::Instant)
         }
         _ => None,
@@ -69,6 +72,11 @@ pub(super) fn read(
         }
     }
     scalar
+}
+
+/// A calendar day in the one form that the protocol has for it.
+fn day_of(text: &str) -> Option<NaiveDate> {
+    Format::Date.accepts(text).then(|| text.parse().ok()).flatten()
 }
 
 /// A number without a fraction that JSON writers gave one, such as `3.0`.

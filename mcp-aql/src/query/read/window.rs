@@ -5,7 +5,6 @@ use crate::operation::{Severity, Warning};
 use crate::query::answer::Applied;
 use crate::query::cursor::unpack;
 use crate::query::entry::Given;
-use crate::query::options::QueryOptions;
 use crate::query::plan::{Seal, SortBy, SortKey, Window};
 use crate::query::value::{Scalar, ValueKind};
 use crate::router::clean;
@@ -32,6 +31,7 @@ pub(super) fn read(
     faults: &mut Faults,
 ) -> Paged {
     let options = offer.options;
+    let (usual, most) = (options.usual_page(), options.largest_page());
     let mut values = Vec::new();
     for name in CURSORS.into_iter().chain(OFFSETS).chain(PAGES) {
         if let Some(value) = given.take(name) {
@@ -47,7 +47,7 @@ pub(super) fn read(
     let of = |style: &[&str]| names.iter().any(|name| style.contains(name));
     let styles = [of(&CURSORS), of(&OFFSETS), of(&PAGES)];
     let none = || Paged {
-        window: Window::First { count: options.page_size, after: None },
+        window: Window::First { count: usual, after: None },
         given: true,
         applied: Applied::default(),
     };
@@ -60,19 +60,22 @@ pub(super) fn read(
         faults.paging(expected, names, hint.to_owned());
         return none();
     }
-    let mut size = |name: &'static str| {
-        number(name).map(|asked| clamped(name, asked, options.max_page_size, warnings))
-    };
+    let mut size =
+        |name: &'static str| number(name).map(|asked| clamped(name, asked, most, warnings));
     let mut applied = Applied::default();
     let window = if styles == [false, true, false] {
-        let count = size("limit").unwrap_or(options.page_size);
+        let count = size("limit").unwrap_or(usual);
         applied.limit = Some(count);
-        Window::Offset { count, offset: number("offset").unwrap_or_default(), by_page: false }
+        let offset = number("offset").unwrap_or_default();
+        refuse_depth("offset", offset, faults);
+        Window::Offset { count, offset, by_page: false }
     } else if styles == [false, false, true] {
-        let count = size("page_size").unwrap_or(options.page_size).max(1);
+        let count = size("page_size").unwrap_or(usual).max(1);
         applied.page_size = Some(count);
         let page = number("page").unwrap_or(1).max(1);
-        Window::Offset { count, offset: (page - 1).saturating_mul(count), by_page: true }
+        let offset = (page - 1).saturating_mul(count);
+        refuse_depth("page", offset, faults);
+        Window::Offset { count, offset, by_page: true }
     } else {
         let mut place = |name: &str| {
             let text = value(name)?.as_str()?;
@@ -84,12 +87,12 @@ pub(super) fn read(
         };
         if has("last") {
             let before = place("before");
-            let count = size("last").unwrap_or(options.page_size);
+            let count = size("last").unwrap_or(usual);
             applied.last = Some(count);
             Window::Last { count, before }
         } else {
             let after = place("after");
-            let count = size("first").unwrap_or(options.page_size);
+            let count = size("first").unwrap_or(usual);
             applied.first = Some(count);
             Window::First { count, after }
         }
@@ -125,7 +128,6 @@ pub(crate) fn clamped(
     most: usize,
     warnings: &mut Vec<Warning>,
 ) -> usize {
-    let most = most.min(QueryOptions::CAP);
     if asked > most {
         warnings.push(
             Warning::new(
@@ -138,6 +140,19 @@ pub(crate) fn clamped(
         );
     }
     asked.min(most)
+}
+
+/// So many rows can be passed over by number: whoever counts them off has to hold them.
+const MOST_OFFSET: usize = 100_000;
+
+fn refuse_depth(name: &str, offset: usize, faults: &mut Faults) {
+    if offset > MOST_OFFSET {
+        faults.refuse(
+            name,
+            &format!("passes over more than {MOST_OFFSET} rows: go on with 'first' and 'after'"),
+            format!("up to {MOST_OFFSET} rows"),
+        );
+    }
 }
 
 /// The place behind a cursor, if it is one of this order.

@@ -206,7 +206,7 @@ impl<T: Resource> QueryArgument for RelationshipQuery<T> {
             relationship: take(given, "relationship")?,
             depth: take(given, "depth")?.unwrap_or(1),
             sections: take(given, "include")?.unwrap_or_else(|| Section::ALL.to_vec()),
-            page_size: table::page_size(options),
+            page_size: options.usual_page(),
             after: None,
             most_nodes: Self::MOST_NODES,
             key: given.key.clone(),
@@ -217,7 +217,7 @@ impl<T: Resource> QueryArgument for RelationshipQuery<T> {
         match take::<u64>(given, "first")? {
             Some(first) => {
                 let asked = usize::try_from(first).unwrap_or(usize::MAX);
-                let most = table::max_page_size(options);
+                let most = options.largest_page();
                 query.page_size = clamped("first", asked, most, &mut given.warnings);
             }
             None if after.is_some() => {

@@ -20,16 +20,6 @@ pub(super) fn max_depth(options: &QueryOptions) -> usize {
     options.max_depth.max(1)
 }
 
-/// How many relationships a page has at most (REQ-PAG-08).
-pub(super) fn max_page_size(options: &QueryOptions) -> usize {
-    options.max_page_size.clamp(1, QueryOptions::CAP)
-}
-
-/// How many relationships a page has when nothing is said.
-pub(super) fn page_size(options: &QueryOptions) -> usize {
-    options.page_size.clamp(1, max_page_size(options))
-}
-
 /// The table of a query for the relationships of `resource`.
 pub(super) fn of(
     resource: &str,
@@ -61,7 +51,7 @@ fn names(relationships: &[RelationshipType]) -> Vec<&'static str> {
 }
 
 fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec<QueryParameter> {
-    let (page, most) = (page_size(options), max_page_size(options));
+    let (page, most) = (options.usual_page(), options.largest_page());
     vec![
         QueryParameter {
             type_name: Some(ROOT.to_owned()),
@@ -199,7 +189,7 @@ fn example(resource: &str, relationships: &[RelationshipType], options: &QueryOp
     params.put_some("relationship", relationships.first().map(|each| each.name));
     params.put("depth", max_depth(options).min(2));
     params.put("include", vec![Section::Relationships.as_str(), Section::Nodes.as_str()]);
-    params.put("first", page_size(options).min(10));
+    params.put("first", options.usual_page().min(10));
     params.to_json()
 }
 
