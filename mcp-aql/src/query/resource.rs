@@ -26,7 +26,7 @@ pub trait Resource: JsonSchema + Send + Sync + Sized + 'static {
 #[diagnostic::on_unimplemented(
     message = "nothing identifies a `{Self}`",
     label = "has no identifier",
-    note = "write `#[resource(id)]` above the field of `{Self}` that is never the same twice"
+    note = "derive `Resource` on `{Self}`, with `#[resource(id)]` above the field that is never the same twice"
 )]
 pub trait Identified: Resource {}
 

@@ -56,7 +56,7 @@ pub(super) fn collection(offer: &Offer<'_>) -> QueryTable {
             told.parameters.push(QueryParameter {
                 required: text_control == TextControl::Required,
                 ..optional("query", shape, format!(
-                    "Words to look for in {searched}: any of them will do, words in double quotes are one phrase. Case and accents do not count."
+                    "Words to look for in {searched}: any of them will do, words in double quotes are one phrase; no other operators. Case and accents do not count."
                 ))
             });
         }
@@ -171,14 +171,16 @@ fn sort(offer: &Offer<'_>, told: &mut QueryTable) {
     let paths = offer.paths(|field| offer.sorts(field));
     let listed = paths.join(", ");
     let first = paths.first().copied().unwrap_or_default();
-    let default = if offer.text() == TextControl::Required {
-        "by relevance".to_owned()
-    } else {
-        match offer.table.default_sort.first() {
-            Some(key) if key.descending => format!("{} desc", key.field),
-            Some(key) => key.field.to_owned(),
-            None => "by identifier".to_owned(),
-        }
+    let keys = offer.table.default_sort.iter().map(|key| match key.descending {
+        true => format!("{} desc", key.field),
+        false => key.field.to_owned(),
+    });
+    let usual = keys.collect::<Vec<_>>().join(", ");
+    let usual = if usual.is_empty() { "by identifier".to_owned() } else { usual };
+    let default = match offer.text() {
+        TextControl::None => usual,
+        TextControl::Optional => format!("{usual}; by relevance with 'query'"),
+        TextControl::Required => "by relevance".to_owned(),
     };
     let mut shape = either(open_object(), array_of(open_object()));
     let mut short = "";
@@ -204,17 +206,17 @@ fn select(offer: &Offer<'_>, default: &str, told: &mut QueryTable) {
     let presets = preset_names(offer.table);
     let computed: Vec<_> =
         offer.table.fields.iter().filter(|it| it.computed && offer.selects(&it.path)).collect();
-    let also = match computed.first() {
-        Some(field) => format!(", also '{}'", field.path),
-        None => String::new(),
-    };
+    let also: String = computed.iter().map(|field| format!(", '{}'", field.path)).collect();
+    let shown = offer.table.id.and_then(|id| offer.table.field(id));
+    let shown = shown.or_else(|| offer.table.fields.first());
+    let shown = shown.map_or("", |field| field.path.as_str());
     told.parameters.push(QueryParameter {
         type_name: Some("string or array".to_owned()),
         ..optional(
             "fields",
             either(text(), array_of(text())),
             format!(
-                "A preset ({}; default {default}) or a list of paths of {}{also}.",
+                "A preset ({}; default {default}) or a list of paths of {} such as [\"{shown}\"]{also}.",
                 presets.join(", "),
                 offer.table.name(),
             ),
@@ -295,7 +297,8 @@ fn aggregate(offer: &Offer<'_>, told: &mut QueryTable) {
     told.parameters.push(optional(
         "aggregate",
         open_object(),
-        format!("Summaries of all rows that match, by labels of yours, such as {shown}.{also}"),
+        format!("Summaries of all rows that match, by labels of yours, such as {shown}; functions: {}.{also}",
+        functions.join(", ")),
     ));
     let shape = Shape::of(Kind::Boolean);
     told.parameters.push(optional("include_items", shape, "Rows beside the summaries."));
@@ -348,7 +351,7 @@ fn example(offer: &Offer<'_>) -> Option<String> {
     let mut params = Vec::new();
     let mut add = |name: &str, value: &Value| params.push(format!("\"{name}\":{value}"));
     if offer.text() != TextControl::None {
-        add("query", &json!("report"));
+        add("query", &json!("some words"));
     }
     let filters = table.fields.iter().filter(|field| offer.filters(field));
     // The more kinds of values tell, the better they show.

@@ -328,11 +328,9 @@ pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan
         return Err(error);
     }
     if !items {
-        let unused: Vec<_> =
-            [(sort.given, "sort"), (selection.given, "fields"), (paged.given, "page controls")]
-                .into_iter()
-                .filter_map(|(given, name)| given.then_some(name))
-                .collect();
+        let mut unused = paged.given;
+        unused.extend(sort.given.then_some("sort"));
+        unused.extend(selection.given.then_some("fields"));
         if !unused.is_empty() {
             warnings.push(unused_warning(&unused));
         }

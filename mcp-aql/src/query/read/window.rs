@@ -9,10 +9,11 @@ use crate::query::plan::{Seal, SortBy, SortKey, Window};
 use crate::query::value::{Scalar, ValueKind};
 use crate::router::clean;
 
-/// Which rows, and whether the caller said so.
+/// Which rows.
 pub(super) struct Paged {
     pub(super) window: Window,
-    pub(super) given: bool,
+    /// The controls that the caller gave.
+    pub(super) given: Vec<&'static str>,
     pub(super) applied: Applied,
 }
 
@@ -48,7 +49,7 @@ pub(super) fn read(
     let styles = [of(&CURSORS), of(&OFFSETS), of(&PAGES)];
     let none = || Paged {
         window: Window::First { count: usual, after: None },
-        given: true,
+        given: Vec::new(),
         applied: Applied::default(),
     };
     if styles.iter().filter(|used| **used).count() > 1 {
@@ -97,7 +98,7 @@ pub(super) fn read(
             Window::First { count, after }
         }
     };
-    Paged { window, given: !names.is_empty(), applied }
+    Paged { window, given: names, applied }
 }
 
 /// What does not go together, as what would and what to do.
