@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::native::{missing, turned};
 use super::values::instant_of;
-use super::variant::{Known, numbers};
+use super::variant::{Known, answers, numbers};
 use super::{Access, Column, ColumnType, Matcher, haste, retain_passed, retain_rows, row_at};
 use crate::query::capture::{self, capture};
 use crate::query::memory::{Groups, Sum};
@@ -129,13 +129,11 @@ where
         selected: &mut Vec<u32>,
         passes: impl Fn(&A::Row) -> bool,
     ) {
-        let mut known = Known::new();
-        let passed: Vec<bool> = numbers::<A>(rows, selected)
-            .into_iter()
-            .zip(selected.iter())
-            .map(|(number, place)| known.of(number, || row_at(rows, *place).is_some_and(&passes)))
-            .collect();
-        retain_passed(selected, passed);
+        let passed = answers(&numbers::<A>(rows, selected), |place| {
+            let row = selected.get(place).and_then(|place| row_at(rows, *place));
+            row.is_some_and(&passes)
+        });
+        retain_passed(selected, &passed);
     }
 }
 

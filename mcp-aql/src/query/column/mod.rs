@@ -172,19 +172,24 @@ pub(crate) fn retain_rows<T>(
         let rows = selected.iter().map(|place| row_at(rows, *place));
         rows.map(|row| row.is_some_and(&mut passes)).collect()
     };
-    retain_passed(selected, passed);
+    retain_passed(selected, &passed);
 }
 
 /// Leaves of the selected rows those that passed.
 #[inline]
-pub(crate) fn retain_passed(selected: &mut Vec<u32>, passed: impl IntoIterator<Item = bool>) {
+pub(crate) fn retain_passed(selected: &mut Vec<u32>, passed: &[bool]) {
+    // Often none does: behind the first page few blocks have a row for it.
+    if !passed.iter().fold(false, |any, passed| any | passed) {
+        selected.clear();
+        return;
+    }
     let mut kept = 0;
     let places = Cell::from_mut(selected.as_mut_slice()).as_slice_of_cells();
     for (place, passed) in places.iter().zip(passed) {
         if let Some(slot) = places.get(kept) {
             slot.set(place.get());
         }
-        kept += usize::from(passed);
+        kept += usize::from(*passed);
     }
     selected.truncate(kept);
 }

@@ -20,18 +20,20 @@ fn variant<V: Serialize + ?Sized>(value: &V) -> Option<Variant> {
     value.serialize(Take).ok()
 }
 
-/// The number of whatever is no variant.
-const OTHER: u32 = u32::MAX;
+/// The number of whatever is no variant, and of those that are beyond it.
+const OTHER: u8 = 63;
 
 /// The variants of the selected rows by their numbers. A type may serialize as one enum or another:
 /// those of another than the first row's are no variants here.
 #[inline]
-pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &[u32]) -> Vec<u32> {
+pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &[u32]) -> Vec<u8> {
     let variant_of = |row: &A::Row| A::with(row, variant);
     let first = selected.first().and_then(|place| variant_of(row_at(rows, *place)?));
     let Some(Variant { of, .. }) = first else { return vec![OTHER; selected.len()] };
     let number = |row: &A::Row| match variant_of(row) {
-        Some(variant) if std::ptr::eq(variant.of, of) => variant.number,
+        Some(variant) if std::ptr::eq(variant.of, of) => {
+            u8::try_from(variant.number).map_or(OTHER, |number| number.min(OTHER))
+        }
         _ => OTHER,
     };
     if selected.len() == rows.len() {
@@ -41,17 +43,41 @@ pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &
     }
 }
 
-/// What is known of an enum's first variants.
-pub(super) struct Known<K>([Option<K>; 32]);
+/// What is asked of rows by their variants alone: of which the answer is yes.
+pub(super) fn answers(numbers: &[u8], mut ask: impl FnMut(usize) -> bool) -> Vec<bool> {
+    let there = numbers.iter().fold(0, |all, number| all | bit(*number));
+    let known = (0..OTHER).filter(|number| there & bit(*number) != 0);
+    let yes = known.fold(0, |all, number| {
+        let place = numbers.iter().position(|other| *other == number);
+        if place.is_some_and(&mut ask) { all | bit(number) } else { all }
+    });
+    if there & bit(OTHER) == 0 {
+        return numbers.iter().map(|number| yes & bit(*number) != 0).collect();
+    }
+    let answer = |(place, number): (usize, &u8)| match *number {
+        OTHER => ask(place),
+        known => yes & bit(known) != 0,
+    };
+    numbers.iter().enumerate().map(answer).collect()
+}
+
+/// A number as a member of a set.
+#[inline]
+fn bit(number: u8) -> u64 {
+    1_u64.wrapping_shl(number.into())
+}
+
+/// What was found out of an enum's first variants.
+pub(super) struct Known<K>([Option<K>; OTHER as usize]);
 
 impl<K: Copy> Known<K> {
     pub(super) const fn new() -> Self {
-        Self([None; 32])
+        Self([None; OTHER as usize])
     }
 
     /// What is known of a variant; `find` finds it out.
     #[inline]
-    pub(super) fn of(&mut self, number: u32, find: impl FnOnce() -> K) -> K {
+    pub(super) fn of(&mut self, number: u8, find: impl FnOnce() -> K) -> K {
         let slot = self.0.get_mut(number as usize);
         if let Some(Some(what)) = &slot {
             return *what;
@@ -226,6 +252,26 @@ mod tests {
         );
         assert_eq!(numbers::<Itself>(&rows, &[4, 1]), [0, OTHER], "an enum of another name");
         assert_eq!(numbers::<Itself>(&rows, &[5, 1]), [OTHER, OTHER]);
+    }
+
+    #[test]
+    fn rows_of_one_variant_are_asked_once() {
+        let mut asked = Vec::new();
+        let odd = |place: usize, asked: &mut Vec<usize>| {
+            asked.push(place);
+            place % 2 == 1
+        };
+        let numbers = [0, 5, 0, OTHER - 1, 5];
+        let passed = answers(&numbers, |place| odd(place, &mut asked));
+        assert_eq!(passed, [false, true, false, true, true]);
+        assert_eq!(asked, [0, 1, 3]);
+        // Of what is no variant each row is asked.
+        asked.clear();
+        let numbers = [1, OTHER, OTHER, 1];
+        let passed = answers(&numbers, |place| odd(place, &mut asked));
+        assert_eq!(passed, [false, true, false, false]);
+        assert_eq!(asked, [0, 1, 2]);
+        assert!(answers(&[], |_| true).is_empty());
     }
 
     #[test]
