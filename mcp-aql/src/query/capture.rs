@@ -83,7 +83,7 @@ impl Serializer for Capture {
     }
 
     fn serialize_f32(self, value: f32) -> Result<Captured, NotPlain> {
-        self.serialize_f64(value.into())
+        self.serialize_f64(widened(value))
     }
 
     fn serialize_f64(self, value: f64) -> Result<Captured, NotPlain> {
@@ -192,6 +192,11 @@ impl Serializer for Capture {
     ) -> Result<Self::SerializeStructVariant, NotPlain> {
         Err(NotPlain)
     }
+}
+
+/// The number that JSON shows: 0.1, and not the 0.10000000149 that is nearest to it in fewer bits.
+pub(crate) fn widened(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or_else(|_| value.into())
 }
 
 /// A number as it is compared: -0 is 0, and what is none is missing, as in JSON.

@@ -157,7 +157,7 @@ fn among<O: Copy>(sorted: &[O], order: impl Fn(O) -> Ordering) -> bool {
 
 /// Numbers with a fraction. What is no number is missing, as in JSON.
 macro_rules! floats {
-    ($($ty:ty),*) => {
+    ($($ty:ty: |$number:ident| $operand:expr, $scalar:expr;)*) => {
         $(impl ColumnValue for $ty {
             const KIND: ValueKind = ValueKind::Number;
             const OPTIONAL: bool = false;
@@ -166,39 +166,40 @@ macro_rules! floats {
                 self.is_finite()
             }
 
-            type Operand<'a> = f64;
+            type Operand<'a> = $ty;
 
             #[inline]
-            fn operand(scalar: &Scalar) -> Option<f64> {
+            fn operand(scalar: &Scalar) -> Option<$ty> {
                 match scalar {
-                    Scalar::Float(operand) => Some(*operand),
+                    Scalar::Float($number) => Some($operand),
                     _ => None,
                 }
             }
 
             #[inline]
-            fn order_operands(left: f64, right: f64) -> Ordering {
+            fn order_operands(left: $ty, right: $ty) -> Ordering {
                 left.total_cmp(&right)
             }
 
             #[inline]
-            fn is(&self, bound: f64, wanted: impl Fn(Ordering) -> bool) -> bool {
-                self.is_finite() && wanted((f64::from(*self) + 0.0).total_cmp(&bound))
+            fn is(&self, bound: $ty, wanted: impl Fn(Ordering) -> bool) -> bool {
+                self.is_finite() && wanted((*self + 0.0).total_cmp(&bound))
             }
 
             #[inline]
-            fn is_one_of(&self, sorted: &[f64]) -> bool {
-                let value = f64::from(*self) + 0.0;
+            fn is_one_of(&self, sorted: &[$ty]) -> bool {
+                let value = *self + 0.0;
                 value.is_finite() && among(sorted, |operand| operand.total_cmp(&value))
             }
 
             #[inline]
             fn order(&self, other: &Self) -> Ordering {
-                (f64::from(*self) + 0.0).total_cmp(&(f64::from(*other) + 0.0))
+                (*self + 0.0).total_cmp(&(*other + 0.0))
             }
 
             fn scalar(&self) -> Scalar {
-                float(f64::from(*self))
+                let $number = *self;
+                float($scalar)
             }
 
             #[inline]
@@ -211,7 +212,11 @@ macro_rules! floats {
     };
 }
 
-floats!(f32, f64);
+floats! {
+    // As its reply shows it: a request that repeats 0.1 means the same number.
+    f32: |number| *number as f32, crate::query::capture::widened(number);
+    f64: |number| *number, number;
+}
 
 /// Types that hold text.
 macro_rules! texts {
