@@ -202,7 +202,7 @@ fn condition(
     plain: bool,
 ) -> BoxedStrategy<Value> {
     let several =
-        prop::collection::vec(prop_oneof![9 => values.clone(), 1 => Just(Value::Null)], 0..4);
+        prop::collection::vec(prop_oneof![9 => values.clone(), 1 => Just(Value::Null)], 1..4);
     let (operator, path) = (select(operators), select(paths));
     let given = (operator, values, several, any::<bool>(), 0..10_u8).prop_map(
         move |(operator, one, several, holds, short)| match operator {

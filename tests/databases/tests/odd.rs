@@ -110,6 +110,12 @@ impl Odd {
     fn half(&self) -> f32 {
         self.ratio / 2.0
     }
+
+    /// The parts, computed.
+    #[computed]
+    fn shares(&self) -> Vec<f32> {
+        self.parts.clone()
+    }
 }
 
 fn odd(id: i64, state: &str, weight: f64, ratio: f32) -> Odd {
@@ -162,6 +168,7 @@ fn table(dialect: Dialect) -> SqlTable<Odd> {
         .column("spread.marks", "marks")
         .column("spread.other", "other")
         .expression("_computed.half", |_| Expr::col("ratio").div(2))
+        .expression("_computed.shares", |_| Expr::col("parts"))
 }
 
 const COLUMNS: &str = "score, title, words, state, weight, ratio, length, parts, kinds, notes, labels, \
@@ -367,7 +374,8 @@ fn numbers_of_32_bits_are_what_replies_show() {
         }
         requests.push(json!({ "filter": { path: [0.1, 0.7] }, "fields": ["id"] }));
     }
-    requests.push(json!({ "filter": { "_computed.half": 0.05 }, "fields": ["id", "_computed.half"] }));
+    let computed = ["id", "_computed.half", "_computed.shares"];
+    requests.push(json!({ "filter": { "_computed.half": 0.05 }, "fields": computed }));
     for number in [json!(0.1), json!(1e300)] {
         requests.push(json!({ "filter": { "parts": { "contains": number } }, "fields": ["parts"] }));
         requests.push(json!({ "filter": { "parts": { "in": [number, 0.7] } }, "fields": ["parts"] }));
