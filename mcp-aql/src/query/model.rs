@@ -378,7 +378,8 @@ impl Kinds<'_> {
 fn is_single(schema: SchemaFn) -> bool {
     fn tells(schema: &Value) -> bool {
         let inside = |name| schema.get(name).into_iter();
-        let mut entries = inside("items").chain(inside("anyOf").filter_map(Value::as_array).flatten());
+        let mut entries =
+            inside("items").chain(inside("anyOf").filter_map(Value::as_array).flatten());
         schema.get("format").is_some_and(|format| format == "float") || entries.any(tells)
     }
     let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);

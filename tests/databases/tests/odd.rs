@@ -276,12 +276,16 @@ fn alike(requests: &[Value]) -> Vec<Value> {
         let table_of = table(Dialect::Sqlite);
         let found = table_of.run(&query, |it| sqlite::execute(&connection, it));
         let found = told(&found.unwrap_or_else(|error| panic!("SQLite: {request}: {error}")));
-        assert!(same(&expected, &found), "SQLite: {request}\nin memory: {expected}\n    found: {found}");
+        assert!(
+            same(&expected, &found),
+            "SQLite: {request}\nin memory: {expected}\n    found: {found}"
+        );
         if let Some(client) = &client {
             let table_of = table(Dialect::Postgres);
             let found = table_of.run_async(&query, |it| postgres::execute(client, it));
             let found = runtime.block_on(found);
-            let found = told(&found.unwrap_or_else(|error| panic!("PostgreSQL: {request}: {error:?}")));
+            let found =
+                told(&found.unwrap_or_else(|error| panic!("PostgreSQL: {request}: {error:?}")));
             assert!(
                 same(&expected, &found),
                 "PostgreSQL: {request}\nin memory: {expected}\n    found: {found}"
@@ -365,7 +369,9 @@ fn what_is_no_number_is_missing() {
 fn numbers_of_32_bits_are_what_replies_show() {
     let mut requests = Vec::new();
     for path in ["ratio", "length", "inner.part", "spread.part"] {
-        for number in [json!(0.1), json!(0.7), json!(-0.3), json!(1e30), json!(1e300), json!(1e-300)] {
+        for number in
+            [json!(0.1), json!(0.7), json!(-0.3), json!(1e30), json!(1e300), json!(1e-300)]
+        {
             requests.push(json!({ "filter": { path: number }, "fields": ["id", path] }));
             for operator in ["gt", "gte", "lt", "lte", "ne"] {
                 let filter = json!({ path: { operator: number } });
@@ -377,8 +383,10 @@ fn numbers_of_32_bits_are_what_replies_show() {
     let computed = ["id", "_computed.half", "_computed.shares"];
     requests.push(json!({ "filter": { "_computed.half": 0.05 }, "fields": computed }));
     for number in [json!(0.1), json!(1e300)] {
-        requests.push(json!({ "filter": { "parts": { "contains": number } }, "fields": ["parts"] }));
-        requests.push(json!({ "filter": { "parts": { "in": [number, 0.7] } }, "fields": ["parts"] }));
+        requests
+            .push(json!({ "filter": { "parts": { "contains": number } }, "fields": ["parts"] }));
+        requests
+            .push(json!({ "filter": { "parts": { "in": [number, 0.7] } }, "fields": ["parts"] }));
     }
     requests.push(json!({ "fields": "full" }));
     requests.push(json!({ "aggregate": {

@@ -44,8 +44,7 @@ pub(super) fn keys(
             SortBy::Field(place) => {
                 let source = context.source(place)?;
                 let ordered = source.ordered(dialect);
-                let optional =
-                    source.info.optional || source.info.kind == ValueKind::Number;
+                let optional = source.info.optional || source.info.kind == ValueKind::Number;
                 Key {
                     ordered,
                     place: Place::Field(source),
