@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::aggregate::Aggregations;
 use super::answer::View;
+use super::capture::widened;
 use super::cursor::CursorKey;
 use super::entry::{Given, QueryArgument, QueryTable};
 use super::memory::{self, Row};
@@ -184,9 +185,27 @@ fn computed<T: Resource>(
     fields
         .map(|(info, column)| {
             let name = info.path.split_once('.').map_or(info.path.as_str(), |(_, name)| name);
-            Ok((name.to_owned(), column.json(row)?))
+            let mut value = column.json(row)?;
+            if info.single {
+                shorten(&mut value);
+            }
+            Ok((name.to_owned(), value))
         })
         .collect()
+}
+
+/// Gives numbers of 32 bits, which JSON values hold in 64, the digits that they are written with.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Array(entries) => entries.iter_mut().for_each(shorten),
+        value => {
+            #[expect(clippy::cast_possible_truncation, reason = "it was one of 32 bits")]
+            let short = value.as_f64().map(|number| widened(number as f32));
+            if let Some(number) = short.and_then(Number::from_f64) {
+                *value = Value::Number(number);
+            }
+        }
+    }
 }
 
 impl<T: Identified> QueryArgument for CollectionQuery<T> {

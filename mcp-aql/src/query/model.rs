@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::column::{Column, ColumnType};
@@ -12,6 +13,7 @@ use super::resource::{DefaultSort, FieldSpec, Preset, RelationshipType, Resource
 use super::select::COMPUTED;
 use super::value::ValueKind;
 use crate::introspection::TypeRegistry;
+use crate::operation::SchemaFn;
 use crate::shape::{self, Compiler, Kind, Rest, Shape, Shapes};
 
 /// A resource's table with the columns of its rows.
@@ -67,6 +69,10 @@ pub struct FieldInfo {
     pub list: bool,
     /// A row may have none.
     pub optional: bool,
+    /// There may be none even where the object around it is there.
+    pub nullable: bool,
+    /// Its numbers have 32 bits.
+    pub single: bool,
     /// The names of a [`Choice`](ValueKind::Choice), in their order.
     pub choices: Vec<String>,
     /// The type as introspection names it.
@@ -83,7 +89,7 @@ pub struct FieldInfo {
     pub numeric: bool,
     /// `query` looks for words in it.
     pub search: bool,
-    /// Left out of the JSON form where there is no value.
+    /// Left out of the JSON form under a condition of the author's.
     pub omitted: bool,
     /// It is computed of the row.
     pub computed: bool,
@@ -288,6 +294,8 @@ impl<T: Resource> Model<T> {
             kind: told.known.kind,
             list: told.known.list,
             optional: told.known.optional,
+            nullable: told.known.optional,
+            single: told.single,
             choices: told.choices,
             type_name: told.type_name,
             id: field.id,
@@ -370,6 +378,7 @@ struct Kinds<'a> {
 /// What a field's type tells.
 struct ToldKind {
     known: ColumnType,
+    single: bool,
     choices: Vec<String>,
     type_name: String,
 }
@@ -395,8 +404,22 @@ impl Kinds<'_> {
             Kind::Array(entry) => entry,
             _ => &shape,
         };
-        ToldKind { known, choices, type_name: shape::type_name(named, shapes) }
+        let single = known.kind == ValueKind::Number && is_single(field.schema);
+        ToldKind { known, single, choices, type_name: shape::type_name(named, shapes) }
     }
+}
+
+/// Whether the numbers of a type, or of its entries, have 32 bits. Forms do not tell, as that is no
+/// matter of what is accepted.
+fn is_single(schema: SchemaFn) -> bool {
+    fn tells(schema: &Value) -> bool {
+        let inside = |name| schema.get(name).into_iter();
+        let mut entries =
+            inside("items").chain(inside("anyOf").filter_map(Value::as_array).flatten());
+        schema.get("format").is_some_and(|format| format == "float") || entries.any(tells)
+    }
+    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    tells(schema(&mut settings.into_generator()).as_value())
 }
 
 /// The kind of values of this form.

@@ -61,6 +61,10 @@ fn weight() -> impl Strategy<Value = f64> {
     prop_oneof![select(vec![0.0, -0.0, 0.1, 0.25, 1.5, 1e6]), 0.0..1000.0]
 }
 
+fn ratio() -> impl Strategy<Value = f32> {
+    select(vec![0.0, 0.1, 0.7, 1.0, 2.5, 1e30, 16_777_216.0])
+}
+
 fn number() -> impl Strategy<Value = f64> {
     prop_oneof![
         select(vec![0.0, -0.0, 0.1, 0.25, -1.5, 1e-300, f64::MAX, f64::MIN, 5e-324]),
@@ -110,9 +114,10 @@ fn item() -> impl Strategy<Value = Item> {
         prop::option::of(prop::collection::vec(whole(), 0..3)),
         prop::option::of(whole()),
         prop_oneof![-1000_i64..1000, Just((1_i64 << 58) + 1), Just(-(1_i64 << 54) - 1)],
-        weight(),
+        prop_oneof![4 => weight(), 1 => Just(f64::NAN)],
         prop::option::of(number()),
-        select(vec![0.1_f32, 1.0, -2.5, 1e30]),
+        ratio(),
+        -3_i64..4,
     );
     let choices =
         (state(), prop::option::of(state()), any::<bool>(), prop::option::of(any::<bool>()));
@@ -131,6 +136,7 @@ fn item() -> impl Strategy<Value = Item> {
             weight: numbers.3,
             share: numbers.4,
             ratio: numbers.5,
+            score: numbers.6,
             state: choices.0,
             former: choices.1,
             done: choices.2,
@@ -169,7 +175,13 @@ fn given_whole() -> impl Strategy<Value = Value> {
 }
 
 fn given_number() -> impl Strategy<Value = Value> {
-    prop_oneof![number().prop_map(Value::from), weight().prop_map(Value::from), Just(json!(1))]
+    let short = ratio().prop_map(|ratio| ratio.to_string().parse().unwrap());
+    prop_oneof![
+        number().prop_map(Value::from),
+        weight().prop_map(Value::from),
+        short.prop_map(|number: f64| json!(number)),
+        Just(json!(1)),
+    ]
 }
 
 fn given_instant() -> impl Strategy<Value = Value> {
@@ -202,7 +214,7 @@ fn condition(
     plain: bool,
 ) -> BoxedStrategy<Value> {
     let several =
-        prop::collection::vec(prop_oneof![9 => values.clone(), 1 => Just(Value::Null)], 0..4);
+        prop::collection::vec(prop_oneof![9 => values.clone(), 1 => Just(Value::Null)], 1..4);
     let (operator, path) = (select(operators), select(paths));
     let given = (operator, values, several, any::<bool>(), 0..10_u8).prop_map(
         move |(operator, one, several, holds, short)| match operator {
@@ -234,12 +246,12 @@ fn filter() -> BoxedStrategy<Value> {
         ),
         1 => condition(&["numbers"], &["contains", "in", "nin", "exists"], given_whole().boxed(), false),
         2 => condition(
-            &["rank", "size", "place.floor", "_computed.cents", "_computed.turned"],
+            &["rank", "size", "score", "place.floor", "_computed.cents", "_computed.turned"],
             ORDERED,
             given_whole().boxed(),
             true,
         ),
-        2 => condition(&["weight", "share"], ORDERED, given_number().boxed(), true),
+        2 => condition(&["weight", "share", "ratio"], ORDERED, given_number().boxed(), true),
         2 => condition(&["state", "former"], &["eq", "ne", "in", "nin", "exists"], given_state().boxed(), true),
         1 => condition(
             &["done", "paid", "place.open", "_computed.is_closed"],
@@ -268,8 +280,10 @@ const SORTED: &[&str] = &[
     "former",
     "rank",
     "size",
+    "score",
     "weight",
     "share",
+    "ratio",
     "due",
     "created",
     "closed",
@@ -309,6 +323,7 @@ fn fields() -> impl Strategy<Value = Value> {
         "former",
         "rank",
         "size",
+        "score",
         "weight",
         "share",
         "ratio",
@@ -353,9 +368,19 @@ fn summary() -> impl Strategy<Value = Value> {
         "_computed.cents",
         "_computed.is_closed",
     ]));
-    let numbers = || select(vec!["size", "weight", "_computed.cents", "place.floor"]);
-    let any =
-        select(vec!["size", "weight", "rank", "due", "created", "closed", "seen", "place.since"]);
+    let numbers =
+        || select(vec!["size", "score", "weight", "ratio", "_computed.cents", "place.floor"]);
+    let any = select(vec![
+        "size",
+        "weight",
+        "ratio",
+        "rank",
+        "due",
+        "created",
+        "closed",
+        "seen",
+        "place.since",
+    ]);
     (
         group,
         prop::option::of(numbers()),

@@ -25,6 +25,7 @@ pub struct Item {
     pub body: Option<String>,
     /// Labels.
     #[resource(search, filter)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Numbers.
     #[resource(filter)]
@@ -41,14 +42,19 @@ pub struct Item {
     /// How large it is.
     #[resource(filter, sort, numeric)]
     pub size: i64,
-    /// How heavy it is.
+    /// How well it did; named as what a search counts.
     #[resource(filter, sort, numeric)]
+    pub score: i64,
+    /// How heavy it is; perhaps no number.
+    #[resource(filter, sort, numeric)]
+    #[serde(deserialize_with = "number_or_none")]
     pub weight: f64,
     /// A share.
     #[resource(filter, sort)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// A ratio in 32 bits.
+    #[resource(filter, sort, numeric)]
     pub ratio: f32,
     /// Whether it is done.
     #[resource(filter, group)]
@@ -76,6 +82,11 @@ pub struct Item {
     pub team: Team,
     /// Anything.
     pub extra: Value,
+}
+
+/// JSON has a null for what is no number.
+fn number_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 /// Where something stands.

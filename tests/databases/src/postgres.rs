@@ -50,12 +50,12 @@ pub const SCHEMA: &str = r#"
         body text COLLATE "en-x-icu", "body words" text,
         tags jsonb NOT NULL, "tags words" text NOT NULL,
         numbers jsonb, state text NOT NULL, former text,
-        rank bigint, size bigint NOT NULL, weight double precision NOT NULL,
+        rank bigint, size bigint NOT NULL, weight double precision,
         share double precision, ratio real NOT NULL,
         done boolean NOT NULL, paid boolean, due date,
         created timestamptz NOT NULL, "closed at" bigint, seen text COLLATE "en-x-icu" NOT NULL,
         place jsonb, team_name text COLLATE "en-x-icu" NOT NULL, "team ""lead""" text,
-        extra jsonb NOT NULL, deleted integer NOT NULL DEFAULT 0
+        extra jsonb NOT NULL, score bigint NOT NULL, deleted integer NOT NULL DEFAULT 0
     )"#;
 
 /// A connection, if there is a PostgreSQL to test with.
@@ -85,15 +85,16 @@ pub async fn database() -> Option<Client> {
 pub async fn insert(client: &Client, items: &[Item]) {
     let statement = r#"
         INSERT INTO "it""ems" SELECT
-            item_id, title, w1, body, w2, tags, w3, nullif(numbers, 'null'), state, former, rank, size,
+            item_id, title, w1, body, w2, coalesce(tags, '[]'), w3, nullif(numbers, 'null'), state, former, rank, size,
             weight, share, ratio, done, paid, due, created,
             CAST(extract(epoch FROM closed) * 1000 AS bigint), seen, nullif(place, 'null'),
-            team ->> 'name', team ->> 'lead', coalesce(extra, 'null')
+            team ->> 'name', team ->> 'lead', coalesce(extra, 'null'), score
         FROM jsonb_to_recordset(CAST(CAST($1 AS text) AS jsonb)) AS given (
             item_id text, title text, w1 text, body text, w2 text, tags jsonb, w3 text, numbers jsonb,
             state text, former text, rank bigint, size bigint, weight double precision,
             share double precision, ratio real, done boolean, paid boolean, due date,
-            created timestamptz, closed timestamptz, seen text, place jsonb, team jsonb, extra jsonb)"#;
+            created timestamptz, closed timestamptz, seen text, place jsonb, team jsonb, extra jsonb,
+            score bigint)"#;
     let rows: Vec<_> = items
         .iter()
         .map(|item| {

@@ -51,11 +51,11 @@ pub const SCHEMA: &str = r#"
         body TEXT, "body words" TEXT,
         tags TEXT NOT NULL, "tags words" TEXT NOT NULL,
         numbers TEXT, state TEXT NOT NULL, former TEXT,
-        rank INTEGER, size INTEGER NOT NULL, weight REAL NOT NULL, share REAL, ratio REAL NOT NULL,
+        rank INTEGER, size INTEGER NOT NULL, weight REAL, share REAL, ratio REAL NOT NULL,
         done INTEGER NOT NULL, paid INTEGER, due TEXT,
         created TEXT NOT NULL, "closed at" INTEGER, seen TEXT NOT NULL,
         place TEXT, team_name TEXT NOT NULL, "team ""lead""" TEXT,
-        extra TEXT NOT NULL, deleted INTEGER NOT NULL DEFAULT 0
+        extra TEXT NOT NULL, score INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0
     )"#;
 
 /// A database in memory with the table.
@@ -70,7 +70,7 @@ pub fn insert(connection: &Connection, items: &[Item]) {
     let mut statement = connection
         .prepare_cached(
             r#"INSERT INTO "it""ems" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-               ?, ?, ?, ?, ?, ?, 0)"#,
+               ?, ?, ?, ?, ?, ?, ?, 0)"#,
         )
         .unwrap();
     let json = |value: &dyn erased::Json| value.text();
@@ -104,6 +104,7 @@ pub fn insert(connection: &Connection, items: &[Item]) {
                 item.team.name,
                 item.team.lead,
                 json(&item.extra),
+                item.score,
             ])
             .unwrap();
     }

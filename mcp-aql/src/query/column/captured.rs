@@ -176,6 +176,8 @@ where
         }
         Box::new(move |row: &A::Row| match Self::capture(row, kind) {
             Some(capture::Captured::One(value)) => passes(&value, &test),
+            // An entry that is a null is one.
+            Some(capture::Captured::Many(values)) if test == Test::Exists => !values.is_empty(),
             Some(capture::Captured::Many(values)) => {
                 values.iter().any(|value| passes(value, &test))
             }

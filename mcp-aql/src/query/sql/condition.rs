@@ -152,9 +152,9 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
             return Expr::from(function(length).arg(list(dialect, document))).gt(number(0));
         }
         // What PostgreSQL has indexes for.
-        (Dialect::Postgres, Test::Equals(value)) => return contains(dialect, &document, value),
+        (Dialect::Postgres, Test::Equals(value)) => return contains(dialect, source, value),
         (Dialect::Postgres, Test::AnyOf(values)) => {
-            let each = values.iter().map(|value| contains(dialect, &document, value)).collect();
+            let each = values.iter().map(|value| contains(dialect, source, value)).collect();
             return joined(each, false);
         }
         _ => {}
@@ -164,7 +164,8 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
         Dialect::Postgres => ("jsonb_array_elements_text", "value"),
     };
     let value = Expr::col((Alias::new(ENTRY), Alias::new(entry)));
-    let entry = Source { info: source.info, column: dialect.read_text(value, form), form };
+    let column = dialect.read_text(value, form);
+    let entry = Source { info: source.info, column, form, inside: true };
     let select = Query::select()
         .expr(number(1))
         .from_function(function(unpack).arg(list(dialect, document)), Alias::new(ENTRY))
@@ -174,13 +175,18 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
 }
 
 /// That a list has this entry, as PostgreSQL's `jsonb` compares.
-fn contains(dialect: Dialect, document: &Expr, value: &Scalar) -> Expr {
-    let text = match value {
-        Scalar::Text(text) if !dialect.holds(text) => None,
+fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
+    // The entries are parts of a document, whatever the list is.
+    let entry = Source { inside: true, ..source.clone() };
+    let text = match entry.rounded(value) {
+        Scalar::Text(text) if !dialect.holds(&text) => None,
+        // Too large for the list's numbers; in JSON it would be a null.
+        Scalar::Float(value) if !value.is_finite() => None,
         value => serde_json::to_string(&[value]).ok(),
     };
     match text {
-        Some(text) => document
+        Some(text) => source
+            .column
             .clone()
             .binary(PgBinOper::Contains, Expr::val(text).cast_as(Alias::new("jsonb"))),
         None => truth(false),
@@ -189,7 +195,7 @@ fn contains(dialect: Dialect, document: &Expr, value: &Scalar) -> Expr {
 
 /// The condition of a test of one value.
 fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
-    let exact = |value: &Scalar| match dialect.operand(value, source.form) {
+    let exact = |value: &Scalar| match source.operand(dialect, value) {
         Operand::Exact(value) => Some(value),
         _ => None,
     };
@@ -215,7 +221,7 @@ fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
         }
         Test::Above { bound, inclusive } => {
             let column = source.ordered(dialect);
-            match dialect.operand(bound, source.form) {
+            match source.operand(dialect, bound) {
                 Operand::Exact(value) if *inclusive => column.gte(value),
                 Operand::Exact(value) | Operand::Above(value) => column.gt(value),
                 Operand::Smallest => there(column),
@@ -224,7 +230,7 @@ fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
         }
         Test::Below { bound, inclusive } => {
             let column = source.ordered(dialect);
-            match dialect.operand(bound, source.form) {
+            match source.operand(dialect, bound) {
                 Operand::Exact(value) if !*inclusive => column.lt(value),
                 Operand::Exact(value) | Operand::Above(value) => column.lte(value),
                 Operand::Smallest => truth(false),

@@ -8,6 +8,7 @@ use sea_query::{Alias, Expr, ExprTrait as _, TableRef};
 
 use super::SqlError;
 use super::dialect::{Dialect, Form, Operand, Storage};
+use crate::query::capture::widened;
 use crate::query::model::{FieldInfo, Table};
 use crate::query::plan::FieldIndex;
 use crate::query::value::Scalar;
@@ -89,6 +90,8 @@ pub(super) struct Source {
     pub(super) info: &'static FieldInfo,
     pub(super) column: Expr,
     pub(super) form: Form,
+    /// It is a part of a JSON document.
+    pub(super) inside: bool,
 }
 
 /// How a row gives a field.
@@ -119,6 +122,10 @@ impl Source {
         if self.info.choices.is_empty() {
             return dialect.same(self.column.clone(), self.form);
         }
+        // A name that the type does not know comes behind those which it does.
+        let unknown = i64::try_from(self.info.choices.len()).unwrap_or(i64::MAX);
+        let there = self.column.clone().is_not_null();
+        rank = rank.case(there, super::dialect::number(unknown));
         Expr::Case(Box::new(rank))
     }
 
@@ -139,7 +146,39 @@ impl Source {
                 let rank = i64::try_from(self.info.rank(name)).unwrap_or(i64::MAX);
                 Operand::Exact(Expr::val(rank))
             }
-            _ => dialect.operand(value, self.form),
+            _ => self.operand(dialect, value),
+        }
+    }
+
+    /// A value as the field is compared with.
+    pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
+        let operand = dialect.operand(&self.rounded(value), self.form);
+        match operand {
+            // Beside a `double precision` an index on a `real` would not serve.
+            Operand::Exact(value) if self.is_real(dialect) => {
+                Operand::Exact(value.cast_as(Alias::new("real")))
+            }
+            operand => operand,
+        }
+    }
+
+    fn is_real(&self, dialect: Dialect) -> bool {
+        dialect == Dialect::Postgres
+            && self.info.single
+            && self.form == Form::Number
+            && !self.inside
+    }
+
+    /// The value as the field would hold it: a number of 32 bits is kept as it is in a column, and as
+    /// it is written in a document.
+    pub(super) fn rounded(&self, value: &Scalar) -> Scalar {
+        match value {
+            #[expect(clippy::cast_possible_truncation, reason = "so memory compares it")]
+            Scalar::Float(value) if self.info.single => {
+                let single = *value as f32;
+                Scalar::Float(if self.inside { widened(single) } else { single.into() })
+            }
+            value => value.clone(),
         }
     }
 }
@@ -178,13 +217,14 @@ impl<'a> Context<'a> {
     pub(super) fn source_of(&self, info: &'static FieldInfo) -> Option<Source> {
         let path = info.path.as_str();
         if let Some(column) = self.own(path) {
-            return Some(Source { info, column, form: self.form(info) });
+            return Some(Source { info, column, form: self.form(info), inside: false });
         }
         if info.computed {
             return None;
         }
         if !path.contains('.') {
-            return Some(Source { info, column: self.column(path), form: self.form(info) });
+            let (column, form) = (self.column(path), self.form(info));
+            return Some(Source { info, column, form, inside: false });
         }
         // Inside of the nearest document around it.
         let names: Vec<_> = path.split('.').collect();
@@ -198,7 +238,7 @@ impl<'a> Context<'a> {
             };
             let form = if info.list { Form::Json } else { Form::in_json(info.kind) };
             let column = self.dialect().in_json(document, inner, form);
-            return Some(Source { info, column, form });
+            return Some(Source { info, column, form, inside: true });
         }
         None
     }

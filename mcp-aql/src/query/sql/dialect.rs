@@ -153,8 +153,9 @@ impl Dialect {
         }
     }
 
-    /// A column as it is compared for being the same. PostgreSQL does that by bytes anyway, and
-    /// its indexes are only used without a collation of ours.
+    /// A column as it is compared for being the same. PostgreSQL does that by bytes whatever the
+    /// collation, unless it is a nondeterministic one, and its indexes are only used without a
+    /// collation of ours.
     pub(super) fn same(self, column: Expr, form: Form) -> Expr {
         match (self, form) {
             (Self::Postgres, Form::Text | Form::Choice | Form::DateText) => column,

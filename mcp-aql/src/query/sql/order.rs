@@ -1,6 +1,6 @@
 //! The order of rows, and the conditions that a row comes behind a place in it.
 
-use sea_query::{Alias, Expr, ExprTrait as _, NullOrdering, Order, SelectStatement};
+use sea_query::{Expr, ExprTrait as _, NullOrdering, Order, SelectStatement};
 
 use super::SqlError;
 use super::condition::joined;
@@ -8,9 +8,6 @@ use super::context::Context;
 use super::dialect::{Dialect, Form, Operand, truth};
 use crate::query::plan::{Plan, SortBy, Window};
 use crate::query::value::{Scalar, ValueKind};
-
-/// The column of a row's score.
-pub(super) const SCORE: &str = "score";
 
 /// One key of an order, in the direction in which rows are looked for.
 #[derive(Debug, Clone)]
@@ -20,7 +17,8 @@ pub(super) struct Key {
     /// What it is compared with.
     place: Place,
     descending: bool,
-    /// Some rows have no value.
+    /// Some rows have no value. Of numbers that is never sure: what is none, such as `NaN`, is kept
+    /// as NULL.
     optional: bool,
     /// Those come first, because the order is turned around.
     missing_first: bool,
@@ -46,7 +44,7 @@ pub(super) fn keys(
             SortBy::Field(place) => {
                 let source = context.source(place)?;
                 let ordered = source.ordered(dialect);
-                let optional = source.info.optional;
+                let optional = source.info.optional || source.info.kind == ValueKind::Number;
                 Key {
                     ordered,
                     place: Place::Field(source),
@@ -102,8 +100,17 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<St
         && first.is_hardly_ever_the_same()
         && let Some(bound) = first.not_before(dialect, value)
     {
-        let condition = bound.and(nested(dialect, keys, place));
-        return vec![Stretch { condition, from: 0 }];
+        // Here are none without a value; those come behind all others, if they come at all.
+        let mut present = keys.to_vec();
+        if let Some(first) = present.first_mut() {
+            first.optional = false;
+        }
+        let condition = bound.and(nested(dialect, &present, place));
+        let mut stretches = vec![Stretch { condition, from: 0 }];
+        if first.optional && !first.missing_first {
+            stretches.push(Stretch { condition: first.ordered.clone().is_null(), from: 1 });
+        }
+        return stretches;
     }
     let mut stretches = Vec::new();
     for (index, (key, value)) in keys.iter().zip(place).enumerate().rev() {
@@ -200,7 +207,7 @@ impl Key {
     /// Whether few rows share a value, as it is with instants and measures.
     fn is_hardly_ever_the_same(&self) -> bool {
         let kind = self.source().map(|source| source.info.kind);
-        !self.optional && matches!(kind, Some(ValueKind::Instant | ValueKind::Number))
+        matches!(kind, Some(ValueKind::Instant | ValueKind::Number))
     }
 
     /// That a row comes at this value or behind it, which an index can be asked.
@@ -215,11 +222,14 @@ impl Key {
 
     /// Adds the key to a statement. What the database does anyway is not said, as indexes are only
     /// used for an order that is said as they have it.
-    pub(super) fn add_to(&self, dialect: Dialect, select: &mut SelectStatement) {
+    ///
+    /// The score is named by the number of its column in a row, counted from 0: any name could be a
+    /// column's of the table.
+    pub(super) fn add_to(&self, dialect: Dialect, score: usize, select: &mut SelectStatement) {
         let order = if self.descending { Order::Desc } else { Order::Asc };
         let by = match self.place {
             Place::Field(_) => self.ordered.clone(),
-            Place::Score => Expr::col(Alias::new(SCORE)),
+            Place::Score => Expr::cust((score + 1).to_string()),
         };
         // What is missing is smallest in SQLite and largest in PostgreSQL.
         let first_anyway = (dialect == Dialect::Sqlite) != self.descending;

@@ -16,12 +16,12 @@ use super::SqlError;
 use super::context::{Context, Source, Stored};
 use super::dialect::Form;
 use super::value::SqlValue;
-use crate::query::capture::float;
+use crate::query::capture::{float, widened};
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
 use crate::query::resource::Resource;
 use crate::query::select::{COMPUTED, Pick, Picked, Selection};
-use crate::query::value::Scalar;
+use crate::query::value::{Scalar, ValueKind};
 
 /// A row of a table, as far as a query selects it.
 ///
@@ -64,8 +64,6 @@ pub(super) struct Layout {
 struct Member {
     name: String,
     info: &'static FieldInfo,
-    /// A missing value leaves the member out.
-    omitted: bool,
     shown: Shown,
 }
 
@@ -74,7 +72,6 @@ enum Shown {
     Plain {
         column: usize,
         stored: Stored,
-        single: bool,
     },
     Document {
         column: usize,
@@ -117,14 +114,13 @@ impl Layout {
         let pick = selection.map_or(&all, |selection| &selection.pick);
         for field in T::RESOURCE.fields {
             let Some(pick) = pick.member(field.name) else { continue };
-            let single = || is_single(field.schema);
-            members.extend(Member::of(context, field.name, field.name, pick, &single, columns)?);
+            members.extend(Member::of(context, field.name, field.name, pick, columns)?);
         }
         let mut computed = Vec::new();
         for place in selection.map_or(&[][..], Selection::computed) {
             let source = context.source(*place)?;
             let name = source.info.path.split_once('.').map_or("", |(_, name)| name).to_owned();
-            computed.push(Member::with(context, name, source, Pick::All, false, columns));
+            computed.push(Member::with(context, name, source, Pick::All, columns));
         }
         // As a map of their names comes.
         computed.sort_by(|left, right| left.name.cmp(&right.name));
@@ -142,12 +138,6 @@ impl Layout {
     }
 }
 
-/// Whether the numbers of a type have 32 bits.
-fn is_single(schema: crate::operation::SchemaFn) -> bool {
-    let schema = schema(&mut SchemaGenerator::default());
-    schema.get("format").and_then(Value::as_str) == Some("float")
-}
-
 impl Member {
     /// The member at a path; none where the table says nothing of it.
     fn of(
@@ -155,15 +145,13 @@ impl Member {
         name: &str,
         path: &str,
         pick: &Pick,
-        single: &dyn Fn() -> bool,
         columns: &mut Columns,
     ) -> Result<Option<Self>, SqlError> {
         let Some(place) = context.table.find(path) else { return Ok(None) };
         if !context.mapping.is_spread(path) {
             let source = context.source(place)?;
-            let single = source.form == Form::Number && single();
             let name = name.to_owned();
-            return Ok(Some(Self::with(context, name, source, pick.clone(), single, columns)));
+            return Ok(Some(Self::with(context, name, source, pick.clone(), columns)));
         }
         let Some(info) = context.table.field(place) else { return Ok(None) };
         let mut members = Vec::new();
@@ -173,11 +161,10 @@ impl Member {
                 continue;
             };
             if let (false, Some(pick)) = (name.contains('.'), pick.member(name)) {
-                members.extend(Self::of(context, name, &inner.path, pick, &|| false, columns)?);
+                members.extend(Self::of(context, name, &inner.path, pick, columns)?);
             }
         }
-        let (name, omitted) = (name.to_owned(), info.omitted);
-        Ok(Some(Self { name, info, omitted, shown: Shown::Object(members) }))
+        Ok(Some(Self { name: name.to_owned(), info, shown: Shown::Object(members) }))
     }
 
     fn with(
@@ -185,7 +172,6 @@ impl Member {
         name: String,
         source: Source,
         pick: Pick,
-        single: bool,
         columns: &mut Columns,
     ) -> Self {
         let column = columns.add(context, &source);
@@ -193,15 +179,15 @@ impl Member {
         let shown = if source.form == Form::Json {
             Shown::Document { column, pick }
         } else {
-            Shown::Plain { column, stored: source.stored(), single }
+            Shown::Plain { column, stored: source.stored() }
         };
-        Self { name, info, omitted: info.omitted, shown }
+        Self { name, info, shown }
     }
 
     /// The value of a row. Documents are taken out of it unless another member needs them.
     fn cell(&self, row: &mut [SqlValue]) -> Result<Cell, SqlError> {
         let cell = match &self.shown {
-            Shown::Plain { column, stored, single } => {
+            Shown::Plain { column, stored } => {
                 let value = match row.get(*column) {
                     // Numbers are shown as they are kept.
                     Some(SqlValue::Float(value)) if stored.form == Form::Number => {
@@ -211,7 +197,7 @@ impl Member {
                 };
                 match value {
                     #[expect(clippy::cast_possible_truncation, reason = "it was one of 32 bits")]
-                    Scalar::Float(value) if *single => Cell::Single(value as f32),
+                    Scalar::Float(value) if self.info.single => Cell::Single(value as f32),
                     value => Cell::Plain(value),
                 }
             }
@@ -228,14 +214,22 @@ impl Member {
                 }
             }
         };
-        match cell {
-            Cell::Plain(Scalar::Null) if self.omitted => Ok(Cell::Omitted),
-            // What leaves out an empty list does so here too.
-            Cell::Document(document) if self.omitted && is_empty(document.get()) => {
-                Ok(Cell::Omitted)
-            }
-            cell => Ok(cell),
-        }
+        Ok(match cell {
+            Cell::Plain(Scalar::Null) if self.leaves_out_nothing() => Cell::Omitted,
+            cell => cell,
+        })
+    }
+
+    /// Whether no value leaves the member out. What an author leaves out without saying that there may
+    /// be none is something else, unless it can be anything.
+    fn leaves_out_nothing(&self) -> bool {
+        let anything = self.info.kind == ValueKind::Json && !self.info.list;
+        self.info.omitted && (self.info.nullable || anything)
+    }
+
+    /// Whether an empty list or map leaves the member out, as [`Vec::is_empty`] does it.
+    fn leaves_out_empty(&self) -> bool {
+        self.info.omitted && !self.info.nullable
     }
 
     fn document(&self, value: Option<&SqlValue>, pick: &Pick) -> Result<Cell, SqlError> {
@@ -252,6 +246,9 @@ impl Member {
         let broken = |_| unexpected("text that is not JSON");
         if text == "null" {
             return Ok(Cell::Plain(Scalar::Null));
+        }
+        if self.leaves_out_empty() && is_empty(text) {
+            return Ok(Cell::Omitted);
         }
         if *pick == Pick::All {
             return RawValue::from_string(text.to_owned()).map(Cell::Document).map_err(broken);
@@ -276,6 +273,10 @@ pub(super) fn scalar(stored: Stored, value: Option<&SqlValue>) -> Result<Scalar,
         (Form::Boolean, _) => ("a boolean", None),
         (Form::Integer, Some(SqlValue::Int(value))) => return Ok(Scalar::Int((*value).into())),
         (Form::Integer, _) => ("a whole number", None),
+        #[expect(clippy::cast_possible_truncation, reason = "it was one of 32 bits")]
+        (Form::Number, Some(SqlValue::Float(value))) if stored.info.single => {
+            return Ok(float(widened(*value as f32)));
+        }
         (Form::Number, Some(SqlValue::Float(value))) => return Ok(float(*value)),
         #[expect(clippy::cast_precision_loss, reason = "so the field holds it")]
         (Form::Number, Some(SqlValue::Int(value))) => return Ok(float(*value as f64)),

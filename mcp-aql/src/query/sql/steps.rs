@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use sea_query::{Alias, Expr, Func, Query, SelectStatement};
+use sea_query::{Expr, Func, Query, SelectStatement};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -211,9 +211,10 @@ impl<'a, T: Resource> Steps<'a, T> {
                 let mut select = Query::select();
                 let scored = keys.iter().any(|(_, source)| source.is_none());
                 let count = columns.expressions.len();
+                // A statement has a column at least; where the score is one, no other is needed.
                 select.exprs(if count == 0 && scored { Vec::new() } else { listed(columns) });
                 if let (true, Some(score)) = (scored, score) {
-                    select.expr_as(score, Alias::new(order::SCORE));
+                    select.expr(score);
                 }
                 for (column, _) in &mut keys {
                     if *column == usize::MAX {
@@ -230,7 +231,7 @@ impl<'a, T: Resource> Steps<'a, T> {
                     conditions.extend(placed.then_some(condition));
                     let mut select = from(select.clone(), &conditions);
                     for key in order.iter().skip(first) {
-                        key.add_to(dialect, &mut select);
+                        key.add_to(dialect, count, &mut select);
                     }
                     // The last values, which `next_statement` lowers.
                     select.limit(bounded(plan.wanted()));
@@ -322,7 +323,7 @@ impl<'a, T: Resource> Steps<'a, T> {
             None => match row.get(*column) {
                 Some(SqlValue::Int(score)) => Ok(Scalar::Int((*score).into())),
                 other => Err(SqlError::Column {
-                    path: order::SCORE.to_owned(),
+                    path: "relevance".to_owned(),
                     expected: "a whole number",
                     found: other.map_or("no column", SqlValue::kind),
                 }),
