@@ -186,7 +186,7 @@ mod tests {
         let page = query(json!({ "sort": { "field": "amount" }, "first": 3 })).run(rows).unwrap();
         assert_eq!(page.items.len(), 3);
         assert_eq!(alive.get(), 0);
-        let bound = i64::try_from(BLOCK).unwrap() + 50;
+        let bound = i64::try_from(super::BLOCK).unwrap() + 50;
         assert!(most.get() < bound, "{} rows were kept", most.get());
     }
 
