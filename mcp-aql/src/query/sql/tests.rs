@@ -125,6 +125,6 @@ fn words_are_looked_for_and_counted() {
     let all = statements(Dialect::Sqlite, json!({ "query": "a", "fields": ["title"] }));
     assert_eq!(
         all[0],
-        r#"SELECT "task"."title", "task"."id", (CASE WHEN (instr("task"."words", ?) > 0) THEN 2 WHEN (instr("task"."words", ?) > 0) THEN 1 ELSE 0 END) AS "score" FROM "task" WHERE instr("task"."words", ?) > 0 ORDER BY "score" DESC, "task"."id" COLLATE "BINARY" ASC LIMIT ?"#
+        r#"SELECT "task"."title", "task"."id", (CASE WHEN (instr("task"."words", ?) > 0) THEN 2 WHEN (instr("task"."words", ?) > 0) THEN 1 ELSE 0 END) FROM "task" WHERE instr("task"."words", ?) > 0 ORDER BY 3 DESC, "task"."id" COLLATE "BINARY" ASC LIMIT ?"#
     );
 }
