@@ -23,13 +23,16 @@ struct Line {
     /// When it was written.
     #[resource(filter, sort)]
     written: DateTime<Utc>,
+    /// How long it took; it could be no number, so the databases' order has to say where that is.
+    #[resource(sort)]
+    took: f64,
 }
 
 /// So many rows; the deepest place that is asked for is behind half of them.
 const ROWS: i64 = 20_000;
 
 /// Orders that indexes serve.
-fn orders() -> [(&'static str, Value); 5] {
+fn orders() -> [(&'static str, Value); 7] {
     let key = |field: &str, order: &str| json!({ "field": field, "order": order });
     [
         ("the identifier", json!([key("line_id", "asc")])),
@@ -37,6 +40,8 @@ fn orders() -> [(&'static str, Value); 5] {
         ("in both directions", json!([key("level", "desc")])),
         ("time", json!([key("written", "asc"), key("level", "asc")])),
         ("the latest first", json!([key("written", "desc")])),
+        ("a measure", json!([key("took", "asc")])),
+        ("the longest first", json!([key("took", "desc")])),
     ]
 }
 
@@ -92,14 +97,17 @@ fn sqlite_reads_a_deep_page_from_an_index() {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
     connection
         .execute_batch(&format!(
-            "CREATE TABLE line (line_id TEXT PRIMARY KEY, level INTEGER NOT NULL, written TEXT NOT NULL);
+            "CREATE TABLE line (line_id TEXT PRIMARY KEY, level INTEGER NOT NULL, written TEXT NOT NULL,
+                 took REAL);
              CREATE INDEX by_level ON line (level, line_id);
              CREATE INDEX by_level_down ON line (level DESC, line_id);
              CREATE INDEX by_time ON line (rtrim(written, 'Z'), level, line_id);
              CREATE INDEX latest ON line (rtrim(written, 'Z') DESC, line_id);
+             CREATE INDEX by_took ON line (took, line_id);
+             CREATE INDEX longest ON line (took DESC, line_id);
              WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < {ROWS} - 1)
              INSERT INTO line SELECT printf('%06d', n), n % 50,
-                 strftime('%Y-%m-%dT%H:%M:%SZ', 1900000000 + n / 3, 'unixepoch') FROM n;
+                 strftime('%Y-%m-%dT%H:%M:%SZ', 1900000000 + n / 3, 'unixepoch'), n / 3 / 8.0 FROM n;
              ANALYZE"
         ))
         .unwrap();
@@ -121,6 +129,9 @@ fn sqlite_reads_a_deep_page_from_an_index() {
                 for (place, value) in (1..).zip(&statement.values) {
                     match value {
                         SqlValue::Int(value) => prepared.raw_bind_parameter(place, value).unwrap(),
+                        SqlValue::Float(value) => {
+                            prepared.raw_bind_parameter(place, value).unwrap()
+                        }
                         SqlValue::Text(text) => prepared.raw_bind_parameter(place, text).unwrap(),
                         other => panic!("{other:?}"),
                     }
@@ -144,12 +155,15 @@ fn postgres_reads_a_deep_page_from_an_index() {
     let Some(client) = runtime.block_on(postgres::connect()) else { return };
     let batch = format!(
         r#"CREATE TEMPORARY TABLE line (
-               line_id text COLLATE "C" PRIMARY KEY, level integer NOT NULL, written timestamptz NOT NULL);
+               line_id text COLLATE "C" PRIMARY KEY, level integer NOT NULL, written timestamptz NOT NULL,
+               took double precision);
            CREATE INDEX by_level ON line (level, line_id);
            CREATE INDEX by_level_down ON line (level DESC, line_id);
            CREATE INDEX by_time ON line (written, level, line_id);
            CREATE INDEX latest ON line (written DESC, line_id);
-           INSERT INTO line SELECT lpad(n::text, 6, '0'), n % 50, to_timestamp(1900000000 + n / 3)
+           CREATE INDEX by_took ON line (took, line_id);
+           CREATE INDEX longest ON line (took DESC NULLS LAST, line_id);
+           INSERT INTO line SELECT lpad(n::text, 6, '0'), n % 50, to_timestamp(1900000000 + n / 3), n / 3 / 8.0
                FROM generate_series(0, {ROWS} - 1) AS s (n);
            ANALYZE line"#
     );
