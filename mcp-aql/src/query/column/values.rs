@@ -33,9 +33,6 @@ pub trait ColumnValue: 'static {
     /// An operand of a request; none where nothing of this type is like it.
     fn operand(scalar: &Scalar) -> Option<Self::Operand<'_>>;
 
-    /// The order of two operands.
-    fn order_operands(left: Self::Operand<'_>, right: Self::Operand<'_>) -> Ordering;
-
     /// Whether the order of the value, or of an entry, and `bound` is as wanted.
     fn is(&self, bound: Self::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool;
 
@@ -85,11 +82,6 @@ macro_rules! plain {
                     Scalar::$variant(operand) => Some(*operand),
                     _ => None,
                 }
-            }
-
-            #[inline]
-            fn order_operands(left: $operand, right: $operand) -> Ordering {
-                left.cmp(&right)
             }
 
             #[inline]
@@ -177,11 +169,6 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn order_operands(left: $ty, right: $ty) -> Ordering {
-                left.total_cmp(&right)
-            }
-
-            #[inline]
             fn is(&self, bound: $ty, wanted: impl Fn(Ordering) -> bool) -> bool {
                 self.is_finite() && wanted((*self + 0.0).total_cmp(&bound))
             }
@@ -232,11 +219,6 @@ macro_rules! texts {
                     Scalar::Text(operand) => Some(operand),
                     _ => None,
                 }
-            }
-
-            #[inline]
-            fn order_operands(left: &str, right: &str) -> Ordering {
-                left.cmp(right)
             }
 
             #[inline]
@@ -303,11 +285,6 @@ impl<Z: TimeZone + 'static> ColumnValue for DateTime<Z> {
     }
 
     #[inline]
-    fn order_operands(left: DateTime<Utc>, right: DateTime<Utc>) -> Ordering {
-        left.cmp(&right)
-    }
-
-    #[inline]
     fn is(&self, bound: DateTime<Utc>, wanted: impl Fn(Ordering) -> bool) -> bool {
         wanted(self.to_utc().cmp(&bound))
     }
@@ -342,11 +319,6 @@ impl<V: ColumnValue> ColumnValue for Option<V> {
     #[inline]
     fn operand(scalar: &Scalar) -> Option<V::Operand<'_>> {
         V::operand(scalar)
-    }
-
-    #[inline]
-    fn order_operands(left: V::Operand<'_>, right: V::Operand<'_>) -> Ordering {
-        V::order_operands(left, right)
     }
 
     #[inline]
@@ -416,10 +388,6 @@ macro_rules! lists {
 
             fn operand(scalar: &Scalar) -> Option<V::Operand<'_>> {
                 V::operand(scalar)
-            }
-
-            fn order_operands(left: V::Operand<'_>, right: V::Operand<'_>) -> Ordering {
-                V::order_operands(left, right)
             }
 
             fn is(&self, bound: V::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool {
