@@ -184,7 +184,24 @@ impl QueryOptions {
             }
         }
         read.ranges(errors);
+        read.forms(errors);
         read
+    }
+
+    /// A form of a control does nothing where the operation does without the control.
+    fn forms(&self, errors: &mut Accumulator) {
+        for (form, control) in [("order", "sort"), ("preset", "fields")] {
+            if let Some(accepted) = self.accept.iter().find(|it| *it == form)
+                && self.without.iter().any(|it| it == control)
+            {
+                errors.push(fault(
+                    accepted.span(),
+                    format_args!(
+                        "`{form}` goes with `{control}`, and the operation does without it: leave `{form}` out"
+                    ),
+                ));
+            }
+        }
     }
 
     /// Sizes that the runtime can keep.

@@ -1,0 +1,14 @@
+use mcp_aql::prelude::*;
+use mcp_aql_tests::Task;
+
+/// Look at tasks.
+#[operation(category = "READ")]
+fn list_tasks(
+    #[query(accept(order, preset, offset), without(sort, fields))] query: CollectionQuery<Task>,
+) {
+    drop(query);
+}
+
+fn main() {
+    mcp_aql_tests::register(list_tasks {}); // must not add a second error
+}
