@@ -202,7 +202,7 @@ async fn a_client_is_told_what_is_wrong() {
             json!({ "aggregate": { "a": { "sum": "title" } } }),
             "VALIDATION_INVALID_VALUE",
             "aggregate.a.sum",
-            "one of: pages",
+            "which cannot be added; these can: pages",
         ),
         (json!({ "first": 1, "last": 1 }), "VALIDATION_INVALID_TYPE", "pagination", "not both"),
         (json!({ "limit": 1 }), "VALIDATION_UNKNOWN_PARAM", "limit", "'limit'"),
