@@ -1,5 +1,7 @@
 //! PostgreSQL, through tokio-postgres.
 
+use std::io::Write as _;
+
 use mcp_aql::query::sql::{SqlValue, Statement};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls};
@@ -61,7 +63,11 @@ pub const SCHEMA: &str = r#"
 /// A connection, if there is a PostgreSQL to test with.
 pub async fn connect() -> Option<Client> {
     let Ok(address) = std::env::var("MCP_AQL_TEST_POSTGRES") else {
-        eprintln!("MCP_AQL_TEST_POSTGRES is not set: PostgreSQL is left out (scripts/postgres.sh)");
+        // Past the test harness, which keeps the words of a test that passes to itself.
+        let _ = writeln!(
+            std::io::stderr(),
+            "MCP_AQL_TEST_POSTGRES is not set: PostgreSQL is left out (scripts/postgres.sh)"
+        );
         return None;
     };
     let (client, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
