@@ -13,7 +13,10 @@ use crate::error::TaskError;
 const APPLICATION: i32 = 0x7461_736b;
 
 /// How a file comes from each layout to the next. A file without any has layout 0.
-const STEPS: &[fn(&Connection) -> Result<(), TaskError>] = &[first, searchable];
+const STEPS: &[Step] = &[first, searchable];
+
+/// Brings a file one layout further.
+type Step = fn(&Connection) -> Result<(), TaskError>;
 
 fn first(connection: &Connection) -> Result<(), TaskError> {
     connection.execute_batch(
