@@ -194,6 +194,7 @@ class Outputs:
 def steady(text):
     """Without what differs from run to run."""
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>", text)
+    text = re.sub(r"\bnext page: after [\w-]+", "next page: after <cursor>", text)
     text = re.sub(r"\bduration_ms=[\d.]+", "duration_ms=<n>", text)
     return re.sub(r"\b([se])-[0-9a-f]{16}\b", r"\1-<id>", text)
 
