@@ -11,7 +11,9 @@ use serde_json::Value;
 use super::native::{missing, turned};
 use super::values::instant_of;
 use super::variant::{Known, answers, numbers};
-use super::{Access, Column, ColumnType, Matcher, haste, retain_passed, retain_rows, row_at};
+use super::{
+    Access, Column, ColumnType, Matcher, each_in_group, haste, retain_passed, retain_rows, row_at,
+};
 use crate::query::capture::{self, capture};
 use crate::query::memory::{Groups, Sum};
 use crate::query::model::FieldInfo;
@@ -269,17 +271,11 @@ where
         info: &FieldInfo,
         sums: &mut [Sum],
     ) {
-        for (place, group) in selected.iter().zip(groups) {
-            let (Some(row), Some(sum)) = (row_at(rows, *place), sums.get_mut(*group as usize))
-            else {
-                continue;
-            };
-            match Self::one(row, info.kind) {
-                Scalar::Int(number) => sum.add_int(number),
-                Scalar::Float(number) => sum.add_float(number),
-                _ => {}
-            }
-        }
+        each_in_group(rows, selected, groups, sums, |row, sum| match Self::one(row, info.kind) {
+            Scalar::Int(number) => sum.add_int(number),
+            Scalar::Float(number) => sum.add_float(number),
+            _ => {}
+        });
     }
 
     fn extremes(
@@ -291,17 +287,12 @@ where
         extremes: &mut [Scalar],
         largest: bool,
     ) {
-        for (place, group) in selected.iter().zip(groups) {
-            let (Some(row), Some(extreme)) =
-                (row_at(rows, *place), extremes.get_mut(*group as usize))
-            else {
-                continue;
-            };
+        each_in_group(rows, selected, groups, extremes, |row, extreme| {
             let value = Self::one(row, info.kind);
             let better = turned(order(&value, extreme, info), largest).is_lt();
             if !value.is_null() && (extreme.is_null() || better) {
                 *extreme = value;
             }
-        }
+        });
     }
 }

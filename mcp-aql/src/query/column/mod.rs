@@ -155,6 +155,24 @@ impl<T, F: Fn(&T) -> bool + Send + Sync> Matcher<T> for F {
     }
 }
 
+/// Hands each selected row to `take` with what its group has.
+#[inline]
+pub(crate) fn each_in_group<T, S>(
+    rows: &[&T],
+    selected: &[u32],
+    groups: &[u32],
+    of_groups: &mut [S],
+    mut take: impl FnMut(&T, &mut S),
+) {
+    for (place, group) in selected.iter().zip(groups) {
+        if let (Some(row), Some(of_group)) =
+            (row_at(rows, *place), of_groups.get_mut(*group as usize))
+        {
+            take(row, of_group);
+        }
+    }
+}
+
 /// Leaves of the selected rows those that pass.
 ///
 /// The first loop does nothing but look at rows, so that as many as possible are fetched from memory at

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::ColumnValue;
-use super::{Access, Column, ColumnType, Matcher, haste, retain_rows, row_at};
+use super::{Access, Column, ColumnType, Matcher, each_in_group, haste, retain_rows, row_at};
 use crate::query::memory::{Groups, Sum};
 use crate::query::model::FieldInfo;
 use crate::query::plan::Test;
@@ -265,11 +265,9 @@ where
         _: &FieldInfo,
         sums: &mut [Sum],
     ) {
-        for (place, group) in selected.iter().zip(groups) {
-            if let (Some(row), Some(sum)) = (row_at(rows, *place), sums.get_mut(*group as usize)) {
-                A::with(row, |value| value.add_to(sum));
-            }
-        }
+        each_in_group(rows, selected, groups, sums, |row, sum| {
+            A::with(row, |value| value.add_to(sum));
+        });
     }
 
     fn extremes(
@@ -281,20 +279,15 @@ where
         extremes: &mut [Scalar],
         largest: bool,
     ) {
-        for (place, group) in selected.iter().zip(groups) {
-            let (Some(row), Some(extreme)) =
-                (row_at(rows, *place), extremes.get_mut(*group as usize))
-            else {
-                continue;
-            };
+        let better = if largest { Ordering::is_gt } else { Ordering::is_lt };
+        each_in_group(rows, selected, groups, extremes, |row, extreme| {
             A::with(row, |value| {
-                let better = if largest { Ordering::is_gt } else { Ordering::is_lt };
                 let improves =
                     || A::Value::operand(extreme).is_some_and(|extreme| value.is(extreme, better));
                 if value.is_there() && (extreme.is_null() || improves()) {
                     *extreme = value.scalar();
                 }
             });
-        }
+        });
     }
 }
