@@ -11,7 +11,9 @@ use super::attr;
 use super::columns;
 use super::lists::FieldPath;
 use super::model::{FieldModel, ResourceModel};
-use crate::support::serde_attr::{name_fault, own_form_fault, same_name_fault, two_names_fault};
+use crate::support::serde_attr::{
+    flatten_fault, name_fault, own_form_fault, same_name_fault, two_names_fault,
+};
 use crate::support::ty::Kind;
 use crate::support::{fault, names};
 
@@ -166,12 +168,7 @@ fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
 fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     if let Some(span) = field.serde.flatten {
-        errors.push(fault(
-            span,
-            format_args!(
-                "`{ident}` is flattened, so a query cannot name it: leave `#[serde(flatten)]` out, or list its fields here",
-            ),
-        ));
+        errors.push(flatten_fault(ident, "a query", span));
     }
     if let Some((option, span)) = &field.serde.written_form {
         errors.push(fault(

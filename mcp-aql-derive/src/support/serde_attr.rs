@@ -122,6 +122,16 @@ pub(crate) fn two_names_fault(field: &Ident, span: Span) -> darling::Error {
     )
 }
 
+/// The complaint that a field has no name of its own; `who` would have to name it.
+pub(crate) fn flatten_fault(field: &Ident, who: &str, span: Span) -> darling::Error {
+    fault(
+        span,
+        format_args!(
+            "`{field}` is flattened, so {who} cannot name it: leave `#[serde(flatten)]` out, or list its fields here",
+        ),
+    )
+}
+
 /// The complaint that two fields are called the same.
 pub(crate) fn same_name_fault(field: &Ident, other: &Ident, name: &Name) -> darling::Error {
     fault(

@@ -8,7 +8,9 @@ use super::model::{FieldModel, ResourceModel, Role};
 use crate::parameter;
 use crate::resource::attr;
 use crate::support::fault;
-use crate::support::serde_attr::{name_fault, own_form_fault, same_name_fault, two_names_fault};
+use crate::support::serde_attr::{
+    flatten_fault, name_fault, own_form_fault, same_name_fault, two_names_fault,
+};
 
 /// Every rule that a resource must keep.
 pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
@@ -95,12 +97,7 @@ fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
 fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     if let Some(span) = field.serde.flatten {
-        errors.push(fault(
-            span,
-            format_args!(
-                "`{ident}` is flattened, so an update cannot name it: leave `#[serde(flatten)]` out, or list its fields here",
-            ),
-        ));
+        errors.push(flatten_fault(ident, "an update", span));
     }
     if let Some((option, span)) = &field.serde.own_form {
         errors.push(fault(
