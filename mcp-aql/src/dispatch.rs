@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::sync::{RwLock, Semaphore};
 
 use crate::error::OperationError;
+use crate::gatekeeper::Permit;
 use crate::operation::{BoxFuture, Call, Context, Outcome, Parameter};
 use crate::shape::{Kind, Rest, Shape, Shapes};
 use crate::vocab::SemanticCategory;
@@ -63,9 +64,10 @@ impl Turnstile {
         }
     }
 
-    /// Runs a call when its turn has come.
+    /// Runs a permitted call when its turn has come.
     pub(crate) async fn run<'a>(
         &self,
+        _permit: Permit,
         category: SemanticCategory,
         context: &Context,
         start: impl FnOnce() -> BoxFuture<'a, Outcome>,

@@ -49,16 +49,22 @@
 extern crate self as mcp_aql;
 
 mod adapter;
+pub mod audit;
+mod clock;
 mod dispatch;
 mod error;
+mod gatekeeper;
 mod introspection;
 mod main_error;
 mod mcp;
 mod operation;
+#[cfg(feature = "safety")]
+pub mod operator;
 pub mod query;
 mod request;
 mod response;
 mod router;
+mod services;
 mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
 mod stop;
@@ -72,10 +78,12 @@ pub mod constraint;
 pub mod docs;
 pub mod encoding;
 pub mod prelude;
+pub mod store;
 pub mod testing;
 pub mod update;
 
 pub use adapter::{Adapter, AdapterBuilder, BuildError};
+pub use clock::TimeSource;
 pub use dispatch::Concurrency;
 pub use error::{ErrorCode, OperationError, leaks_internals};
 pub use main_error::{Error, Result};
@@ -84,10 +92,10 @@ pub use mcp::HttpOptions;
 #[doc = include_str!("macro_docs/update_input.md")]
 pub use mcp_aql_derive::UpdateInput;
 pub use operation::{
-    BoxFuture, Call, CallScope, Context, DataKey, DefaultSpec, Deprecation, ExampleSpec, Method,
-    Operation, OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
-    ParameterSpec, ParameterType, ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State,
-    StateSpec, Warning,
+    BoxFuture, Call, CallScope, Context, DangerSpec, DataKey, DefaultSpec, Deprecation,
+    ExampleSpec, ExecutionContext, LifecycleSpec, Method, Operation, OperationReturn,
+    OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ParameterSpec, ParameterType,
+    ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State, StateSpec, Warning,
 };
 #[cfg(feature = "query")]
 pub use query::{
@@ -104,8 +112,8 @@ pub use update::{
     Change, ElementSpec, FieldSpec, IfMatch, InputSpec, Merge, Update, UpdateInput, merge_json,
 };
 pub use vocab::{
-    EndpointPermissions, LimitOutOfRange, Limits, PROTOCOL_VERSION, RESERVED_OPERATIONS,
-    SemanticCategory, is_public_name,
+    DANGER_PATTERNS, DangerLevel, EndpointPermissions, LimitOutOfRange, Limits, PROTOCOL_VERSION,
+    RESERVED_OPERATIONS, SemanticCategory, TrustLevel, UnknownLevel, is_public_name,
 };
 
 #[doc = include_str!("macro_docs/operation.md")]

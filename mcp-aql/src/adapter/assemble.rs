@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
+use crate::audit::Audit;
 use crate::dispatch::Turnstile;
+use crate::gatekeeper::Gatekeeper;
 use crate::introspection::{
     self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
     protocol_of_part, repeats_the_table, sample_params,
@@ -15,11 +17,12 @@ use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
     RegisteredOperation, summary,
 };
-use crate::router::{EndpointProfile, Entry, Registry};
+use crate::router::{EndpointProfile, Entry, Family, Registry};
+use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, TrustLevel, is_public_name};
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -114,6 +117,7 @@ pub(super) fn assemble(
         let operation = RegisteredOperation {
             spec,
             name,
+            endpoint: Arc::from(profile.families.get(family).map_or("", Family::name)),
             parameters,
             envelope,
             handler,
@@ -152,8 +156,32 @@ pub(super) fn assemble(
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let inner = Inner { parts, settings, registry, shapes, shown, introspection, turnstile };
+    let services = Arc::new(services(&parts, &settings));
+    let gatekeeper = Gatekeeper::new(Arc::clone(&services));
+    let inner = Inner {
+        parts,
+        settings,
+        registry,
+        shapes,
+        shown,
+        introspection,
+        turnstile,
+        services,
+        gatekeeper,
+    };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// What gates and executions stand on.
+fn services(parts: &Parts, settings: &Settings) -> Services {
+    let time = settings.time.clone();
+    let audit = Audit {
+        adapter: parts.name.clone(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: parts.audit_sinks.clone(),
+    };
+    Services::new(Arc::clone(&parts.store), time, audit)
 }
 
 fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {

@@ -5,9 +5,12 @@ use std::time::Duration;
 use super::assemble::{BuildError, assemble};
 use super::config::{self, ConfigSource};
 use super::{Adapter, Settings};
+use crate::audit::AuditSink;
+use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
+use crate::store::{MemoryStore, Store};
 use crate::vocab::Limits;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
@@ -22,6 +25,8 @@ pub struct AdapterBuilder {
     states: StateMap,
     doubled_states: Vec<&'static str>,
     profiles: Vec<EndpointProfile>,
+    store: Arc<dyn Store>,
+    audit_sinks: Vec<Arc<dyn AuditSink>>,
     settings: Settings,
     source: ConfigSource,
 }
@@ -35,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) states: Arc<StateMap>,
     pub(crate) doubled_states: Vec<&'static str>,
     pub(crate) profiles: Vec<EndpointProfile>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
     /// As the builder set them.
     pub(crate) settings: Settings,
 }
@@ -49,6 +56,8 @@ impl AdapterBuilder {
             states: StateMap::default(),
             doubled_states: Vec::new(),
             profiles: vec![EndpointProfile::crude()],
+            store: Arc::new(MemoryStore::default()),
+            audit_sinks: Vec::new(),
             settings: Settings::default(),
             source: ConfigSource::default(),
         }
@@ -170,6 +179,25 @@ impl AdapterBuilder {
         self
     }
 
+    /// Keeps tokens, counters, executions and blocks there. Default: in memory, as long as the process
+    /// lives.
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Takes the time from there. Default: the system's clock.
+    pub fn time_source(mut self, time: TimeSource) -> Self {
+        self.settings.time = time;
+        self
+    }
+
+    /// Sends the audit log's lines there too, besides `tracing`.
+    pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
+        self.audit_sinks.push(Arc::new(sink));
+        self
+    }
+
     /// Makes cursors with this secret, so that those of an earlier run, or of another process with the
     /// same secret, are still good. Default: a random one (REQ-PAG-10).
     #[cfg(feature = "query")]
@@ -204,6 +232,8 @@ impl AdapterBuilder {
             states: Arc::new(self.states),
             doubled_states: self.doubled_states,
             profiles: self.profiles,
+            store: self.store,
+            audit_sinks: self.audit_sinks,
             settings: self.settings,
         });
         build(parts, &self.source)

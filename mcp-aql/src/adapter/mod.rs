@@ -19,6 +19,7 @@ pub(crate) use settings::Settings;
 
 use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
+use crate::gatekeeper::{Gatekeeper, Visitor};
 use crate::introspection::{self, Introspection, introspect_failure};
 use crate::operation::{
     BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
@@ -27,6 +28,7 @@ use crate::operation::{
 use crate::request::{OperationInput, Refused, Request, check_response, decode, parse, too_large};
 use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
+use crate::services::Services;
 use crate::shape::Shapes;
 use crate::validate::{Rules, ValidParams, validate};
 use crate::vocab::Limits;
@@ -72,6 +74,8 @@ pub(crate) struct Inner {
     pub(crate) shown: Vec<told::Shown>,
     pub(crate) introspection: Introspection,
     pub(crate) turnstile: SharedTurnstile,
+    pub(crate) services: Arc<Services>,
+    pub(crate) gatekeeper: Gatekeeper,
 }
 
 impl Adapter {
@@ -305,6 +309,16 @@ impl Adapter {
             Handler::Function(function) => function,
         };
         let valid = valid?;
+        let permit = self
+            .inner
+            .gatekeeper
+            .admit(Visitor {
+                operation,
+                arguments: &valid.arguments,
+                credentials: &input.credentials,
+                context,
+            })
+            .await?;
         let context = context.of(operation.spec.name);
         warn_of_names(operation, &valid, &context);
         let call = Call {
@@ -313,6 +327,7 @@ impl Adapter {
             states: Arc::clone(&self.inner.parts.states),
             envelope: operation.envelope.clone(),
             limits: *limits,
+            execution: None,
             #[cfg(feature = "query")]
             queries: valid.queries,
         };
@@ -320,7 +335,7 @@ impl Adapter {
             tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
         }
         let category = operation.spec.category;
-        self.inner.turnstile.run(category, &context, || function.run(call)).await
+        self.inner.turnstile.run(permit, category, &context, || function.run(call)).await
     }
 
     /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12); one that was measured as it was written

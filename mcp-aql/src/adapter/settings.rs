@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::router::EndpointMode;
 use crate::vocab::Limits;
@@ -21,6 +22,7 @@ pub(crate) struct Settings {
     pub(crate) concurrency: Concurrency,
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
+    pub(crate) time: TimeSource,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
 }
@@ -40,6 +42,7 @@ impl Default for Settings {
             concurrency: Concurrency::default(),
             max_concurrent_requests: None,
             time_limit: None,
+            time: TimeSource::default(),
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
         }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    Context, Envelope, OperationReturn, Outcome, ParamGroup, ParameterType, Payload, State,
-    StateMap,
+    Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, ParameterType,
+    Payload, State, StateMap,
 };
 use crate::error::OperationError;
 use crate::update::{Update, UpdateInput};
@@ -19,6 +19,8 @@ pub struct Call {
     pub(crate) states: Arc<StateMap>,
     pub(crate) envelope: Envelope,
     pub(crate) limits: Limits,
+    /// Of a call that runs in the background.
+    pub(crate) execution: Option<ExecutionContext>,
     #[cfg(feature = "query")]
     pub(crate) queries: crate::query::ReadQueries,
 }
@@ -111,6 +113,16 @@ impl Call {
     /// What the function may know of the call beyond its parameters.
     pub fn context(&self) -> Context {
         self.context.clone()
+    }
+
+    /// What a long-running operation knows of its execution.
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the operation's table declares no lifecycle.
+    pub fn execution(&self) -> Result<ExecutionContext, OperationError> {
+        self.execution
+            .clone()
+            .ok_or_else(|| OperationError::internal("the operation's table declares no lifecycle"))
     }
 
     /// Turns what the function returned into the reply.

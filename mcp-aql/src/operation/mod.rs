@@ -3,7 +3,9 @@
 
 mod arguments;
 mod context;
+mod danger;
 mod deprecation;
+mod execution;
 mod parameter;
 mod returns;
 mod session;
@@ -16,7 +18,10 @@ mod warning;
 pub(crate) use arguments::Argument;
 pub use arguments::Call;
 pub use context::{CallScope, Context, ProgressSink};
+pub use danger::{DangerSpec, LifecycleSpec};
 pub use deprecation::Deprecation;
+pub use execution::ExecutionContext;
+pub(crate) use execution::{Advance, ExecutionSink};
 pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
 pub(crate) use returns::Envelope;
 pub(crate) use returns::SUCCESS;

@@ -1,4 +1,4 @@
-use super::{Deprecation, ParameterEntry, ReturnsSpec, StateSpec};
+use super::{DangerSpec, Deprecation, LifecycleSpec, ParameterEntry, ReturnsSpec, StateSpec};
 use crate::vocab::SemanticCategory;
 
 /// The static table of one operation: everything that routing, validation, introspection and the
@@ -39,6 +39,10 @@ pub struct OperationSpec {
     pub deprecated: Option<Deprecation>,
     /// Shared state that the function takes.
     pub states: &'static [StateSpec],
+    /// How dangerous it is.
+    pub danger: DangerSpec,
+    /// Set when it runs in the background, as an execution.
+    pub lifecycle: Option<LifecycleSpec>,
 }
 
 impl OperationSpec {
@@ -60,6 +64,8 @@ impl OperationSpec {
             examples: &[],
             deprecated: None,
             states: &[],
+            danger: DangerSpec::UNDECLARED,
+            lifecycle: None,
         }
     }
 
@@ -116,6 +122,20 @@ impl OperationSpec {
     #[must_use]
     pub const fn states(mut self, states: &'static [StateSpec]) -> Self {
         self.states = states;
+        self
+    }
+
+    /// Declares how dangerous the operation is.
+    #[must_use]
+    pub const fn danger(mut self, danger: DangerSpec) -> Self {
+        self.danger = danger;
+        self
+    }
+
+    /// Lets the operation run in the background, as an execution.
+    #[must_use]
+    pub const fn lifecycle(mut self, lifecycle: LifecycleSpec) -> Self {
+        self.lifecycle = Some(lifecycle);
         self
     }
 

@@ -10,6 +10,8 @@ use crate::update::InputSpec;
 pub(crate) struct RegisteredOperation {
     pub(crate) spec: OperationSpec,
     pub(crate) name: Arc<str>,
+    /// The endpoint family that it belongs to.
+    pub(crate) endpoint: Arc<str>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,

@@ -19,6 +19,28 @@ pub(crate) enum Request {
 pub(crate) struct OperationInput {
     pub(crate) operation: String,
     pub(crate) params: Map<String, Value>,
+    pub(crate) credentials: Credentials,
+}
+
+/// The tokens that a call brings along: the only members of `params` with `_` that mean something.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Credentials {
+    /// `params._confirmation` (REQ-TOK-06).
+    pub(crate) confirmation: Option<String>,
+    /// `params._quota_continue` (REQ-RATE-07).
+    pub(crate) quota_continue: Option<String>,
+}
+
+impl Credentials {
+    /// Takes them out of `params`. What is no text is no token, and is refused like a wrong one.
+    fn take(params: &mut Map<String, Value>) -> Self {
+        let mut text = |name: &str| match params.remove(name)? {
+            Value::Null => None,
+            Value::String(token) => Some(token),
+            _ => Some(String::new()),
+        };
+        Self { confirmation: text("_confirmation"), quota_continue: text("_quota_continue") }
+    }
 }
 
 /// A request, or an item of a batch, that is none. An item fails by itself, and the others run.
@@ -102,7 +124,7 @@ fn operation_input(members: Members) -> Result<OperationInput, Refused> {
         }
         None => return refused(String::new(), missing_operation()),
     };
-    let params = match members.params {
+    let mut params = match members.params {
         Some(Value::Object(params)) => params,
         None => Map::new(),
         Some(other) => {
@@ -111,12 +133,20 @@ fn operation_input(members: Members) -> Result<OperationInput, Refused> {
             return refused(operation, error);
         }
     };
-    let mut params = resolve(params, members.rest);
+    let mut credentials = Credentials::default();
+    if params.keys().any(|name| name.starts_with('_')) {
+        credentials = Credentials::take(&mut params);
+        params.retain(|name, _| !name.starts_with('_'));
+    }
+    for (name, value) in members.rest {
+        // `params.<name>` comes before the top-level `<name>` (REQ-RQ-03).
+        params.entry(name).or_insert(value);
+    }
     // Only a batch has such a member; elsewhere it is a name like any other.
     if let Some(value) = members.operations {
         params.entry("operations").or_insert(value);
     }
-    Ok(OperationInput { operation, params })
+    Ok(OperationInput { operation, params, credentials })
 }
 
 fn missing_operation() -> OperationError {
@@ -126,17 +156,6 @@ fn missing_operation() -> OperationError {
          Call introspect to list the operations",
     )
     .with_detail("param_name", "operation")
-}
-
-/// `params.<name>` comes before the top-level `<name>` (REQ-RQ-03).
-fn resolve(mut params: Map<String, Value>, rest: Vec<(String, Value)>) -> Map<String, Value> {
-    if params.keys().any(|name| name.starts_with('_')) {
-        params.retain(|name, _| !name.starts_with('_'));
-    }
-    for (name, value) in rest {
-        params.entry(name).or_insert(value);
-    }
-    params
 }
 
 fn decode_batch(

@@ -1,10 +1,13 @@
 //! The protocol's nouns. Everything else in the crate may use them; they use nothing.
 
 mod category;
+mod danger;
 mod limits;
 mod names;
 
 pub use category::{EndpointPermissions, SemanticCategory};
+pub use danger::{DANGER_PATTERNS, DangerLevel, TrustLevel, UnknownLevel};
+pub(crate) use danger::{inferred_danger, names_match};
 pub use limits::{LimitOutOfRange, Limits};
 pub use names::{RESERVED_OPERATIONS, is_public_name};
 pub(crate) use names::{closest, json_type};

@@ -1,0 +1,34 @@
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use crate::audit::Audit;
+use crate::clock::TimeSource;
+use crate::error::OperationError;
+use crate::store::{Store, StoreError};
+
+/// What gates, executions and the safety loop stand on.
+pub(crate) struct Services {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) time: TimeSource,
+    pub(crate) audit: Audit,
+    /// Set once the store is ready.
+    ready: OnceCell<()>,
+}
+
+impl Services {
+    pub(crate) fn new(store: Arc<dyn Store>, time: TimeSource, audit: Audit) -> Self {
+        Self { store, time, audit, ready: OnceCell::new() }
+    }
+
+    /// The store, made ready before its first use.
+    pub(crate) async fn store(&self) -> Result<&dyn Store, StoreError> {
+        self.ready.get_or_try_init(|| self.store.prepare()).await?;
+        Ok(&*self.store)
+    }
+
+    /// As [`store`](Self::store), for whoever answers a caller.
+    pub(crate) async fn store_for_call(&self) -> Result<&dyn Store, OperationError> {
+        self.store().await.map_err(OperationError::from)
+    }
+}

@@ -1,0 +1,179 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+use super::{Change, Expected, Record, Store, StoreError};
+use crate::operation::BoxFuture;
+
+/// Keeps records as long as the process lives.
+#[derive(Debug, Default)]
+pub struct MemoryStore(Mutex<Records>);
+
+#[derive(Debug, Default)]
+struct Records {
+    collections: BTreeMap<String, BTreeMap<String, Record>>,
+    /// The last version that was given.
+    version: u64,
+}
+
+impl Records {
+    fn get(&self, collection: &str, key: &str) -> Option<&Record> {
+        self.collections.get(collection)?.get(key)
+    }
+
+    fn allows(&self, change: &Change) -> bool {
+        let found = self.get(&change.collection, &change.key);
+        match change.expected {
+            Expected::Absent => found.is_none(),
+            Expected::Version(version) => found.is_some_and(|record| record.version == version),
+            Expected::Any => true,
+        }
+    }
+
+    fn apply(&mut self, change: Change) {
+        match change.record {
+            Some(record) => {
+                self.version += 1;
+                let record = Record {
+                    key: change.key.clone(),
+                    value: record.value,
+                    version: self.version,
+                    group: record.group,
+                    expires_at: record.expires_at,
+                };
+                let collection = self.collections.entry(change.collection).or_default();
+                collection.insert(change.key, record);
+            }
+            None => {
+                if let Entry::Occupied(mut collection) = self.collections.entry(change.collection) {
+                    collection.get_mut().remove(&change.key);
+                    if collection.get().is_empty() {
+                        collection.remove();
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl MemoryStore {
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move { Ok(self.records().get(collection, key).cloned()) })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        Box::pin(async move {
+            let records = self.records();
+            let Some(collection) = records.collections.get(collection) else {
+                return Ok(Vec::new());
+            };
+            let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+            Ok(collection
+                .range::<str, _>((start, Bound::Unbounded))
+                .map(|(_, record)| record)
+                .filter(|record| group.is_none() || record.group.as_deref() == group)
+                .take(most)
+                .cloned()
+                .collect())
+        })
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let mut records = self.records();
+            let allowed = changes.iter().all(|change| records.allows(change));
+            if allowed {
+                for change in changes {
+                    records.apply(change);
+                }
+            }
+            Ok(allowed)
+        })
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let mut records = self.records();
+            let mut purged = 0;
+            for collection in records.collections.values_mut() {
+                collection.retain(|_, record| {
+                    let stays = record.expires_at.is_none_or(|at| at >= now);
+                    purged += u64::from(!stays);
+                    stays
+                });
+            }
+            records.collections.retain(|_, collection| !collection.is_empty());
+            Ok(purged)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::NewRecord;
+
+    fn put(key: &str, expected: Expected) -> Change {
+        Change::put("a", key, expected, NewRecord::new(format!("\"{key}\"")))
+    }
+
+    #[tokio::test]
+    async fn all_changes_are_made_or_none() {
+        let store = MemoryStore::default();
+        assert!(store.write(vec![put("1", Expected::Absent)]).await.unwrap());
+        let both = vec![put("2", Expected::Absent), put("1", Expected::Absent)];
+        assert!(!store.write(both).await.unwrap());
+        assert_eq!(store.get("a", "2").await.unwrap(), None);
+        let found = store.get("a", "1").await.unwrap().unwrap();
+        assert!(store.write(vec![put("1", Expected::Version(found.version))]).await.unwrap());
+        assert!(!store.write(vec![put("1", Expected::Version(found.version))]).await.unwrap());
+        assert!(store.write(vec![Change::remove("a", "1", Expected::Any)]).await.unwrap());
+        assert!(!store.write(vec![put("1", Expected::Version(found.version))]).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn records_are_listed_by_group_and_in_pages() {
+        let store = MemoryStore::default();
+        for (key, group) in [("1", "x"), ("2", "y"), ("3", "x"), ("4", "x")] {
+            let record = NewRecord::new("0").group(group);
+            let change = Change::put("a", key, Expected::Absent, record);
+            assert!(store.write(vec![change]).await.unwrap());
+        }
+        let listed = store.list("a", Some("x"), Some("1"), 1).await.unwrap();
+        assert_eq!(listed.iter().map(|record| &*record.key).collect::<Vec<_>>(), ["3"]);
+        assert_eq!(store.list("a", None, None, 9).await.unwrap().len(), 4);
+        assert!(store.list("b", None, None, 9).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_has_expired_is_forgotten() {
+        // REQ-TOK-13
+        let store = MemoryStore::default();
+        let now = Utc::now();
+        for (key, at) in [("old", now - chrono::TimeDelta::seconds(1)), ("new", now)] {
+            let record = NewRecord::new("0").expires_at(at);
+            store.write(vec![Change::put("a", key, Expected::Any, record)]).await.unwrap();
+        }
+        assert_eq!(store.purge(now).await.unwrap(), 1);
+        assert_eq!(store.list("a", None, None, 9).await.unwrap().len(), 1);
+    }
+}
