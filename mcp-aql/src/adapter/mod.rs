@@ -283,10 +283,11 @@ impl Adapter {
     async fn run_routed(
         &self,
         operation: &RegisteredOperation,
-        input: OperationInput,
+        mut input: OperationInput,
         context: &Context,
         limits: &Limits,
     ) -> Result<Payload, OperationError> {
+        take_confirmation(operation, &mut input);
         let rules = Rules {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
@@ -315,6 +316,7 @@ impl Adapter {
             .admit(Visitor {
                 operation,
                 arguments: &valid.arguments,
+                shapes: &self.inner.shapes,
                 credentials: &input.credentials,
                 context,
             })
@@ -332,7 +334,9 @@ impl Adapter {
             queries: valid.queries,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
-            tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
+            let params =
+                redacted(&operation.parameters, call.arguments.as_slice(), &self.inner.shapes);
+            tracing::debug!(%params, "operation called");
         }
         let category = operation.spec.category;
         self.inner.turnstile.run(permit, category, &context, || function.run(call)).await
@@ -384,6 +388,24 @@ impl Adapter {
             }
             _ => error,
         }
+    }
+
+    /// Takes a confirmation token back before it is used: somebody has changed their mind. Tells
+    /// whether there was one (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmation(&self, token: &str) -> Result<bool, OperationError> {
+        self.inner.gatekeeper.revoke(token).await
+    }
+
+    /// Takes all confirmation tokens of this adapter back, for instance after its configuration has
+    /// changed (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmations(&self) -> Result<(), OperationError> {
+        self.inner.gatekeeper.revoke_all().await
     }
 
     /// The adapter's name.
@@ -448,6 +470,20 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = error.source();
     }
     text
+}
+
+/// Takes `confirmation_token` for `_confirmation` where a call may have to be confirmed, unless the
+/// operation has such a parameter itself (choice C-18).
+fn take_confirmation(operation: &RegisteredOperation, input: &mut OperationInput) {
+    const ALIAS: &str = "confirmation_token";
+    let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
+    if operation.gate.may_ask()
+        && !own()
+        && let Some(token) = input.params.remove(ALIAS)
+    {
+        let token = token.as_str().unwrap_or_default().to_owned();
+        input.credentials.confirmation.get_or_insert(token);
+    }
 }
 
 /// Warns of deprecated names, and of names that lenient mode ignored (REQ-WRN-07, REQ-UNK-08).
