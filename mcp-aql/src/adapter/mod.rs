@@ -185,7 +185,8 @@ impl Adapter {
         self.failure(self.labelled(error, scope, false))
     }
 
-    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05).
+    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05), up to one that has
+    /// to be confirmed (REQ-BAT-08).
     async fn run_batch(
         &self,
         items: Vec<Result<OperationInput, Refused>>,
@@ -196,7 +197,8 @@ impl Adapter {
         let inner = limits.of_item();
         let mut batch = BatchReply::new(limits.max_response_size, items.len());
         let mut warnings = Warnings::default();
-        for item in items {
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
             let operation = match &item {
                 Ok(input) => &input.operation,
                 Err(refused) => &refused.operation,
@@ -221,6 +223,9 @@ impl Adapter {
                 }
                 Err(error) => self.failure(error),
             };
+            if reply.code == Some(ErrorCode::ConfirmationRequired) {
+                return batch.halt(&operation, &reply, items);
+            }
             batch.push(&operation, &reply);
         }
         batch.finish(&warnings.into_vec())
