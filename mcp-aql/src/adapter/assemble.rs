@@ -10,8 +10,8 @@ use crate::audit::Audit;
 use crate::dispatch::Turnstile;
 use crate::gatekeeper::Gatekeeper;
 use crate::introspection::{
-    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
-    protocol_of_part, repeats_the_table, sample_params,
+    self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
+    protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
@@ -127,7 +127,12 @@ pub(super) fn assemble(
         entries.push(Entry { operation, family });
         returns.push(info);
     }
-    returns_of_introspect(returns.first_mut());
+    let services = Arc::new(services(&parts, &settings));
+    let further = further_queries();
+    if let Some(introspect) = entries.first_mut() {
+        introspection::publish(&mut introspect.operation, &further);
+    }
+    returns_of_introspect(returns.first_mut(), &further);
 
     let mut shapes = types.shapes(&mut compiler);
     compiler.overlay_resources(&mut shapes);
@@ -150,13 +155,12 @@ pub(super) fn assemble(
 
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, all_types);
+    let introspection = render(&registry, &settings, all_types, further);
     let turnstile = Arc::new(Turnstile::new(
         settings.concurrency,
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let services = Arc::new(services(&parts, &settings));
     let gatekeeper = Gatekeeper::new(Arc::clone(&services));
     let inner = Inner {
         parts,
@@ -170,6 +174,11 @@ pub(super) fn assemble(
         gatekeeper,
     };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// What `introspect` answers besides operations and types (choice C-35).
+fn further_queries() -> FurtherQueries {
+    Vec::new()
 }
 
 /// What gates and executions stand on.
@@ -484,11 +493,18 @@ fn joined(one: &str, other: &str) -> String {
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
-fn returns_of_introspect(returns: Option<&mut Members>) {
+fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        returns.put("description", "data.operations, data.operation, data.types or data.type.");
+        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
+        for query in further {
+            text.push_str("; of ");
+            text.push_str(query.query());
+            text.push_str(" all of data");
+        }
+        text.push('.');
+        returns.put("description", text);
     }
 }
 
@@ -504,6 +520,7 @@ fn render(
     registry: &Registry,
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
+    further: FurtherQueries,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -559,5 +576,6 @@ fn render(
         all_operations,
         all_types,
         types,
+        further,
     }
 }
