@@ -8,10 +8,10 @@ use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
-use crate::gatekeeper::{Gatekeeper, Plan, Trust};
+use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
-    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
-    protocol_of_part, repeats_the_table, sample_params,
+    self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
+    protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
@@ -133,10 +133,14 @@ pub(super) fn assemble(
         entries.push(Entry { operation, family });
         returns.push(info);
     }
-    returns_of_introspect(returns.first_mut());
-
     settings.gate.check_policies(policy_targets(&entries), &mut problems);
     let audit = audit(&parts, &settings, &mut problems);
+    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    if let Some(introspect) = entries.first_mut() {
+        introspection::publish(&mut introspect.operation, &further);
+    }
+    returns_of_introspect(returns.first_mut(), &further);
 
     let mut shapes = types.shapes(&mut compiler);
     compiler.overlay_resources(&mut shapes);
@@ -159,13 +163,12 @@ pub(super) fn assemble(
 
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, all_types);
+    let introspection = render(&registry, &settings, all_types, further);
     let turnstile = Arc::new(Turnstile::new(
         settings.concurrency,
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
     let gatekeeper = Gatekeeper::new(Arc::clone(&services), &settings.gate);
     let inner = Inner {
         parts,
@@ -179,6 +182,24 @@ pub(super) fn assemble(
         gatekeeper,
     };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// What `introspect` answers besides operations and types (choice C-35).
+fn further_queries(
+    entries: &[Entry],
+    parts: &Parts,
+    settings: &Settings,
+    problems: &mut Vec<String>,
+) -> FurtherQueries {
+    let operations = entries.iter().map(|entry| &entry.operation);
+    let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
+    if let Some(trust) = &settings.gate.trust {
+        match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
+            Ok(info) => queries.push(Box::new(info)),
+            Err(error) => problems.push(format!("the trust block cannot be shown: {error}")),
+        }
+    }
+    queries
 }
 
 /// The operations that policies may be about.
@@ -510,11 +531,18 @@ fn joined(one: &str, other: &str) -> String {
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
-fn returns_of_introspect(returns: Option<&mut Members>) {
+fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        returns.put("description", "data.operations, data.operation, data.types or data.type.");
+        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
+        for query in further {
+            text.push_str("; of ");
+            text.push_str(query.query());
+            text.push_str(" all of data");
+        }
+        text.push('.');
+        returns.put("description", text);
     }
 }
 
@@ -530,6 +558,7 @@ fn render(
     registry: &Registry,
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
+    further: FurtherQueries,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -585,5 +614,6 @@ fn render(
         all_operations,
         all_types,
         types,
+        further,
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use settings::Settings;
 use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
 use crate::gatekeeper::{Gatekeeper, Visitor};
-use crate::introspection::{self, Introspection, introspect_failure};
+use crate::introspection::{self, Introspection};
 use crate::operation::{
     BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
     Severity, Warning, Warnings,
@@ -305,12 +305,15 @@ impl Adapter {
         let valid = validate(operation, input.params, &self.inner.shapes, rules);
         let function = match &operation.handler {
             Handler::Introspect => {
-                return valid
-                    .and_then(|valid| {
+                let introspection = &self.inner.introspection;
+                let outcome = match valid {
+                    Ok(valid) => {
                         let session = context.session();
-                        self.inner.introspection.answer(valid.arguments, session, &*self.inner)
-                    })
-                    .map_err(|error| introspect_failure(error, query.as_ref()));
+                        introspection.answer(valid.arguments, session, &*self.inner).await
+                    }
+                    Err(error) => Err(error),
+                };
+                return outcome.map_err(|error| introspection.failure(error, query.as_ref()));
             }
             Handler::Function(function) => function,
         };

@@ -126,7 +126,10 @@ pub enum Command {
     /// Show operations and types
     Introspect {
         /// What to show
-        #[arg(default_value = "operations", value_parser = ["operations", "types"])]
+        #[arg(
+            default_value = "operations",
+            value_parser = ["operations", "types", "danger", "adapter_info", "quota_status"]
+        )]
         query: String,
         /// One of them, in full
         name: Option<String>,

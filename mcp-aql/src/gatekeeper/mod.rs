@@ -9,6 +9,7 @@ mod plan;
 mod policy;
 mod settings;
 mod token;
+mod told;
 mod trust;
 
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) use plan::Plan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
 pub(crate) use settings::{GateSettings, GateTable, delta};
+pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
 /// That the gates let a call pass. Only the gatekeeper makes one, and dispatch takes it.

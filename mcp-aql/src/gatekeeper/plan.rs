@@ -74,7 +74,7 @@ impl Plan {
     }
 
     /// What happens to a call that no policy is about, in the protocol's words (choice C-23).
-    pub(crate) fn permission(&self) -> &'static str {
+    pub(super) fn permission(&self) -> &'static str {
         match self.verdict {
             Verdict::Allow => "allow",
             Verdict::Confirm => "confirm",
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// Whether policies may change that for some calls.
-    pub(crate) fn has_policies(&self) -> bool {
+    pub(super) fn has_policies(&self) -> bool {
         !self.policies.is_empty()
     }
 
