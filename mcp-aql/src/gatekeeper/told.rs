@@ -114,8 +114,8 @@ pub(crate) fn note(operation: &RegisteredOperation) -> Option<String> {
     let level = operation.gate.danger;
     match operation.gate.permission() {
         "confirm" => Some(format!(
-            "Danger: {level}. A call answers CONFIRMATION_REQUIRED; once the user agrees, repeat it \
-             with the token as _confirmation in params."
+            "Danger: {level}. A call answers CONFIRMATION_REQUIRED; once the user agrees, make the \
+             same call with the token as _confirmation in params."
         )),
         "deny" | "introspect_only" => {
             Some(format!("Danger: {level}. Denied for the adapter's trust level."))
