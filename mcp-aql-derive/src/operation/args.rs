@@ -61,7 +61,7 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
         no_options(&argument.attrs, "a `State` is no parameter", errors);
         return Some(Argument::State(state));
     }
-    if last_segment(ty).is_some_and(|it| it.ident == "Context" && it.arguments.is_none()) {
+    if by_name(ty, "Context", errors).is_some() {
         no_options(&argument.attrs, "the `Context` is no parameter", errors);
         return Some(Argument::Context);
     }
@@ -97,6 +97,24 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     }
     let ident = ident(&argument.pat, errors)?;
     Some(Argument::One(Box::new(Parameter::new(attr, Doc::of(&argument.attrs), ident, ty))))
+}
+
+/// Where `name` is written, if that is the type; also behind a reference or in an `Option`, which is
+/// a fault.
+fn by_name(ty: &Type, name: &str, errors: &mut Accumulator) -> Option<Span> {
+    let bare = match ty {
+        Type::Reference(reference) => ty::peel(&reference.elem),
+        _ => inside(ty, "Option").unwrap_or(ty),
+    };
+    let segment = last_segment(bare).filter(|it| it.ident == name && it.arguments.is_none())?;
+    if !std::ptr::eq(bare, ty) {
+        let bare = ty::text(bare).unwrap_or_else(|| name.to_owned());
+        errors.push(fault(
+            ty.span(),
+            format_args!("the `{name}` is always there, and the function owns it: write `{bare}`"),
+        ));
+    }
+    Some(segment.ident.span())
 }
 
 /// `IfMatch` is a group without saying so.
