@@ -6,8 +6,8 @@ use syn::{Attribute, ItemFn, ItemImpl};
 
 use super::args::Argument;
 use super::attr::Wrap;
-use super::fallback;
 use super::model::{OperationModel, Site};
+use super::{danger_note, fallback};
 use crate::parameter::Parameter;
 use crate::support::category::Category;
 use crate::support::runtime_path::RuntimePath;
@@ -24,8 +24,10 @@ pub(crate) fn operation(
     let deprecated = allow_deprecated(&function.attrs);
     let method = method(model, &[], runtime);
     let checks = identifiers(model, runtime);
+    let note = danger_note::note(model).map(|note| quote!(#(#conditions)* #note));
     quote! {
         #marker
+        #note
         #(#conditions)*
         const _: () = {
             #deprecated
@@ -119,6 +121,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     });
     let endpoint = model.endpoint.as_ref().map(|it| &it.0).map(|it| quote!(.endpoint(#it)));
     let rationale = model.rationale.as_ref().map(|it| &it.0).map(|it| quote!(.rationale(#it)));
+    let danger = model.danger.as_ref().map(|it| it.tokens(runtime));
     let deprecated = model.deprecated.as_ref().map(|it| it.tokens(runtime));
     let examples: Vec<_> = model
         .examples
@@ -133,7 +136,8 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let examples = (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])));
     quote! {
         #runtime::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
-            #parameters #returns #wrap #states #examples #endpoint #rationale #deprecated
+            #parameters #returns #wrap #states #examples #endpoint #rationale
+            #danger #deprecated
     }
 }
 

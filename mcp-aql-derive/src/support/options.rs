@@ -219,7 +219,8 @@ impl Options {
         errors: &mut Accumulator,
     ) -> Option<SpannedValue<T>> {
         if let Some(object) = self.json.iter().find(|option| option.key == name) {
-            let form = if name == "deprecated" { "(…)" } else { " = …" };
+            let list = ["danger", "deprecated"].contains(&name);
+            let form = if list { "(…)" } else { " = …" };
             errors.push(fault(
                 object.json.span,
                 format_args!("`{name}` takes no object in braces: write `{name}{form}`"),
