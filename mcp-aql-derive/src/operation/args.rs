@@ -18,6 +18,8 @@ pub(crate) enum Argument<'a> {
     State(&'a Type),
     /// `Context`: what is known of the call.
     Context,
+    /// `ExecutionContext`: what a call in the background knows of itself.
+    Execution(Span),
     /// `input: Update<T>`.
     Input(Input<'a>),
     /// `CollectionQuery<T>` and its like.
@@ -64,6 +66,10 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     if by_name(ty, "Context", errors).is_some() {
         no_options(&argument.attrs, "the `Context` is no parameter", errors);
         return Some(Argument::Context);
+    }
+    if let Some(span) = by_name(ty, "ExecutionContext", errors) {
+        no_options(&argument.attrs, "the `ExecutionContext` is no parameter", errors);
+        return Some(Argument::Execution(span));
     }
     if let Some((resource, update)) = update(ty, errors) {
         no_options(&argument.attrs, "the fields of `input` carry their own `#[param(…)]`", errors);

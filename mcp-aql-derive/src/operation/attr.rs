@@ -8,6 +8,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 
 use super::danger_attr::{self, Danger};
+use super::lifecycle::{self, Lifecycle};
 use crate::support::category::Category;
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{CratePath, Deprecated, Text};
@@ -22,6 +23,7 @@ const GRAMMAR: Grammar = Grammar {
         "rationale",
         "wrap",
         "danger",
+        "lifecycle",
         "deprecated",
         "example",
         "crate",
@@ -35,7 +37,7 @@ const GRAMMAR: Grammar = Grammar {
 /// `#[operation(READ)]` means the category, and some words belong one level deeper.
 fn hint(name: &str) -> Option<Hint> {
     let Ok(category) = Category::from_name(&name.to_ascii_uppercase()) else {
-        return danger_attr::hint(name);
+        return danger_attr::hint(name).or_else(|| lifecycle::hint(name));
     };
     let remedy = format!("write `category = \"{}\"`", category.as_str());
     Some(Hint { remedy, place: None, meant: Some("category") })
@@ -51,6 +53,7 @@ pub(crate) struct OperationAttr {
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
     pub(crate) danger: Option<Danger>,
+    pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) deprecated: Option<Deprecated>,
     pub(crate) examples: Vec<JsonOption>,
     pub(crate) runtime: Option<Path>,
@@ -93,6 +96,7 @@ impl OperationAttr {
             rationale: options.take("rationale", errors),
             wrap: options.take("wrap", errors),
             danger: options.take("danger", errors).map(SpannedValue::into_inner),
+            lifecycle: options.take("lifecycle", errors).map(SpannedValue::into_inner),
             deprecated: options.take("deprecated", errors).map(SpannedValue::into_inner),
             examples: options.take_json("example"),
             runtime: options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0),

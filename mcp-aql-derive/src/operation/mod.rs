@@ -10,6 +10,7 @@ mod danger_check;
 mod danger_note;
 mod example;
 mod fallback;
+mod lifecycle;
 mod methods;
 mod model;
 mod query;

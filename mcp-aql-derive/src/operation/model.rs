@@ -10,6 +10,7 @@ use syn::{Attribute, Signature, Type};
 use super::args::{self, Argument, Input};
 use super::attr::{OperationAttr, Wrap};
 use super::danger_attr::Danger;
+use super::lifecycle::Lifecycle;
 use super::query::Query;
 use crate::parameter::Parameter;
 use crate::support::Name;
@@ -33,6 +34,7 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
     pub(crate) danger: Option<Danger>,
+    pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) deprecated: Option<Deprecated>,
     pub(crate) examples: Vec<JsonOption>,
     pub(crate) arguments: Vec<Argument<'a>>,
@@ -74,6 +76,7 @@ impl<'a> OperationModel<'a> {
             rationale: attr.rationale,
             wrap: attr.wrap,
             danger: attr.danger,
+            lifecycle: attr.lifecycle,
             deprecated: attr.deprecated,
             examples: attr.examples,
             arguments: args::read(signature, errors),
@@ -102,6 +105,14 @@ impl<'a> OperationModel<'a> {
     pub(crate) fn queries(&self) -> impl Iterator<Item = &Query<'a>> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Query(query) => Some(&**query),
+            _ => None,
+        })
+    }
+
+    /// Where arguments of type `ExecutionContext` are written.
+    pub(crate) fn executions(&self) -> impl Iterator<Item = Span> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Execution(span) => Some(*span),
             _ => None,
         })
     }

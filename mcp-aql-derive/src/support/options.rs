@@ -219,7 +219,7 @@ impl Options {
         errors: &mut Accumulator,
     ) -> Option<SpannedValue<T>> {
         if let Some(object) = self.json.iter().find(|option| option.key == name) {
-            let list = ["danger", "deprecated"].contains(&name);
+            let list = ["danger", "lifecycle", "deprecated"].contains(&name);
             let form = if list { "(…)" } else { " = …" };
             errors.push(fault(
                 object.json.span,
