@@ -18,10 +18,14 @@ use crate::operation::{
     RegisteredOperation, summary,
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
+#[cfg(feature = "safety")]
+use crate::safety_loop::{self, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
+#[cfg(feature = "safety")]
+use crate::vocab::inferred_danger;
 use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, TrustLevel, is_public_name};
 
 /// Everything that keeps an adapter from starting.
@@ -70,16 +74,41 @@ pub(super) fn assemble(
         problems.push("profile name `crude` is the standard one's: choose another".to_owned());
     }
 
+    #[cfg(feature = "safety")]
+    let (recent, rules) = match &settings.safety {
+        Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
+        None => (None, None),
+    };
+    let services = services(
+        &parts,
+        &settings,
+        #[cfg(feature = "safety")]
+        recent.clone(),
+    );
+    let services = Arc::new(services);
+    #[cfg(feature = "safety")]
+    let safety = match (&settings.safety, rules, recent) {
+        (Some(safety), Some(rules), Some(recent)) => {
+            Some(Arc::new(SafetyCore::new(safety, rules, recent, Arc::clone(&services))))
+        }
+        _ => None,
+    };
+    #[cfg(feature = "safety")]
+    let reserved = safety.as_ref().map(safety_loop::operations).unwrap_or_default();
+    #[cfg(not(feature = "safety"))]
+    let reserved = Vec::new();
+
     let mut types = TypeRegistry::new();
     let mut compiler = Compiler::default();
     let mut entries = Vec::new();
     let mut returns = Vec::new();
     let mut names: HashMap<&str, ()> = HashMap::new();
     let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
-    for (spec, handler) in introspect.chain(parts.operations.iter().cloned()) {
-        let built_in = matches!(handler, Handler::Introspect);
-        check_name(&spec, built_in, &mut names, &mut problems);
-        let family = if built_in {
+    let built_ins = 1 + reserved.len();
+    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned());
+    for (place, (spec, handler)) in all.enumerate() {
+        check_name(&spec, place < built_ins, &mut names, &mut problems);
+        let family = if matches!(handler, Handler::Introspect) {
             profile.introspect_family()
         } else {
             profile.family_of(spec.category, spec.endpoint)
@@ -121,8 +150,18 @@ pub(super) fn assemble(
             parameters,
             envelope,
             handler,
+            note: None,
             #[cfg(feature = "query")]
             queries,
+        };
+        #[cfg(feature = "safety")]
+        let operation = RegisteredOperation {
+            note: settings
+                .safety
+                .as_ref()
+                .filter(|_| spec.name == "record_execution_step")
+                .map(SafetyLoop::told),
+            ..operation
         };
         entries.push(Entry { operation, family });
         returns.push(info);
@@ -156,7 +195,15 @@ pub(super) fn assemble(
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let services = Arc::new(services(&parts, &settings));
+    #[cfg(feature = "safety")]
+    if let Some(safety) = &safety {
+        let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation.spec);
+        let level = |spec: &OperationSpec| {
+            let inferred = inferred_danger(spec.name, spec.category).0;
+            (spec.name.to_owned(), spec.danger.level.unwrap_or(inferred))
+        };
+        safety.knows(own.map(level).collect());
+    }
     let gatekeeper = Gatekeeper::new(Arc::clone(&services));
     let inner = Inner {
         parts,
@@ -168,18 +215,28 @@ pub(super) fn assemble(
         turnstile,
         services,
         gatekeeper,
+        #[cfg(feature = "safety")]
+        safety,
     };
     Ok(Adapter { inner: Arc::new(inner) })
 }
 
 /// What gates and executions stand on.
-fn services(parts: &Parts, settings: &Settings) -> Services {
+fn services(
+    parts: &Parts,
+    settings: &Settings,
+    #[cfg(feature = "safety")] recent: Option<RecentAudit>,
+) -> Services {
     let time = settings.time.clone();
+    #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
+    let mut sinks = parts.audit_sinks.clone();
+    #[cfg(feature = "safety")]
+    sinks.extend(recent.map(|recent| Arc::new(recent) as _));
     let audit = Audit {
         adapter: parts.name.clone(),
         trust: TrustLevel::Untested,
         time: time.clone(),
-        sinks: parts.audit_sinks.clone(),
+        sinks,
     };
     Services::new(Arc::clone(&parts.store), time, audit)
 }
@@ -519,6 +576,8 @@ fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
+        #[cfg(feature = "safety")]
+        safety_loop: settings.safety.as_ref().map(SafetyLoop::current_mode),
         #[cfg(feature = "query")]
         queries: registry
             .entries

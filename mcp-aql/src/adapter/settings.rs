@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
+    #[cfg(feature = "safety")]
+    pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
 }
@@ -43,6 +45,8 @@ impl Default for Settings {
             max_concurrent_requests: None,
             time_limit: None,
             time: TimeSource::default(),
+            #[cfg(feature = "safety")]
+            safety: None,
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
         }

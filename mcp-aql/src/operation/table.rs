@@ -15,6 +15,8 @@ pub(crate) struct RegisteredOperation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,
+    /// What its description says besides, of this adapter.
+    pub(crate) note: Option<String>,
     #[cfg(feature = "query")]
     pub(crate) queries: crate::query::Queries,
 }
