@@ -6,12 +6,14 @@ use serde_json::{Map, Value};
 
 use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
-use crate::audit::Audit;
+#[cfg(feature = "safety")]
+use crate::audit::AuditSink;
+use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
-    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
-    protocol_of_part, repeats_the_table, sample_params,
+    self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
+    protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
@@ -24,9 +26,7 @@ use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-#[cfg(feature = "safety")]
-use crate::vocab::inferred_danger;
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, TrustLevel, is_public_name};
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -79,13 +79,11 @@ pub(super) fn assemble(
         Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
         None => (None, None),
     };
-    let services = services(
-        &parts,
-        &settings,
-        #[cfg(feature = "safety")]
-        recent.clone(),
-    );
-    let services = Arc::new(services);
+    #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
+    let mut audit = audit(&parts, &settings, &mut problems);
+    #[cfg(feature = "safety")]
+    audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
+    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
     #[cfg(feature = "safety")]
     let safety = match (&settings.safety, rules, recent) {
         (Some(safety), Some(rules), Some(recent)) => {
@@ -142,6 +140,11 @@ pub(super) fn assemble(
         {
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
+        let gate = if place < built_ins {
+            Plan::open()
+        } else {
+            Plan::new(&spec, &parameters, &settings.gate, &mut problems)
+        };
         let name = Arc::from(spec.name);
         let operation = RegisteredOperation {
             spec,
@@ -151,6 +154,7 @@ pub(super) fn assemble(
             envelope,
             handler,
             note: None,
+            gate,
             #[cfg(feature = "query")]
             queries,
         };
@@ -166,7 +170,12 @@ pub(super) fn assemble(
         entries.push(Entry { operation, family });
         returns.push(info);
     }
-    returns_of_introspect(returns.first_mut());
+    settings.gate.check_policies(policy_targets(&entries), &mut problems);
+    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    if let Some(introspect) = entries.first_mut() {
+        introspection::publish(&mut introspect.operation, &further);
+    }
+    returns_of_introspect(returns.first_mut(), &further);
 
     let mut shapes = types.shapes(&mut compiler);
     compiler.overlay_resources(&mut shapes);
@@ -189,7 +198,7 @@ pub(super) fn assemble(
 
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, all_types);
+    let introspection = render(&registry, &settings, all_types, further);
     let turnstile = Arc::new(Turnstile::new(
         settings.concurrency,
         settings.max_concurrent_requests,
@@ -197,14 +206,10 @@ pub(super) fn assemble(
     ));
     #[cfg(feature = "safety")]
     if let Some(safety) = &safety {
-        let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation.spec);
-        let level = |spec: &OperationSpec| {
-            let inferred = inferred_danger(spec.name, spec.category).0;
-            (spec.name.to_owned(), spec.danger.level.unwrap_or(inferred))
-        };
-        safety.knows(own.map(level).collect());
+        let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
+        safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
     }
-    let gatekeeper = Gatekeeper::new(Arc::clone(&services));
+    let gatekeeper = Gatekeeper::new(Arc::clone(&services), &settings.gate);
     let inner = Inner {
         parts,
         settings,
@@ -221,24 +226,50 @@ pub(super) fn assemble(
     Ok(Adapter { inner: Arc::new(inner) })
 }
 
-/// What gates and executions stand on.
-fn services(
+/// What `introspect` answers besides operations and types (choice C-35).
+fn further_queries(
+    entries: &[Entry],
     parts: &Parts,
     settings: &Settings,
-    #[cfg(feature = "safety")] recent: Option<RecentAudit>,
-) -> Services {
-    let time = settings.time.clone();
-    #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
+    problems: &mut Vec<String>,
+) -> FurtherQueries {
+    let operations = entries.iter().map(|entry| &entry.operation);
+    let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
+    if let Some(trust) = &settings.gate.trust {
+        match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
+            Ok(info) => queries.push(Box::new(info)),
+            Err(error) => problems.push(format!("the trust block cannot be shown: {error}")),
+        }
+    }
+    queries
+}
+
+/// The operations that policies may be about.
+fn policy_targets(
+    entries: &[Entry],
+) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
+    entries
+        .iter()
+        .filter(|entry| !RESERVED_OPERATIONS.contains(&entry.operation.spec.name))
+        .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
+}
+
+fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
-    #[cfg(feature = "safety")]
-    sinks.extend(recent.map(|recent| Arc::new(recent) as _));
-    let audit = Audit {
-        adapter: parts.name.clone(),
-        trust: TrustLevel::Untested,
-        time: time.clone(),
-        sinks,
-    };
-    Services::new(Arc::clone(&parts.store), time, audit)
+    if let Some(path) = &settings.audit_log {
+        match AuditFile::open(path) {
+            Ok(file) => sinks.push(Arc::new(file)),
+            Err(error) => problems
+                .push(format!("the audit log `{}` cannot be opened: {error}", path.display())),
+        }
+    }
+    let time = settings.time.clone();
+    if settings.audit_in_store {
+        let store = Arc::clone(&parts.store);
+        sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
+    }
+    let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
+    Audit { adapter: parts.name.clone(), trust, time, sinks }
 }
 
 fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
@@ -251,6 +282,7 @@ fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
     if let Err(faults) = settings.limits.check() {
         problems.extend(faults.iter().map(ToString::to_string));
     }
+    settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
     }
@@ -541,11 +573,18 @@ fn joined(one: &str, other: &str) -> String {
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
-fn returns_of_introspect(returns: Option<&mut Members>) {
+fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        returns.put("description", "data.operations, data.operation, data.types or data.type.");
+        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
+        for query in further {
+            text.push_str("; of ");
+            text.push_str(query.query());
+            text.push_str(" all of data");
+        }
+        text.push('.');
+        returns.put("description", text);
     }
 }
 
@@ -561,6 +600,7 @@ fn render(
     registry: &Registry,
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
+    further: FurtherQueries,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -618,5 +658,6 @@ fn render(
         all_operations,
         all_types,
         types,
+        further,
     }
 }

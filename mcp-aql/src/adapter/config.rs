@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::Settings;
+use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
 
 /// Where the configuration file is looked for when nothing else is said.
@@ -33,6 +34,9 @@ struct ConfigFile {
     limits: LimitsTable,
     #[cfg(feature = "safety")]
     safety_loop: Option<crate::safety_loop::LoopTable>,
+    audit_log: Option<PathBuf>,
+    #[serde(default)]
+    gatekeeper: GateTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -114,6 +118,10 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
                 .to_owned(),
         ),
         (_, None) => {}
+    }
+    settings.gate.apply(file.gatekeeper, problems);
+    if let Some(path) = file.audit_log {
+        settings.audit_log = Some(path);
     }
     let limits = &mut settings.limits;
     set(&mut limits.max_request_size, file.limits.max_request_size);

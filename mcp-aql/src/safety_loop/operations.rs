@@ -11,10 +11,10 @@ use super::state::ExecutionStatus;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
 use crate::operation::{
-    BoxFuture, Call, DangerSpec, DataKey, Handler, OperationSpec, Outcome, ParameterEntry,
-    ParameterSpec, Plain, ReturnsSpec, Run,
+    BoxFuture, Call, DataKey, Handler, OperationSpec, Outcome, ParameterEntry, ParameterSpec,
+    Plain, ReturnsSpec, Run,
 };
-use crate::vocab::{DangerLevel, SemanticCategory};
+use crate::vocab::SemanticCategory;
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];
 const LONG: &[Constraint] = &[Constraint::MaxLength(20_000)];
@@ -40,8 +40,7 @@ const EXECUTE_AGENT: OperationSpec = OperationSpec::new(
     )),
 ])
 .returns(ReturnsSpec::of::<AgentExecution, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Reversible));
+.data_key(DataKey::Bare);
 
 const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
     "record_execution_step",
@@ -83,8 +82,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
     ),
 ])
 .returns(ReturnsSpec::of::<StepReply, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Safe));
+.data_key(DataKey::Bare);
 
 const COMPLETE_EXECUTION: OperationSpec = OperationSpec::new(
     "complete_execution",
@@ -99,8 +97,7 @@ const COMPLETE_EXECUTION: OperationSpec = OperationSpec::new(
     ),
 ])
 .returns(ReturnsSpec::of::<AgentExecution, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Safe));
+.data_key(DataKey::Bare);
 
 const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
     "abort_execution",
@@ -113,8 +110,7 @@ const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
     ParameterEntry::One(ParameterSpec::optional::<String>("reason", "Why.").constraints(LONG)),
 ])
 .returns(ReturnsSpec::of::<AgentExecution, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Safe));
+.data_key(DataKey::Bare);
 
 const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
     "confirm_operation",
@@ -129,8 +125,7 @@ const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
         .sensitive(),
 )])
 .returns(ReturnsSpec::of::<Verified, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Safe));
+.data_key(DataKey::Bare);
 
 const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
     "verify_challenge",
@@ -151,8 +146,7 @@ const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
     ),
 ])
 .returns(ReturnsSpec::of::<Verified, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Safe));
+.data_key(DataKey::Bare);
 
 /// The operations' tables and functions.
 pub(crate) fn operations(core: &Arc<SafetyCore>) -> Vec<(OperationSpec, Handler)> {
