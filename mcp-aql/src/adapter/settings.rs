@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
+    #[cfg(feature = "safety")]
+    pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
     pub(crate) gate: GateSettings,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
@@ -48,6 +50,8 @@ impl Default for Settings {
             max_concurrent_requests: None,
             time_limit: None,
             time: TimeSource::default(),
+            #[cfg(feature = "safety")]
+            safety: None,
             gate: GateSettings::default(),
             audit_log: None,
             audit_in_store: false,
