@@ -86,6 +86,9 @@ pub use adapter::{Adapter, AdapterBuilder, BuildError};
 pub use clock::TimeSource;
 pub use dispatch::Concurrency;
 pub use error::{ErrorCode, OperationError, leaks_internals};
+pub use gatekeeper::{
+    Certification, Condition, Permission, Policy, Promotion, Trust, TrustError, ValidationReport,
+};
 pub use main_error::{Error, Result};
 #[cfg(feature = "http")]
 pub use mcp::HttpOptions;

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
-use crate::audit::Audit;
+use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
-    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
-    protocol_of_part, repeats_the_table, sample_params,
+    self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
+    protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
@@ -22,7 +22,7 @@ use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, TrustLevel, is_public_name};
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -113,6 +113,11 @@ pub(super) fn assemble(
         {
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
+        let gate = if built_in {
+            Plan::open()
+        } else {
+            Plan::new(&spec, &parameters, &settings.gate, &mut problems)
+        };
         let name = Arc::from(spec.name);
         let operation = RegisteredOperation {
             spec,
@@ -121,13 +126,21 @@ pub(super) fn assemble(
             parameters,
             envelope,
             handler,
+            gate,
             #[cfg(feature = "query")]
             queries,
         };
         entries.push(Entry { operation, family });
         returns.push(info);
     }
-    returns_of_introspect(returns.first_mut());
+    settings.gate.check_policies(policy_targets(&entries), &mut problems);
+    let audit = audit(&parts, &settings, &mut problems);
+    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    if let Some(introspect) = entries.first_mut() {
+        introspection::publish(&mut introspect.operation, &further);
+    }
+    returns_of_introspect(returns.first_mut(), &further);
 
     let mut shapes = types.shapes(&mut compiler);
     compiler.overlay_resources(&mut shapes);
@@ -150,14 +163,13 @@ pub(super) fn assemble(
 
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, all_types);
+    let introspection = render(&registry, &settings, all_types, further);
     let turnstile = Arc::new(Turnstile::new(
         settings.concurrency,
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let services = Arc::new(services(&parts, &settings));
-    let gatekeeper = Gatekeeper::new(Arc::clone(&services));
+    let gatekeeper = Gatekeeper::new(Arc::clone(&services), &settings.gate);
     let inner = Inner {
         parts,
         settings,
@@ -172,16 +184,50 @@ pub(super) fn assemble(
     Ok(Adapter { inner: Arc::new(inner) })
 }
 
-/// What gates and executions stand on.
-fn services(parts: &Parts, settings: &Settings) -> Services {
+/// What `introspect` answers besides operations and types (choice C-35).
+fn further_queries(
+    entries: &[Entry],
+    parts: &Parts,
+    settings: &Settings,
+    problems: &mut Vec<String>,
+) -> FurtherQueries {
+    let operations = entries.iter().map(|entry| &entry.operation);
+    let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
+    if let Some(trust) = &settings.gate.trust {
+        match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
+            Ok(info) => queries.push(Box::new(info)),
+            Err(error) => problems.push(format!("the trust block cannot be shown: {error}")),
+        }
+    }
+    queries
+}
+
+/// The operations that policies may be about.
+fn policy_targets(
+    entries: &[Entry],
+) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
+    entries
+        .iter()
+        .filter(|entry| !matches!(entry.operation.handler, Handler::Introspect))
+        .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
+}
+
+fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audit {
+    let mut sinks = parts.audit_sinks.clone();
+    if let Some(path) = &settings.audit_log {
+        match AuditFile::open(path) {
+            Ok(file) => sinks.push(Arc::new(file)),
+            Err(error) => problems
+                .push(format!("the audit log `{}` cannot be opened: {error}", path.display())),
+        }
+    }
     let time = settings.time.clone();
-    let audit = Audit {
-        adapter: parts.name.clone(),
-        trust: TrustLevel::Untested,
-        time: time.clone(),
-        sinks: parts.audit_sinks.clone(),
-    };
-    Services::new(Arc::clone(&parts.store), time, audit)
+    if settings.audit_in_store {
+        let store = Arc::clone(&parts.store);
+        sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
+    }
+    let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
+    Audit { adapter: parts.name.clone(), trust, time, sinks }
 }
 
 fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
@@ -194,6 +240,7 @@ fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
     if let Err(faults) = settings.limits.check() {
         problems.extend(faults.iter().map(ToString::to_string));
     }
+    settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
     }
@@ -484,11 +531,18 @@ fn joined(one: &str, other: &str) -> String {
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
-fn returns_of_introspect(returns: Option<&mut Members>) {
+fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        returns.put("description", "data.operations, data.operation, data.types or data.type.");
+        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
+        for query in further {
+            text.push_str("; of ");
+            text.push_str(query.query());
+            text.push_str(" all of data");
+        }
+        text.push('.');
+        returns.put("description", text);
     }
 }
 
@@ -504,6 +558,7 @@ fn render(
     registry: &Registry,
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
+    further: FurtherQueries,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -559,5 +614,6 @@ fn render(
         all_operations,
         all_types,
         types,
+        further,
     }
 }

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::Settings;
+use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
 
 /// Where the configuration file is looked for when nothing else is said.
@@ -31,6 +32,9 @@ struct ConfigFile {
     structured_content: Option<bool>,
     #[serde(default)]
     limits: LimitsTable,
+    audit_log: Option<PathBuf>,
+    #[serde(default)]
+    gatekeeper: GateTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -103,6 +107,10 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     set(&mut settings.tool_prefix, file.tool_prefix);
     set(&mut settings.strict, file.strict_mode);
     set(&mut settings.structured_content, file.structured_content);
+    settings.gate.apply(file.gatekeeper, problems);
+    if let Some(path) = file.audit_log {
+        settings.audit_log = Some(path);
+    }
     let limits = &mut settings.limits;
     set(&mut limits.max_request_size, file.limits.max_request_size);
     set(&mut limits.max_response_size, file.limits.max_response_size);

@@ -20,7 +20,7 @@ pub(crate) use settings::Settings;
 use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
 use crate::gatekeeper::{Gatekeeper, Visitor};
-use crate::introspection::{self, Introspection, introspect_failure};
+use crate::introspection::{self, Introspection};
 use crate::operation::{
     BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
     Severity, Warning, Warnings,
@@ -185,7 +185,8 @@ impl Adapter {
         self.failure(self.labelled(error, scope, false))
     }
 
-    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05).
+    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05), up to one that has
+    /// to be confirmed (REQ-BAT-08).
     async fn run_batch(
         &self,
         items: Vec<Result<OperationInput, Refused>>,
@@ -196,7 +197,8 @@ impl Adapter {
         let inner = limits.of_item();
         let mut batch = BatchReply::new(limits.max_response_size, items.len());
         let mut warnings = Warnings::default();
-        for item in items {
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
             let operation = match &item {
                 Ok(input) => &input.operation,
                 Err(refused) => &refused.operation,
@@ -221,6 +223,9 @@ impl Adapter {
                 }
                 Err(error) => self.failure(error),
             };
+            if reply.code == Some(ErrorCode::ConfirmationRequired) {
+                return batch.halt(&operation, &reply, items);
+            }
             batch.push(&operation, &reply);
         }
         batch.finish(&warnings.into_vec())
@@ -283,10 +288,11 @@ impl Adapter {
     async fn run_routed(
         &self,
         operation: &RegisteredOperation,
-        input: OperationInput,
+        mut input: OperationInput,
         context: &Context,
         limits: &Limits,
     ) -> Result<Payload, OperationError> {
+        take_confirmation(operation, &mut input);
         let rules = Rules {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
@@ -299,12 +305,15 @@ impl Adapter {
         let valid = validate(operation, input.params, &self.inner.shapes, rules);
         let function = match &operation.handler {
             Handler::Introspect => {
-                return valid
-                    .and_then(|valid| {
+                let introspection = &self.inner.introspection;
+                let outcome = match valid {
+                    Ok(valid) => {
                         let session = context.session();
-                        self.inner.introspection.answer(valid.arguments, session, &*self.inner)
-                    })
-                    .map_err(|error| introspect_failure(error, query.as_ref()));
+                        introspection.answer(valid.arguments, session, &*self.inner).await
+                    }
+                    Err(error) => Err(error),
+                };
+                return outcome.map_err(|error| introspection.failure(error, query.as_ref()));
             }
             Handler::Function(function) => function,
         };
@@ -315,6 +324,7 @@ impl Adapter {
             .admit(Visitor {
                 operation,
                 arguments: &valid.arguments,
+                shapes: &self.inner.shapes,
                 credentials: &input.credentials,
                 context,
             })
@@ -332,7 +342,9 @@ impl Adapter {
             queries: valid.queries,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
-            tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
+            let params =
+                redacted(&operation.parameters, call.arguments.as_slice(), &self.inner.shapes);
+            tracing::debug!(%params, "operation called");
         }
         let category = operation.spec.category;
         self.inner.turnstile.run(permit, category, &context, || function.run(call)).await
@@ -384,6 +396,24 @@ impl Adapter {
             }
             _ => error,
         }
+    }
+
+    /// Takes a confirmation token back before it is used: somebody has changed their mind. Tells
+    /// whether there was one (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmation(&self, token: &str) -> Result<bool, OperationError> {
+        self.inner.gatekeeper.revoke(token).await
+    }
+
+    /// Takes all confirmation tokens of this adapter back, for instance after its configuration has
+    /// changed (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmations(&self) -> Result<(), OperationError> {
+        self.inner.gatekeeper.revoke_all().await
     }
 
     /// The adapter's name.
@@ -448,6 +478,20 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = error.source();
     }
     text
+}
+
+/// Takes `confirmation_token` for `_confirmation` where a call may have to be confirmed, unless the
+/// operation has such a parameter itself (choice C-18).
+fn take_confirmation(operation: &RegisteredOperation, input: &mut OperationInput) {
+    const ALIAS: &str = "confirmation_token";
+    let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
+    if operation.gate.may_ask()
+        && !own()
+        && let Some(token) = input.params.remove(ALIAS)
+    {
+        let token = token.as_str().unwrap_or_default().to_owned();
+        input.credentials.confirmation.get_or_insert(token);
+    }
 }
 
 /// Warns of deprecated names, and of names that lenient mode ignored (REQ-WRN-07, REQ-UNK-08).

@@ -1,7 +1,9 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
+use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
 use crate::vocab::Limits;
 
@@ -23,6 +25,9 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
+    pub(crate) gate: GateSettings,
+    pub(crate) audit_log: Option<PathBuf>,
+    pub(crate) audit_in_store: bool,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
 }
@@ -43,6 +48,9 @@ impl Default for Settings {
             max_concurrent_requests: None,
             time_limit: None,
             time: TimeSource::default(),
+            gate: GateSettings::default(),
+            audit_log: None,
+            audit_in_store: false,
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
         }

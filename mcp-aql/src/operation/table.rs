@@ -3,6 +3,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{BoxFuture, Call, Envelope, Method, OperationSpec, Outcome, ParameterSpec};
+use crate::gatekeeper::Plan;
 use crate::shape::Shape;
 use crate::update::InputSpec;
 
@@ -15,6 +16,8 @@ pub(crate) struct RegisteredOperation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,
+    /// What stands between a call and the handler.
+    pub(crate) gate: Plan,
     #[cfg(feature = "query")]
     pub(crate) queries: crate::query::Queries,
 }
