@@ -139,6 +139,7 @@ check("the focus goes on to the next request", await until(
   () => page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")), true));
 check("the audit trail names who decided", await until(
   async () => (await page.locator("#audit-list > li").first().textContent()).includes("(by console)"), true));
+check("and the page says so", await page.locator("#toast").textContent() === "Approved.");
 check("the title counts anew", (await page.title()).startsWith(`(${open - 1}) `), await page.title());
 
 // Tab reaches every button of the page, in its order.
@@ -207,6 +208,8 @@ check("a lost connection is told", await until(() => page.locator("#banner").isV
 check("and nothing can be decided meanwhile", await page.locator("main button:enabled").count() === 0);
 await rules("connection lost");
 await picture("console-lost");
+await page.getByRole("button", { name: "Sign out" }).click();
+check("nor can anybody believe to be signed out", (await page.locator("#toast").textContent()).startsWith("You are still signed in"));
 await context.setOffline(false);
 check("and told when it is back", await until(() => page.locator("#banner").isVisible(), false));
 

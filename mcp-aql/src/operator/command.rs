@@ -114,7 +114,8 @@ impl HumanChannel for CommandChannel {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::time::Instant;
 

@@ -65,8 +65,7 @@ impl HumanChannel for TerminalChannel {
     }
 
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
-        let written =
-            write(self.path.clone(), format!("\nRequest {} is closed.\n", visible(id)));
+        let written = write(self.path.clone(), format!("\nRequest {} is closed.\n", visible(id)));
         Box::pin(async {
             if let Err(error) = written.await {
                 tracing::debug!(%error, "the terminal cannot be written to");

@@ -7,6 +7,7 @@
   const CODE_SHOWN_MS = 60000;
   const SHIELD_MS = 700;
   const AUDIT_ROWS = 200;
+  const TOAST_MS = 6000;
   const TOKEN = "mcp-aql-console-token";
   const KEYS_OFF = "mcp-aql-console-keys-off";
   const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/u;
@@ -39,6 +40,7 @@
     shieldUntil: 0,
     asked: null,
     timer: 0,
+    toast: 0,
     polling: false,
     again: false,
   };
@@ -62,18 +64,25 @@
   function strange(node, text) {
     const parts = [];
     let plain = "";
+    const flush = () => {
+      for (const part of plain.split(/(\s+)/)) {
+        const breaks = part.includes("-") && part.length <= 20;
+        if (part) parts.push(breaks ? el("span", { class: "whole" }, part) : part);
+      }
+      plain = "";
+    };
     for (const character of String(text)) {
       if (character === "\n" || character === "\t" || !HIDDEN.test(character)) {
         plain += character;
         continue;
       }
-      if (plain) parts.push(plain);
-      plain = "";
+      flush();
       const name = "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
       parts.push(el("span", { class: "sign", title: "a character that cannot be seen" }, name));
     }
+    flush();
     node.classList.add("strange");
-    node.replaceChildren(...parts, plain);
+    node.replaceChildren(...parts);
     return node;
   }
 
@@ -113,6 +122,15 @@
   const sentence = (text) => { const plain = words(text); return plain.charAt(0).toUpperCase() + plain.slice(1); };
   const now = () => Date.now() + state.offset;
   const announce = (text) => { $("announcer").textContent = ""; setTimeout(() => { $("announcer").textContent = text; }, 50); };
+  /** For those who listen and those who look. */
+  function tell(text) {
+    announce(text);
+    $("toast").textContent = text;
+    $("toast").hidden = false;
+    clearTimeout(state.toast);
+    state.toast = setTimeout(() => { $("toast").hidden = true; }, TOAST_MS);
+  }
+
   const short = (text) => { const all = [...String(text)]; return all.length > 120 ? all.slice(0, 120).join("") + "…" : all.join(""); };
 
   function ago(at) {
@@ -238,7 +256,7 @@
   function shielded(event) {
     // Keys and assistive tools press what has the focus, wherever it stands.
     if (event.detail === 0 || performance.now() > state.shieldUntil) return false;
-    announce("The page has just changed: look again before you click.");
+    tell("The page has just changed: look again before you click.");
     return true;
   }
 
@@ -251,10 +269,10 @@
       if (answer.status === 401 || answer.status === 403) return signedOut();
       const content = answer.status === 204 ? {} : await answer.json();
       if (!answer.ok) throw new Error(content.error);
-      announce(done);
+      if (done) tell(done);
       return content;
     } catch (error) {
-      announce(`That failed: ${error.message}`);
+      tell(`That failed: ${error.message}`);
       return null;
     } finally {
       state.busy.delete(subject);
@@ -318,7 +336,7 @@
   async function toggleCode(id) {
     if (state.codes.has(id)) return hideCode(id);
     const asked = request(id);
-    if (!asked || !asked.has_code) return announce("There is no code here: issue a new one.");
+    if (!asked || !asked.has_code) return tell("There is no code here: issue a new one.");
     const content = await act(id, `/api/requests/${encodeURIComponent(id)}/code`, "");
     if (!content) return;
     const timer = setTimeout(() => hideCode(id), CODE_SHOWN_MS);
@@ -361,8 +379,7 @@
 
   function button(text, key, subject, properties, run) {
     const name = properties.about ? `${text}: ${properties.about}` : null;
-    const node = el("button", { type: "button", class: properties.class, "data-subject": subject, "data-act": properties.act, "aria-label": name, "aria-keyshortcuts": key, "aria-expanded": properties.expanded },
-      el("span", {}, text), el("kbd", { "aria-hidden": "true" }, key));
+    const node = el("button", { type: "button", class: properties.class, "data-subject": subject, "data-act": properties.act, "aria-label": name, "aria-keyshortcuts": key, "aria-expanded": properties.expanded }, text);
     node.addEventListener("click", (event) => { if (!shielded(event)) run(); });
     return node;
   }
@@ -386,7 +403,7 @@
       view.reasons.length ? el("ul", { class: "why", "aria-label": "Why you are asked" }, ...view.reasons.map((reason) => el("li", { strange: reason }))) : null,
       el("div", { class: "code", hidden: true }),
       el("div", { class: "buttons" },
-        button("Approve", "a", id, { class: "primary", act: "approve", about }, () => decide(id, true, sure)),
+        button(sure ? "Approve" : "Approve …", "a", id, { class: view.kind === "block" ? "stern" : "primary", act: "approve", about }, () => decide(id, true, sure)),
         button("Deny", "d", id, { act: "deny", about }, () => decide(id, false, true)),
         el("span", { class: "gap" }),
         view.has_code ? button("Show code", "c", id, { class: "quiet", act: "code", about, expanded: "false" }, () => toggleCode(id)) : null,
@@ -409,7 +426,7 @@
       const toggle = card.querySelector('[data-act="code"]');
       if (toggle) {
         toggle.setAttribute("aria-expanded", String(Boolean(shown)));
-        toggle.firstElementChild.textContent = shown ? "Hide code" : "Show code";
+        toggle.textContent = shown ? "Hide code" : "Show code";
         toggle.setAttribute("aria-label", `${shown ? "Hide" : "Show"} code: ${short(request(id).action)}`);
       }
       if (place.hidden !== !shown) shield();
@@ -527,7 +544,7 @@
 
     if (state.asked && !request(state.asked.subject) && !block(state.asked.subject)) {
       $("ask").close("no");
-      announce("The request is closed: somebody answered it, or its time is up.");
+      tell("The request is closed: somebody answered it, or its time is up.");
     }
     // Whoever was on a card that is gone goes on with the next one.
     if (focused && !focused.isConnected && !$("ask").open) {
@@ -628,8 +645,8 @@
   $("audit-outcome").addEventListener("change", audit);
   $("audit-text").addEventListener("keydown", (event) => { if (event.key === "Escape") $("audit-text").blur(); });
   $("sign-out").addEventListener("click", async () => {
-    await act("sign-out", "/api/logout", "");
-    signedOut();
+    if (await act("sign-out", "/api/logout", "")) signedOut();
+    else if (!state.signedOut) tell("You are still signed in: the server did not answer.");
   });
   // A page that comes back shows what is true now.
   document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });

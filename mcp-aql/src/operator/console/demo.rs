@@ -144,15 +144,16 @@ fn state(now: DateTime<Utc>) -> Overview {
         directive: Some(directive),
         started_at: ago(minutes),
     };
-    let request = |id: &str, kind, agent: &str, action: &str, reasons: &[&str], seconds| RequestView {
-        id: id.to_owned(),
-        kind,
-        agent: Some(agent.to_owned()),
-        action: action.to_owned(),
-        reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
-        expires_at: now + TimeDelta::seconds(seconds),
-        has_code: seconds > 0,
-    };
+    let request =
+        |id: &str, kind, agent: &str, action: &str, reasons: &[&str], seconds| RequestView {
+            id: id.to_owned(),
+            kind,
+            agent: Some(agent.to_owned()),
+            action: action.to_owned(),
+            reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+            expires_at: now + TimeDelta::seconds(seconds),
+            has_code: seconds > 0,
+        };
     let deploy = "deploy_service --env production --image registry.internal/shop/checkout:2031.5.6 \
                   --replicas 12 --strategy rolling --wait";
     Overview {
@@ -191,7 +192,10 @@ fn state(now: DateTime<Utc>) -> Overview {
                 RequestKind::Step,
                 "release-bot",
                 deploy,
-                &["It matches the pattern 'deploy_*', which needs approval.", "Risk score 62 of 100."],
+                &[
+                    "It matches the pattern 'deploy_*', which needs approval.",
+                    "Risk score 62 of 100.",
+                ],
                 280,
             ),
             request(
@@ -220,12 +224,40 @@ fn state(now: DateTime<Utc>) -> Overview {
             challenge_id: Some("rq-block".to_owned()),
         }],
         audit: vec![
-            entry(ago(1), "APPROVAL_REQUESTED", "pending", Some("release-bot"), "Pattern 'deploy_*'.", None),
+            entry(
+                ago(1),
+                "APPROVAL_REQUESTED",
+                "pending",
+                Some("release-bot"),
+                "Pattern 'deploy_*'.",
+                None,
+            ),
             entry(ago(2), "AGENT_BLOCKED", "denied", Some("cleanup-7"), "Pattern 'rm -rf*'.", None),
-            entry(ago(3), "OPERATION_ALLOWED", "allowed", Some("research"), "Pattern 'search_*'.", None),
-            entry(ago(5), "TOKEN_CONSUMED", "confirmed", Some("release-bot"), "Single use.", Some("console")),
+            entry(
+                ago(3),
+                "OPERATION_ALLOWED",
+                "allowed",
+                Some("research"),
+                "Pattern 'search_*'.",
+                None,
+            ),
+            entry(
+                ago(5),
+                "TOKEN_CONSUMED",
+                "confirmed",
+                Some("release-bot"),
+                "Single use.",
+                Some("console"),
+            ),
             entry(ago(6), "STEP_EVALUATED", "allowed", Some(HOSTILE), HOSTILE, None),
-            entry(ago(9), "OPERATION_DENIED", "denied", Some("research"), "The trust level is too low.", None),
+            entry(
+                ago(9),
+                "OPERATION_DENIED",
+                "denied",
+                Some("research"),
+                "The trust level is too low.",
+                None,
+            ),
         ],
     }
 }

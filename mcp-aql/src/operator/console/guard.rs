@@ -7,8 +7,8 @@ use std::time::Instant;
 use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
+    ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -68,7 +68,12 @@ impl Refused {
     fn response(self, shared: &Shared, path: &str) -> Response {
         let (status, message) = match self {
             Self::Nobody => {
-                return signed_out(shared, path, StatusCode::UNAUTHORIZED, "You are not signed in.");
+                return signed_out(
+                    shared,
+                    path,
+                    StatusCode::UNAUTHORIZED,
+                    "You are not signed in.",
+                );
             }
             Self::Host => (StatusCode::FORBIDDEN, "Call the console by 127.0.0.1 and its port."),
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are answered."),

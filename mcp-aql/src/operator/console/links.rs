@@ -133,7 +133,8 @@ mod tests {
             changed[place] ^= 1;
             assert!(!links.redeem(&key, &URL_SAFE_NO_PAD.encode(changed), now), "{place}");
         }
-        for text in ["", "x", &good[1..], &format!("{good}AAAA"), "ä"] {
+        let cut: String = good.chars().skip(4).collect();
+        for text in ["", "x", &cut, &format!("{good}AAAA"), "ä"] {
             assert!(!links.redeem(&key, text, now), "{text}");
         }
         assert!(links.redeem(&Key::from_text(&key.to_text()).unwrap(), good, now));

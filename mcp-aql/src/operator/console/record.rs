@@ -31,7 +31,10 @@ pub struct ConsoleLink {
 
 impl std::fmt::Debug for ConsoleLink {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ConsoleLink").field("process", &self.process).finish_non_exhaustive()
+        formatter
+            .debug_struct("ConsoleLink")
+            .field("process", &self.process)
+            .finish_non_exhaustive()
     }
 }
 
@@ -101,9 +104,8 @@ pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name();
-        let ours = name
-            .to_str()
-            .is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        let ours =
+            name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
         if ours && let Some(link) = link(&entry.path())? {
             links.push(link);
         }

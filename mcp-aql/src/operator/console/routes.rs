@@ -61,7 +61,10 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
         Ok(credentials) => credentials,
         Err(error) => {
             tracing::error!(%error, "the system gives no random numbers");
-            return refusal(StatusCode::INTERNAL_SERVER_ERROR, "The system gives no random numbers.");
+            return refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The system gives no random numbers.",
+            );
         }
     };
     tracing::info!("an operator signed in to the console");
@@ -141,7 +144,8 @@ fn failure(error: &OperationError) -> Response {
     let status = match error.code() {
         ErrorCode::NotFoundResource => StatusCode::NOT_FOUND,
         ErrorCode::InternalError => {
-            tracing::error!(%error, "the operator console cannot do what it was asked for");
+            let cause = error.cause().map(tracing::field::display);
+            tracing::error!(%error, cause, "the operator console cannot do what it was asked for");
             StatusCode::INTERNAL_SERVER_ERROR
         }
         _ => StatusCode::CONFLICT,
@@ -173,11 +177,14 @@ pub(super) fn signed_out(shared: &Shared, path: &str, status: StatusCode, why: &
              <pre><code>{}</code></pre>",
             escaped(command)
         ),
-        None => "<p>Open the one-time link that the adapter printed on its terminal when it started, \
+        None => {
+            "<p>Open the one-time link that the adapter printed on its terminal when it started, \
                  or ask whoever runs it for a new one.</p>"
-            .to_owned(),
+                .to_owned()
+        }
     };
-    let page = include_str!("signed_out.html").replace("{why}", &escaped(why)).replace("{how}", &how);
+    let page =
+        include_str!("signed_out.html").replace("{why}", &escaped(why)).replace("{how}", &how);
     (status, typed(HTML), page).into_response()
 }
 

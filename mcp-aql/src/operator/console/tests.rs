@@ -112,7 +112,8 @@ async fn send(port: u16, head: &str) -> Answer {
 async fn nobody_gets_in_without_a_link() {
     let fixture = Fixture::new().await;
     for request in ["GET /", "GET /console.js", "GET /nothing", "GET /api/overview"] {
-        let answer = send(fixture.port(), &format!("{request} HTTP/1.1\r\n{}", fixture.host())).await;
+        let answer =
+            send(fixture.port(), &format!("{request} HTTP/1.1\r\n{}", fixture.host())).await;
         assert_eq!(answer.status, 401, "{request}");
         assert!(answer.body.contains("You are not signed in."), "{}", answer.body);
         assert_eq!(answer.body.contains("guard &lt;console&gt;"), !request.contains("api"));
@@ -177,10 +178,12 @@ async fn cookie_and_token_are_both_needed() {
     let other = fixture.browser().await;
     let page = |head: &str| head.replace(&format!("X-Console-Token: {}\r\n", browser.token), "");
     assert_eq!(browser.sends("GET /", |head| page(&head)).await.status, 200);
-    for request in ["GET /api/overview", "POST /api/requests/rq-deploy/approve", "POST /api/logout"] {
+    for request in ["GET /api/overview", "POST /api/requests/rq-deploy/approve", "POST /api/logout"]
+    {
         let missing = browser.sends(request, |head| page(&head)).await;
         assert_eq!(missing.status, 403, "{request}");
-        let foreign = browser.sends(request, |head| head.replace(&browser.token, &other.token)).await;
+        let foreign =
+            browser.sends(request, |head| head.replace(&browser.token, &other.token)).await;
         assert_eq!(foreign.status, 403, "{request}");
     }
     let nobody = browser.sends("GET /api/overview", |head| head.replace("mcp_aql", "x")).await;
@@ -257,9 +260,19 @@ async fn every_answer_tells_the_browser_what_is_forbidden() {
     let browser = fixture.browser().await;
     let mut answers = Vec::new();
     for request in [
-        "GET /", "GET /console.js", "GET /console.css", "GET /icon.svg", "GET /nothing",
-        "GET /api/overview", "GET /api/requests/x/approve", "POST /api/requests/x/approve", "POST /",
-        "POST /api/requests/rq-deploy/code", "PUT /", "OPTIONS /api/overview", "GET /login?once=x",
+        "GET /",
+        "GET /console.js",
+        "GET /console.css",
+        "GET /icon.svg",
+        "GET /nothing",
+        "GET /api/overview",
+        "GET /api/requests/x/approve",
+        "POST /api/requests/x/approve",
+        "POST /",
+        "POST /api/requests/rq-deploy/code",
+        "PUT /",
+        "OPTIONS /api/overview",
+        "GET /login?once=x",
     ] {
         answers.push((request, browser.asks(request).await));
     }
@@ -275,8 +288,13 @@ async fn every_answer_tells_the_browser_what_is_forbidden() {
     for (shows, answer) in &answers {
         let policy = answer.header("content-security-policy").unwrap();
         for part in [
-            "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
-            "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'",
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "connect-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
         ] {
             assert!(policy.split("; ").any(|found| found == part), "{shows}: {part} in {policy}");
         }
@@ -304,7 +322,9 @@ async fn the_page_asks_for_nothing_from_elsewhere() {
         include_str!("console.css"),
         include_str!("console.js"),
     ] {
-        for word in ["http://", "https://", "//cdn", "@import", "url(", "eval(", "innerHTML", "style="] {
+        for word in
+            ["http://", "https://", "//cdn", "@import", "url(", "eval(", "innerHTML", "style="]
+        {
             assert!(!text.contains(word), "{word}");
         }
     }
@@ -337,7 +357,11 @@ async fn an_operator_decides() {
     let hostile: String = HOSTILE.bytes().map(|byte| format!("%{byte:02X}")).collect();
     for (request, status, expected) in [
         ("POST /api/requests/rq-deploy/code", 200, r#"{"code":"K7QP-2M4X-9TRD"}"#),
-        ("POST /api/requests/rq-old/code", 404, r#"{"error":"This process does not have the code."}"#),
+        (
+            "POST /api/requests/rq-old/code",
+            404,
+            r#"{"error":"This process does not have the code."}"#,
+        ),
         ("POST /api/requests/rq-old/renew", 204, ""),
         ("POST /api/requests/rq-old/code", 200, r#"{"code":"K7QP-2M4X-9TRD"}"#),
         ("POST /api/requests/rq-deploy/approve", 204, ""),
@@ -348,11 +372,7 @@ async fn an_operator_decides() {
         ),
         ("POST /api/requests/rq-old/explode", 404, r#"{"error":"There is nothing here."}"#),
         ("POST /api/agents/cleanup-7/unblock", 204, ""),
-        (
-            "POST /api/agents/a%2Fb/unblock",
-            404,
-            r#"{"error":"Resource 'block' not found: 'a/b'"}"#,
-        ),
+        ("POST /api/agents/a%2Fb/unblock", 404, r#"{"error":"Resource 'block' not found: 'a/b'"}"#),
     ] {
         let answer = browser.asks(request).await;
         assert_eq!((answer.status, &*answer.body), (status, expected), "{request}");
