@@ -8,8 +8,9 @@ standard input, or killed. It needs the state of the tests' demonstration, which
 
     CONSOLE_DEMO=1 cargo test -p mcp-aql --lib --features console -- operator::console::demo --nocapture
 
-Needs node, npm, and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM. playwright-core and
-axe-core come from npm, once, into target/clients. Ends with 1 when a check failed.
+Needs node, npm, and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM; as root on Debian and
+its kin, installs it where there is none. playwright-core and axe-core come from npm, once, into
+target/clients. Ends with 1 when a check failed.
 """
 
 import argparse
@@ -32,10 +33,16 @@ AXE = "axe-core", "4.14.1"
 
 
 def chromium():
-    for name in (os.environ.get("CHROMIUM"), "chromium", "google-chrome", "chromium-browser"):
-        if name and (found := shutil.which(name)):
-            return found
-    sys.exit("Chromium is missing: install it, or set CHROMIUM to its path")
+    names = [os.environ.get("CHROMIUM", ""), "chromium", "google-chrome", "chromium-browser"]
+    if found := next(filter(None, map(shutil.which, names)), None):
+        return found
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        sys.exit("Chromium is missing: install it, or set CHROMIUM to its path")
+    print("Chromium is not installed: installing Debian's package", file=sys.stderr)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", "chromium"]):
+        subprocess.run(["apt-get", *arguments], check=True, env=quiet, stdout=sys.stderr)
+    return shutil.which("chromium")
 
 
 def link(process):

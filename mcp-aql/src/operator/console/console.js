@@ -353,6 +353,15 @@
     codes();
   }
 
+  async function copy(code) {
+    try {
+      await navigator.clipboard.writeText(code);
+      tell("Copied.");
+    } catch {
+      tell("The browser does not allow that: select the code and copy it.");
+    }
+  }
+
   async function renew(id) {
     hideCode(id);
     if (await act(id, `/api/requests/${encodeURIComponent(id)}/renew`, "A new code was issued; the old one is worth nothing.")) {
@@ -437,8 +446,10 @@
         const challenge = ["verify", "block"].includes(request(id).kind);
         place.replaceChildren(
           el("output", {}, shown.code),
-          el("p", {}, "Tell it to the agent, for ", el("code", {}, challenge ? "verify_challenge" : "confirm_operation"),
-            challenge ? " with the challenge " : ".", challenge ? el("code", { strange: id }) : null, " It hides again after a minute."));
+          el("div", {},
+            el("p", {}, "Tell it to the agent, for ", el("code", {}, challenge ? "verify_challenge" : "confirm_operation"),
+              challenge ? " with the challenge " : ".", challenge ? el("code", { strange: id }) : null, challenge ? "." : null, " It hides again after a minute."),
+            button("Copy", null, id, { act: "copy" }, () => copy(shown.code))));
       }
     }
   }

@@ -19,6 +19,8 @@ pub(super) struct Demo {
     pub(super) broken: std::sync::atomic::AtomicBool,
 }
 
+pub(super) const CODE: &str = "K7QP-2M4X-9TRD-0HZ3-WWA8-6NJE-51VC-PYBG-F4S2-QX7M-K0D9-8RTH-3ZNA";
+
 pub(super) const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\"><script>alert(1)</script> \
     \u{202e}gpj.exe\u{202c} &amp; 'quoted'";
 
@@ -54,7 +56,7 @@ impl Desk for Demo {
         Box::pin(async move {
             let state = self.lock().ok()?;
             let request = state.requests.iter().find(|request| request.id == id)?;
-            request.has_code.then(|| Code::new("K7QP-2M4X-9TRD".to_owned()))
+            request.has_code.then(|| Code::new(CODE.to_owned()))
         })
     }
 

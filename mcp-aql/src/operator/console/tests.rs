@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::demo::{Demo, HOSTILE};
+use super::demo::{CODE, Demo, HOSTILE};
 use super::*;
 
 struct Answer {
@@ -339,7 +339,7 @@ async fn an_overview_is_sent_when_it_has_changed() {
     let json = first.json();
     assert_eq!(json["requests"].as_array().unwrap().len(), 4);
     assert_eq!(json["agents"][3]["last_action"], HOSTILE);
-    assert!(!first.body.contains("K7QP"), "codes are asked for one by one");
+    assert!(!first.body.contains(CODE), "codes are asked for one by one");
     let same = browser.sends("GET /api/overview", |head| head + &tag).await;
     assert_eq!((same.status, same.body.as_str()), (304, ""));
     assert_eq!(browser.asks("POST /api/requests/rq-deploy/deny").await.status, 204);
@@ -354,16 +354,17 @@ async fn an_operator_decides() {
     // REQ-OOB-09, REQ-OOB-13
     let fixture = Fixture::new().await;
     let browser = fixture.browser().await;
+    let code = format!(r#"{{"code":"{CODE}"}}"#);
     let hostile: String = HOSTILE.bytes().map(|byte| format!("%{byte:02X}")).collect();
     for (request, status, expected) in [
-        ("POST /api/requests/rq-deploy/code", 200, r#"{"code":"K7QP-2M4X-9TRD"}"#),
+        ("POST /api/requests/rq-deploy/code", 200, &*code),
         (
             "POST /api/requests/rq-old/code",
             404,
             r#"{"error":"This process does not have the code."}"#,
         ),
         ("POST /api/requests/rq-old/renew", 204, ""),
-        ("POST /api/requests/rq-old/code", 200, r#"{"code":"K7QP-2M4X-9TRD"}"#),
+        ("POST /api/requests/rq-old/code", 200, &*code),
         ("POST /api/requests/rq-deploy/approve", 204, ""),
         (
             "POST /api/requests/rq-deploy/approve",
