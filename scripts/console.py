@@ -3,8 +3,9 @@
 
     scripts/console.py [--pictures DIR] [COMMAND …]
 
-COMMAND serves a console and prints its login link anywhere on its output; it is ended by the end of its
-standard input, or killed. It needs the state of the tests' demonstration, which runs by default:
+COMMAND serves a console until its standard input ends. It gets a terminal of its own, on which it has to
+print the login link, and nowhere else. What it shows has to be what the tests' demonstration shows, which
+runs by default:
 
     CONSOLE_DEMO=1 cargo test -p mcp-aql --lib --features console -- operator::console::demo --nocapture
 
@@ -14,12 +15,15 @@ target/clients. Ends with 1 when a check failed.
 """
 
 import argparse
+import fcntl
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
-import threading
+import tempfile
+import termios
 from pathlib import Path
 
 import npm
@@ -27,7 +31,7 @@ import npm
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ["cargo", "test", "--locked", "-p", "mcp-aql", "--lib", "--features", "console", "--",
         "operator::console::demo", "--nocapture"]
-LINK = re.compile(r"http://127\.0\.0\.1:\d+/login\?once=[\w-]+")
+LINK = re.compile(rb"http://127\.0\.0\.1:\d+/login\?once=[\w-]+(?=\s)")
 PLAYWRIGHT = "playwright-core", "1.65.1"
 AXE = "axe-core", "4.14.1"
 
@@ -45,15 +49,28 @@ def chromium():
     return shutil.which("chromium")
 
 
-def link(process):
-    """The first login link that the process prints; what comes after is read and dropped."""
-    seen = []
-    for line in process.stdout:
-        if found := LINK.search(line):
-            threading.Thread(target=process.stdout.read, daemon=True).start()
-            return found.group()
-        seen.append(line)
-    sys.exit(f"{''.join(seen)}\n{process.args} ended without a login link")
+def start(command, output):
+    """The process, and the terminal that it was started from."""
+    terminal, own = pty.openpty()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "CONSOLE_DEMO": "1"},
+        stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(own, termios.TIOCSCTTY, 0), pass_fds=[own],
+    )
+    os.close(own)
+    return process, terminal
+
+
+def link(terminal):
+    """The login link, as the operator finds it; none where the process ends without one."""
+    shown = b""
+    while not (found := LINK.search(shown)):
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:
+            # Nobody has this terminal any more.
+            return None
+    return found.group().decode()
 
 
 def main():
@@ -65,21 +82,29 @@ def main():
     node, playwright, axe = npm.node(), npm.install(*PLAYWRIGHT), npm.install(*AXE)
     if options.pictures:
         options.pictures.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        options.command or DEMO, cwd=ROOT, env={**os.environ, "CONSOLE_DEMO": "1"}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )
-    try:
-        script = ROOT / "scripts" / "console.mjs"
-        pictures = options.pictures and options.pictures.resolve()
-        return subprocess.run([node, script, link(process), browser, playwright, axe / "axe.min.js", pictures],
-                              check=False, timeout=300).returncode
-    finally:
-        process.stdin.close()
+    with tempfile.TemporaryFile() as output:
+        process, terminal = start(options.command or DEMO, output)
         try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
+            address = link(terminal)
+            pictures = options.pictures and options.pictures.resolve()
+            script = ROOT / "scripts" / "console.mjs"
+            failed = 1 if address is None else subprocess.run(
+                [node, script, address, browser, playwright, axe / "axe.min.js", pictures],
+                check=False, timeout=300,
+            ).returncode
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        output.seek(0)
+        printed = output.read()
+    if address is None:
+        sys.exit(f"{printed.decode(errors='replace')}\nit ended without a login link on its terminal")
+    if b"once=" in printed:
+        sys.exit("the login link is on standard output or standard error, where agents read")
+    return failed
 
 
 if __name__ == "__main__":

@@ -264,21 +264,19 @@ fn state(now: DateTime<Utc>) -> Overview {
     }
 }
 
-/// What `scripts/console.py` runs unless it is told otherwise: with `CONSOLE_DEMO` set this serves until
-/// its standard input ends, and tells the link on standard output. Without, it ends at once.
+/// What `scripts/console.py` runs unless it is told otherwise: with `CONSOLE_DEMO` set this prints a link
+/// on its terminal and serves until its standard input ends. Without, it ends at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serves_until_it_is_left() {
+    let stays = std::env::var_os("CONSOLE_DEMO").is_some();
     let folder = std::env::temp_dir().join(crate::vocab::new_id("console"));
-    let options = ConsoleOptions::new().announce(false).state_dir(&folder);
+    let options = ConsoleOptions::new().announce(stays).state_dir(&folder);
     let demo = Demo::new(Utc::now());
     let console = Console::start(demo.operator(), options).await.unwrap();
     let links = Console::login_links(&folder).unwrap();
     let address = format!("http://{}/login?once=", console.address());
     assert!(matches!(&*links, [link] if link.url.starts_with(&address)), "{links:?}");
-    if std::env::var_os("CONSOLE_DEMO").is_some() {
-        for link in &links {
-            eprintln!("{}", link.url);
-        }
+    if stays {
         let left = || std::io::stdin().read_to_end(&mut Vec::new());
         tokio::task::spawn_blocking(left).await.unwrap().unwrap();
     }
