@@ -171,6 +171,7 @@ pub(super) fn assemble(
         returns.push(info);
     }
     settings.gate.check_policies(policy_targets(&entries), &mut problems);
+    check_people(&entries, &settings, &mut problems);
     let further = further_queries(&entries, &parts, &settings, &mut problems);
     if let Some(introspect) = entries.first_mut() {
         introspection::publish(&mut introspect.operation, &further);
@@ -209,7 +210,12 @@ pub(super) fn assemble(
         let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
         safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
     }
-    let gatekeeper = Gatekeeper::new(Arc::clone(&services), &settings.gate);
+    let gatekeeper = Gatekeeper::new(
+        Arc::clone(&services),
+        &settings.gate,
+        #[cfg(feature = "safety")]
+        safety.clone(),
+    );
     let inner = Inner {
         parts,
         settings,
@@ -224,6 +230,33 @@ pub(super) fn assemble(
         safety,
     };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// Where a person has to confirm, there must be a way to ask one.
+fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(SafetyLoop::reaches_people) {
+        return;
+    }
+    let how = if cfg!(feature = "safety") {
+        "add `.safety_loop(…)` with a `.channel(…)`"
+    } else {
+        "switch on the cargo feature `safety`"
+    };
+    for entry in entries {
+        let spec = &entry.operation.spec;
+        if spec.danger.requires_reauth {
+            problems.push(format!(
+                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {how}",
+                spec.name
+            ));
+        }
+    }
+    for operation in settings.gate.asks_people() {
+        problems.push(format!(
+            "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
+        ));
+    }
 }
 
 /// What `introspect` answers besides operations and types (choice C-35).

@@ -297,6 +297,11 @@ impl SafetyLoop {
         Rules { base: self.base.compile(problems), agents, scorer: Arc::clone(&self.scorer) }
     }
 
+    /// Whether there is a channel to people.
+    pub(crate) fn reaches_people(&self) -> bool {
+        !self.channels.is_empty()
+    }
+
     pub(crate) fn current_mode(&self) -> LoopMode {
         self.mode
     }
