@@ -45,7 +45,10 @@
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
 //! | `sql` | no | its executor for SQLite and PostgreSQL; brings `query` |
-//! | `safety` | no | the safety loop, challenges, and the people who answer them |
+//! | `safety` | no | the safety loop, challenges, and the people who answer them; brings `sqlite` |
+//! | `console` | no | a web page on loopback for those people; brings `safety` and `http` |
+//! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
+//! | `postgres` | no | `store::PostgresStore`: state that several machines share |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
 extern crate self as mcp_aql;
