@@ -44,6 +44,7 @@
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
 //! | `sql` | no | its executor for SQLite and PostgreSQL; brings `query` |
+//! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
 extern crate self as mcp_aql;
@@ -55,6 +56,8 @@ mod dispatch;
 mod error;
 mod gatekeeper;
 mod introspection;
+#[cfg(feature = "limits")]
+pub mod limits;
 mod main_error;
 mod mcp;
 mod operation;

@@ -35,6 +35,16 @@ struct ConfigFile {
     audit_log: Option<PathBuf>,
     #[serde(default)]
     gatekeeper: GateTable,
+    #[cfg(feature = "limits")]
+    #[serde(default)]
+    api_limits: Vec<crate::limits::ApiLimitTable>,
+    #[cfg(feature = "limits")]
+    #[serde(default)]
+    quotas: Vec<crate::limits::Quota>,
+    #[cfg(feature = "limits")]
+    cost: Option<crate::limits::CostTable>,
+    #[cfg(feature = "limits")]
+    rate_limits: Option<crate::limits::FlatTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -108,6 +118,14 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     set(&mut settings.strict, file.strict_mode);
     set(&mut settings.structured_content, file.structured_content);
     settings.gate.apply(file.gatekeeper, problems);
+    #[cfg(feature = "limits")]
+    crate::limits::LimitTables {
+        api_limits: file.api_limits,
+        quotas: file.quotas,
+        cost: file.cost,
+        rate_limits: file.rate_limits,
+    }
+    .apply(&mut settings.rate_limits, problems);
     if let Some(path) = file.audit_log {
         settings.audit_log = Some(path);
     }

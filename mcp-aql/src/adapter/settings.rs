@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
     pub(crate) gate: GateSettings,
+    #[cfg(feature = "limits")]
+    pub(crate) rate_limits: Option<crate::limits::RateLimits>,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
     #[cfg(feature = "query")]
@@ -49,6 +51,8 @@ impl Default for Settings {
             time_limit: None,
             time: TimeSource::default(),
             gate: GateSettings::default(),
+            #[cfg(feature = "limits")]
+            rate_limits: None,
             audit_log: None,
             audit_in_store: false,
             #[cfg(feature = "query")]
