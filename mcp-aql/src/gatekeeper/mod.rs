@@ -197,7 +197,7 @@ impl Gatekeeper {
         self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", asked.reason).await;
         let mut error = OperationError::new(
             ErrorCode::ConfirmationRequired,
-            "This operation requires confirmation. Once the user agrees, repeat the call with \
+            "This operation requires confirmation. Once the user agrees, make the same call with \
              'confirmation_token' as '_confirmation' in its params",
         )
         .with_detail("operation", operation.spec.name)

@@ -237,7 +237,7 @@ impl Tokens {
             && record.session_id.as_deref() == scope.session;
         if !fits {
             let message = "Confirmation token scope mismatch: it was issued for another call. \
-                           Repeat that call as it was, or call this one without a token";
+                           Use it for the very call it was issued for, or make this one without a token";
             return Err(refuse(ErrorCode::TokenScopeMismatch, message)
                 .with_detail("token_operation", record.operation.as_str())
                 .with_detail("requested_operation", scope.operation));
@@ -247,7 +247,7 @@ impl Tokens {
             return Err(OperationError::new(
                 ErrorCode::ConfirmationRequired,
                 "This operation requires confirmation, and its cooldown has not passed: \
-                 repeat the call with the same token later",
+                 make the same call with the same token later",
             )
             .with_detail("operation", scope.operation)
             .with_detail("confirmation_token", token)

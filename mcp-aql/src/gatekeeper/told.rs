@@ -15,6 +15,9 @@ use crate::vocab::DangerLevel;
 struct Shown {
     name: &'static str,
     level: DangerLevel,
+    /// Its consequences are heavy (REQ-RQ-16).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dangerous: bool,
     /// What becomes of a call: `allow`, `confirm`, `deny` or `introspect_only`.
     permission: &'static str,
     requires_confirmation: bool,
@@ -48,6 +51,7 @@ fn shown(operation: &RegisteredOperation) -> Value {
     serde_json::to_value(Shown {
         name: spec.name,
         level: plan.danger,
+        dangerous: plan.danger >= DangerLevel::Destructive,
         permission: plan.permission(),
         requires_confirmation: plan.permission() == "confirm",
         has_policies: plan.has_policies(),
@@ -114,8 +118,8 @@ pub(crate) fn note(operation: &RegisteredOperation) -> Option<String> {
     let level = operation.gate.danger;
     match operation.gate.permission() {
         "confirm" => Some(format!(
-            "Danger: {level}. A call answers CONFIRMATION_REQUIRED; once the user agrees, repeat it \
-             with the token as _confirmation in params."
+            "Danger: {level}. A call answers CONFIRMATION_REQUIRED; once the user agrees, make the \
+             same call with the token as _confirmation in params."
         )),
         "deny" | "introspect_only" => {
             Some(format!("Danger: {level}. Denied for the adapter's trust level."))

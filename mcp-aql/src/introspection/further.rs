@@ -25,7 +25,13 @@ pub(crate) type FurtherQueries = Vec<Box<dyn FurtherQuery>>;
 pub(crate) fn publish(introspect: &mut RegisteredOperation, further: &FurtherQueries) {
     let query = introspect.parameters.iter_mut().find(|parameter| &*parameter.name == "query");
     if let Some(query) = query {
-        query.shape.checks.allowed.extend(further.iter().map(|each| Value::from(each.query())));
+        let allowed = &mut query.shape.checks.allowed;
+        for each in further {
+            let word = Value::from(each.query());
+            if !allowed.contains(&word) {
+                allowed.push(word);
+            }
+        }
     }
 }
 

@@ -20,6 +20,7 @@
 mod memory;
 
 use std::error::Error;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
@@ -61,6 +62,38 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets what expired before `now`, in all collections; tells how many records that were.
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>>;
+}
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        (**self).prepare()
+    }
+
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).get(collection, key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        (**self).list(collection, group, after, most)
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        (**self).write(changes)
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        (**self).purge(now)
+    }
 }
 
 /// A record as it is kept.
