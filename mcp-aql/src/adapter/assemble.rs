@@ -172,7 +172,14 @@ pub(super) fn assemble(
     }
     settings.gate.check_policies(policy_targets(&entries), &mut problems);
     check_people(&entries, &settings, &mut problems);
-    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    #[cfg_attr(not(feature = "limits"), expect(unused_mut, reason = "limits add a query"))]
+    let mut further = further_queries(&entries, &parts, &settings, &mut problems);
+    #[cfg(feature = "limits")]
+    let limiter = limiter(&entries, &profile, &settings, &services, &mut problems);
+    #[cfg(feature = "limits")]
+    further.extend(limiter.clone().map(|limiter| -> Box<dyn introspection::FurtherQuery> {
+        Box::new(crate::limits::QuotaStatus(limiter))
+    }));
     if let Some(introspect) = entries.first_mut() {
         introspection::publish(&mut introspect.operation, &further);
     }
@@ -216,6 +223,13 @@ pub(super) fn assemble(
         #[cfg(feature = "safety")]
         safety.clone(),
     );
+    #[cfg(feature = "limits")]
+    let upstream: Arc<dyn crate::operation::UpstreamMemory> = match &limiter {
+        Some(limiter) => limiter.clone(),
+        None => Arc::new(crate::limits::Forgetful(settings.time.clone())),
+    };
+    #[cfg(feature = "limits")]
+    let gatekeeper = gatekeeper.with_limits(limiter.clone());
     let inner = Inner {
         parts,
         settings,
@@ -228,6 +242,10 @@ pub(super) fn assemble(
         gatekeeper,
         #[cfg(feature = "safety")]
         safety,
+        #[cfg(feature = "limits")]
+        limiter,
+        #[cfg(feature = "limits")]
+        upstream,
     };
     Ok(Adapter { inner: Arc::new(inner) })
 }
@@ -275,6 +293,23 @@ fn further_queries(
         }
     }
     queries
+}
+
+/// What counts calls, where limits are set. `introspect` is never counted.
+#[cfg(feature = "limits")]
+fn limiter(
+    entries: &[Entry],
+    profile: &EndpointProfile,
+    settings: &Settings,
+    services: &Arc<Services>,
+    problems: &mut Vec<String>,
+) -> Option<Arc<crate::limits::Limiter>> {
+    let declared = settings.rate_limits.as_ref()?;
+    problems.extend(declared.problems(profile.families().iter().map(Family::name)));
+    let operations = entries.iter().map(|Entry { operation, .. }| {
+        (operation.spec.name, &*operation.endpoint, operation.spec.category)
+    });
+    Some(Arc::new(crate::limits::Limiter::new(declared, operations, Arc::clone(services))))
 }
 
 /// The operations that policies may be about.

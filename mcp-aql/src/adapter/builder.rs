@@ -249,6 +249,14 @@ impl AdapterBuilder {
         self
     }
 
+    /// Sets rate limits and quotas, which are counted in the [store](Self::store). Default: none
+    /// (REQ-RATE-01).
+    #[cfg(feature = "limits")]
+    pub fn rate_limits(mut self, limits: crate::limits::RateLimits) -> Self {
+        self.settings.rate_limits = Some(limits);
+        self
+    }
+
     /// Makes cursors with this secret, so that those of an earlier run, or of another process with the
     /// same secret, are still good. Default: a random one (REQ-PAG-10).
     #[cfg(feature = "query")]

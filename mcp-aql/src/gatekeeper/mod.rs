@@ -7,6 +7,8 @@ mod matrix;
 mod message;
 mod plan;
 mod policy;
+#[cfg(feature = "limits")]
+mod quota;
 mod settings;
 mod token;
 mod told;
@@ -52,6 +54,8 @@ pub(crate) struct Gatekeeper {
     /// Where people are asked.
     #[cfg(feature = "safety")]
     safety: Option<Arc<SafetyCore>>,
+    #[cfg(feature = "limits")]
+    limiter: Option<Arc<crate::limits::Limiter>>,
 }
 
 /// A call at the gate: routed and valid (REQ-GATE-02).
@@ -94,12 +98,21 @@ impl Gatekeeper {
             trust: settings.trust.as_ref().map(Trust::level),
             #[cfg(feature = "safety")]
             safety,
+            #[cfg(feature = "limits")]
+            limiter: None,
         }
     }
 
-    /// Lets a call pass or says why not: trust and danger, policies, confirmation, in this order
+    /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
     /// (REQ-GATE-01, REQ-GATE-03).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+        let permit = self.pass(visitor).await?;
+        #[cfg(feature = "limits")]
+        self.count(visitor).await?;
+        Ok(permit)
+    }
+
+    async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
         if visitor.operation.gate.is_open() && !self.services.audit.is_read() {
             return Ok(Permit(()));
         }
@@ -229,6 +242,9 @@ impl Gatekeeper {
         asked: &Asked<'_>,
     ) -> Result<Permit, OperationError> {
         let operation = visitor.operation;
+        // Nobody is asked about a call that would be refused afterwards, and no token is used up for it.
+        #[cfg(feature = "limits")]
+        self.check_limits(visitor).await?;
         if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
         {
             self.audit(
