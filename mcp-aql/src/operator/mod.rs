@@ -24,6 +24,8 @@ use crate::operation::BoxFuture;
 
 pub use command::CommandChannel;
 #[cfg(feature = "console")]
+pub(crate) use console::ConsoleChannel;
+#[cfg(feature = "console")]
 pub use console::{Console, ConsoleLink, ConsoleOptions};
 pub use terminal::TerminalChannel;
 
