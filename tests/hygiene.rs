@@ -493,7 +493,7 @@ fn tables_are_there() {
     assert_eq!(no_prelude::Tasks::<u8>::OPERATIONS.len(), 1);
     assert_eq!(no_prelude::search_books::OPERATION.spec.parameters.len(), 1);
     assert_eq!(no_prelude::get_book::OPERATION.spec.parameters.len(), 1);
-    assert!(no_prelude::purge_cache::OPERATION.spec.danger.requires_reauth);
+    assert_eq!(no_prelude::purge_cache::OPERATION.spec.danger.cooldown_seconds, Some(5));
     assert!(no_prelude::start_export::OPERATION.spec.lifecycle.is_some());
     assert_eq!(no_prelude::undeclared::purge_all::OPERATION.spec.danger.level, None);
     assert_eq!(no_prelude::undeclared_methods::Cache::<u8>::OPERATIONS.len(), 1);
