@@ -76,6 +76,8 @@ pub(crate) struct Inner {
     pub(crate) turnstile: SharedTurnstile,
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
+    #[cfg(feature = "safety")]
+    pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
     #[cfg(feature = "limits")]
     pub(crate) limiter: Option<Arc<crate::limits::Limiter>>,
     /// Remembers what wrapped APIs say.
@@ -303,6 +305,12 @@ impl Adapter {
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
             camel_case_aliases: self.inner.settings.camel_case_aliases,
         };
+        #[cfg(feature = "safety")]
+        let input = {
+            let mut input = input;
+            crate::safety_loop::accept_literal_names(&operation.name, &mut input.params);
+            input
+        };
         let query = match operation.handler {
             Handler::Introspect => input.params.get("query").cloned(),
             Handler::Function(_) => None,
@@ -445,6 +453,15 @@ impl Adapter {
     /// The endpoint families in force.
     pub fn profile(&self) -> &EndpointProfile {
         &self.inner.registry.profile
+    }
+
+    /// The handle of the people who watch over this adapter, if it has a safety loop. Whoever has it
+    /// can approve and unblock: no operation should.
+    #[cfg(feature = "safety")]
+    pub fn operator(&self) -> Option<crate::operator::Operator> {
+        let core = self.inner.safety.as_ref()?;
+        let desk = crate::safety_loop::SafetyDesk(Arc::clone(core));
+        Some(crate::operator::Operator(Arc::new(desk)))
     }
 
     /// The limits in force.

@@ -33,7 +33,7 @@ pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec};
 pub(crate) use state::StateMap;
 pub use state::{State, StateSpec};
-pub(crate) use table::{Handler, Parameter, RegisteredOperation};
+pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
 pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup, ParameterType};
 #[cfg(feature = "limits")]
 pub(crate) use usage::UpstreamMemory;
