@@ -687,13 +687,14 @@ fn the_audit_log_may_be_kept_in_the_store() {
 
 #[test]
 fn danger_is_told_before_a_call() {
-    // REQ-DNG-04, REQ-DNG-08, choice C-02
+    // REQ-DNG-04, REQ-DNG-08, REQ-RQ-16, choice C-02
     let garden = Garden::new(|builder| builder.policy(Policy::deny("water_bed")));
     let told = data(garden.call("introspect", json!({ "query": "danger", "name": "delete_bed" })));
     assert_eq!(
         told["operation"],
         json!({
-            "name": "delete_bed", "level": "destructive", "permission": "confirm",
+            "name": "delete_bed", "level": "destructive", "dangerous": true,
+            "permission": "confirm",
             "requires_confirmation": true, "reasons": ["The bed and its history are removed"],
             "confirmation_message": "Delete bed '{bed_id}' with '{password}'?",
         })

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
+#[cfg(feature = "safety")]
+use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
 use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
@@ -18,6 +20,8 @@ use crate::operation::{
     RegisteredOperation, summary,
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
+#[cfg(feature = "safety")]
+use crate::safety_loop::{self, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
@@ -70,16 +74,39 @@ pub(super) fn assemble(
         problems.push("profile name `crude` is the standard one's: choose another".to_owned());
     }
 
+    #[cfg(feature = "safety")]
+    let (recent, rules) = match &settings.safety {
+        Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
+        None => (None, None),
+    };
+    #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
+    let mut audit = audit(&parts, &settings, &mut problems);
+    #[cfg(feature = "safety")]
+    audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
+    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    #[cfg(feature = "safety")]
+    let safety = match (&settings.safety, rules, recent) {
+        (Some(safety), Some(rules), Some(recent)) => {
+            Some(Arc::new(SafetyCore::new(safety, rules, recent, Arc::clone(&services))))
+        }
+        _ => None,
+    };
+    #[cfg(feature = "safety")]
+    let reserved = safety.as_ref().map(safety_loop::operations).unwrap_or_default();
+    #[cfg(not(feature = "safety"))]
+    let reserved = Vec::new();
+
     let mut types = TypeRegistry::new();
     let mut compiler = Compiler::default();
     let mut entries = Vec::new();
     let mut returns = Vec::new();
     let mut names: HashMap<&str, ()> = HashMap::new();
     let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
-    for (spec, handler) in introspect.chain(parts.operations.iter().cloned()) {
-        let built_in = matches!(handler, Handler::Introspect);
-        check_name(&spec, built_in, &mut names, &mut problems);
-        let family = if built_in {
+    let built_ins = 1 + reserved.len();
+    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned());
+    for (place, (spec, handler)) in all.enumerate() {
+        check_name(&spec, place < built_ins, &mut names, &mut problems);
+        let family = if matches!(handler, Handler::Introspect) {
             profile.introspect_family()
         } else {
             profile.family_of(spec.category, spec.endpoint)
@@ -113,7 +140,7 @@ pub(super) fn assemble(
         {
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
-        let gate = if built_in {
+        let gate = if place < built_ins {
             Plan::open()
         } else {
             Plan::new(&spec, &parameters, &settings.gate, &mut problems)
@@ -126,17 +153,33 @@ pub(super) fn assemble(
             parameters,
             envelope,
             handler,
+            note: None,
             gate,
             #[cfg(feature = "query")]
             queries,
+        };
+        #[cfg(feature = "safety")]
+        let operation = RegisteredOperation {
+            note: settings
+                .safety
+                .as_ref()
+                .filter(|_| spec.name == "record_execution_step")
+                .map(SafetyLoop::told),
+            ..operation
         };
         entries.push(Entry { operation, family });
         returns.push(info);
     }
     settings.gate.check_policies(policy_targets(&entries), &mut problems);
-    let audit = audit(&parts, &settings, &mut problems);
-    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
-    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    check_people(&entries, &settings, &mut problems);
+    #[cfg_attr(not(feature = "limits"), expect(unused_mut, reason = "limits add a query"))]
+    let mut further = further_queries(&entries, &parts, &settings, &mut problems);
+    #[cfg(feature = "limits")]
+    let limiter = limiter(&entries, &profile, &settings, &services, &mut problems);
+    #[cfg(feature = "limits")]
+    further.extend(limiter.clone().map(|limiter| -> Box<dyn introspection::FurtherQuery> {
+        Box::new(crate::limits::QuotaStatus(limiter))
+    }));
     if let Some(introspect) = entries.first_mut() {
         introspection::publish(&mut introspect.operation, &further);
     }
@@ -169,7 +212,24 @@ pub(super) fn assemble(
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let gatekeeper = Gatekeeper::new(Arc::clone(&services), &settings.gate);
+    #[cfg(feature = "safety")]
+    if let Some(safety) = &safety {
+        let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
+        safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
+    }
+    let gatekeeper = Gatekeeper::new(
+        Arc::clone(&services),
+        &settings.gate,
+        #[cfg(feature = "safety")]
+        safety.clone(),
+    );
+    #[cfg(feature = "limits")]
+    let upstream: Arc<dyn crate::operation::UpstreamMemory> = match &limiter {
+        Some(limiter) => limiter.clone(),
+        None => Arc::new(crate::limits::Forgetful(settings.time.clone())),
+    };
+    #[cfg(feature = "limits")]
+    let gatekeeper = gatekeeper.with_limits(limiter.clone());
     let inner = Inner {
         parts,
         settings,
@@ -180,8 +240,41 @@ pub(super) fn assemble(
         turnstile,
         services,
         gatekeeper,
+        #[cfg(feature = "safety")]
+        safety,
+        #[cfg(feature = "limits")]
+        limiter,
+        #[cfg(feature = "limits")]
+        upstream,
     };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// Where a person has to confirm, there must be a way to ask one.
+fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(SafetyLoop::reaches_people) {
+        return;
+    }
+    let how = if cfg!(feature = "safety") {
+        "add `.safety_loop(…)` with a `.channel(…)`"
+    } else {
+        "switch on the cargo feature `safety`"
+    };
+    for entry in entries {
+        let spec = &entry.operation.spec;
+        if spec.danger.requires_reauth {
+            problems.push(format!(
+                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {how}",
+                spec.name
+            ));
+        }
+    }
+    for operation in settings.gate.asks_people() {
+        problems.push(format!(
+            "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
+        ));
+    }
 }
 
 /// What `introspect` answers besides operations and types (choice C-35).
@@ -202,13 +295,30 @@ fn further_queries(
     queries
 }
 
+/// What counts calls, where limits are set. `introspect` is never counted.
+#[cfg(feature = "limits")]
+fn limiter(
+    entries: &[Entry],
+    profile: &EndpointProfile,
+    settings: &Settings,
+    services: &Arc<Services>,
+    problems: &mut Vec<String>,
+) -> Option<Arc<crate::limits::Limiter>> {
+    let declared = settings.rate_limits.as_ref()?;
+    problems.extend(declared.problems(profile.families().iter().map(Family::name)));
+    let operations = entries.iter().map(|Entry { operation, .. }| {
+        (operation.spec.name, &*operation.endpoint, operation.spec.category)
+    });
+    Some(Arc::new(crate::limits::Limiter::new(declared, operations, Arc::clone(services))))
+}
+
 /// The operations that policies may be about.
 fn policy_targets(
     entries: &[Entry],
 ) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
     entries
         .iter()
-        .filter(|entry| !matches!(entry.operation.handler, Handler::Introspect))
+        .filter(|entry| !RESERVED_OPERATIONS.contains(&entry.operation.spec.name))
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
 }
 
@@ -574,6 +684,8 @@ fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
+        #[cfg(feature = "safety")]
+        safety_loop: settings.safety.as_ref().map(SafetyLoop::current_mode),
         #[cfg(feature = "query")]
         queries: registry
             .entries

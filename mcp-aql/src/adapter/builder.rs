@@ -240,6 +240,23 @@ impl AdapterBuilder {
         self
     }
 
+    /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
+    ///
+    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store).
+    #[cfg(feature = "safety")]
+    pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
+        self.settings.safety = Some(safety_loop);
+        self
+    }
+
+    /// Sets rate limits and quotas, which are counted in the [store](Self::store). Default: none
+    /// (REQ-RATE-01).
+    #[cfg(feature = "limits")]
+    pub fn rate_limits(mut self, limits: crate::limits::RateLimits) -> Self {
+        self.settings.rate_limits = Some(limits);
+        self
+    }
+
     /// Makes cursors with this secret, so that those of an earlier run, or of another process with the
     /// same secret, are still good. Default: a random one (REQ-PAG-10).
     #[cfg(feature = "query")]

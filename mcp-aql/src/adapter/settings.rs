@@ -25,7 +25,11 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
+    #[cfg(feature = "safety")]
+    pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
     pub(crate) gate: GateSettings,
+    #[cfg(feature = "limits")]
+    pub(crate) rate_limits: Option<crate::limits::RateLimits>,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
     #[cfg(feature = "query")]
@@ -48,7 +52,11 @@ impl Default for Settings {
             max_concurrent_requests: None,
             time_limit: None,
             time: TimeSource::default(),
+            #[cfg(feature = "safety")]
+            safety: None,
             gate: GateSettings::default(),
+            #[cfg(feature = "limits")]
+            rate_limits: None,
             audit_log: None,
             audit_in_store: false,
             #[cfg(feature = "query")]

@@ -15,6 +15,9 @@ use crate::vocab::DangerLevel;
 struct Shown {
     name: &'static str,
     level: DangerLevel,
+    /// Its consequences are heavy (REQ-RQ-16).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dangerous: bool,
     /// What becomes of a call: `allow`, `confirm`, `deny` or `introspect_only`.
     permission: &'static str,
     requires_confirmation: bool,
@@ -48,6 +51,7 @@ fn shown(operation: &RegisteredOperation) -> Value {
     serde_json::to_value(Shown {
         name: spec.name,
         level: plan.danger,
+        dangerous: plan.danger >= DangerLevel::Destructive,
         permission: plan.permission(),
         requires_confirmation: plan.permission() == "confirm",
         has_policies: plan.has_policies(),

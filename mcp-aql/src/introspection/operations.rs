@@ -109,6 +109,10 @@ fn description(operation: &RegisteredOperation) -> String {
         text.push_str("\n\nCategory: ");
         text.push_str(rationale);
     }
+    if let Some(note) = &operation.note {
+        text.push_str("\n\n");
+        text.push_str(note);
+    }
     if let Some(note) = crate::gatekeeper::note(operation) {
         text.push_str("\n\n");
         text.push_str(&note);

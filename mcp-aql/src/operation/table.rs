@@ -16,6 +16,8 @@ pub(crate) struct RegisteredOperation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,
+    /// What its description says besides, of this adapter.
+    pub(crate) note: Option<String>,
     /// What stands between a call and the handler.
     pub(crate) gate: Plan,
     #[cfg(feature = "query")]

@@ -241,6 +241,35 @@ impl std::fmt::Debug for Console {
 }
 
 /// Requests show on the page as the operator's desk has them; there is nothing to send.
+/// Requests that wait on the page of a console, which asks for them itself.
+#[derive(Debug)]
+pub(crate) struct ConsoleChannel;
+
+impl HumanChannel for ConsoleChannel {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl crate::Adapter {
+    /// Starts the operator console, if the adapter has one. It is there until what this gives is
+    /// dropped.
+    pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
+        let safety = self.inner.settings.safety.as_ref();
+        let options = safety.and_then(crate::safety_loop::SafetyLoop::console_options);
+        match (options, self.operator()) {
+            (Some(options), Some(operator)) => {
+                Console::start(operator, options.clone()).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
 impl HumanChannel for Console {
     fn name(&self) -> &'static str {
         NAME
