@@ -26,7 +26,7 @@ pub struct AdapterBuilder {
     states: StateMap,
     doubled_states: Vec<&'static str>,
     profiles: Vec<EndpointProfile>,
-    store: Arc<dyn Store>,
+    store: Option<Arc<dyn Store>>,
     audit_sinks: Vec<Arc<dyn AuditSink>>,
     settings: Settings,
     source: ConfigSource,
@@ -57,7 +57,7 @@ impl AdapterBuilder {
             states: StateMap::default(),
             doubled_states: Vec::new(),
             profiles: vec![EndpointProfile::crude()],
-            store: Arc::new(MemoryStore::default()),
+            store: None,
             audit_sinks: Vec::new(),
             settings: Settings::default(),
             source: ConfigSource::default(),
@@ -181,9 +181,9 @@ impl AdapterBuilder {
     }
 
     /// Keeps tokens, counters, executions and blocks there. Default: in memory, as long as the process
-    /// lives.
+    /// lives; with a safety loop, whose blocks outlive it, in a file of the user's.
     pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Arc::new(store);
+        self.store = Some(Arc::new(store));
         self
     }
 
@@ -242,7 +242,9 @@ impl AdapterBuilder {
 
     /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
     ///
-    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store).
+    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store): if none is
+    /// set, in [`SqliteStore::in_user_state`](crate::store::SqliteStore::in_user_state) under the
+    /// adapter's name. A test sets a [`MemoryStore`].
     #[cfg(feature = "safety")]
     pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
         self.settings.safety = Some(safety_loop);
@@ -271,6 +273,13 @@ impl AdapterBuilder {
         self
     }
 
+    /// Reads no configuration file, not even an `mcp-aql.toml` in the working directory, which is often
+    /// not the operator's alone. The environment has the last word all the same.
+    pub fn without_config_file(mut self) -> Self {
+        self.source = ConfigSource::Environment;
+        self
+    }
+
     /// Reads neither configuration file nor environment.
     pub fn without_config(mut self) -> Self {
         self.source = ConfigSource::None;
@@ -283,6 +292,11 @@ impl AdapterBuilder {
     /// All problems at once: names that clash, unknown families, missing state, limits outside of
     /// their ranges, a bad prefix, invalid examples, a faulty configuration.
     pub fn build(self) -> Result<Adapter, BuildError> {
+        let mut problems = Vec::new();
+        let store = match self.store {
+            Some(store) => store,
+            None => usual_store(&self.name, &self.settings, &mut problems),
+        };
         let parts = Arc::new(Parts {
             name: self.name,
             version: self.version,
@@ -291,16 +305,42 @@ impl AdapterBuilder {
             states: Arc::new(self.states),
             doubled_states: self.doubled_states,
             profiles: self.profiles,
-            store: self.store,
+            store,
             audit_sinks: self.audit_sinks,
             settings: self.settings,
         });
-        build(parts, &self.source)
+        build(parts, &self.source, problems)
     }
 }
 
-fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
-    let mut problems = Vec::new();
+/// Where state is kept when nobody has said it.
+fn usual_store(name: &str, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
+    #[cfg(feature = "safety")]
+    if settings.safety.is_some() {
+        match crate::store::SqliteStore::in_user_state(name) {
+            Ok(store) => return Arc::new(store),
+            Err(error) => {
+                let cause = match error {
+                    crate::store::StoreError::Failed(cause) => cause.to_string(),
+                    other => other.to_string(),
+                };
+                problems.push(format!(
+                    "the safety loop's blocks outlive the process, and {cause}: \
+                     `.store(SqliteStore::open(\"…\"))`"
+                ));
+            }
+        }
+    }
+    #[cfg(not(feature = "safety"))]
+    let _ = (name, settings, problems);
+    Arc::new(MemoryStore::default())
+}
+
+fn build(
+    parts: Arc<Parts>,
+    source: &ConfigSource,
+    mut problems: Vec<String>,
+) -> Result<Adapter, BuildError> {
     let settings = config::resolve(parts.settings.clone(), source, &mut problems);
     assemble(parts, settings, problems)
 }
@@ -311,6 +351,6 @@ impl Adapter {
     /// # Errors
     /// As [`AdapterBuilder::build`].
     pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
-        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
+        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()), Vec::new())
     }
 }
