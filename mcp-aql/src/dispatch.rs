@@ -10,7 +10,7 @@ use tokio::sync::{RwLock, Semaphore};
 
 use crate::error::OperationError;
 use crate::gatekeeper::Permit;
-use crate::operation::{BoxFuture, Call, Context, Outcome, Parameter};
+use crate::operation::{Argument, BoxFuture, Context, Outcome, Parameter};
 use crate::shape::{Kind, Rest, Shape, Shapes};
 use crate::vocab::SemanticCategory;
 
@@ -117,7 +117,7 @@ impl Turnstile {
     }
 
     /// Whether calls wait for nobody and nobody waits for them.
-    fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         let free =
             matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
         free && self.places.is_none() && self.time_limit.is_none()
@@ -150,9 +150,8 @@ async fn caught<'a>(start: impl FnOnce() -> BoxFuture<'a, Outcome>) -> Outcome {
 }
 
 /// The arguments as the log may show them: secrets are masked.
-pub(crate) fn redacted(parameters: &[Parameter], call: &Call, shapes: &Shapes) -> Value {
-    call.arguments
-        .as_slice()
+pub(crate) fn redacted(parameters: &[Parameter], arguments: &[Argument], shapes: &Shapes) -> Value {
+    arguments
         .iter()
         .zip(parameters)
         .filter_map(|(argument, parameter)| {

@@ -53,6 +53,7 @@ pub mod audit;
 mod clock;
 mod dispatch;
 mod error;
+mod execution;
 mod gatekeeper;
 mod introspection;
 mod main_error;
@@ -86,6 +87,7 @@ pub use adapter::{Adapter, AdapterBuilder, BuildError};
 pub use clock::TimeSource;
 pub use dispatch::Concurrency;
 pub use error::{ErrorCode, OperationError, leaks_internals};
+pub use execution::ExecutionOptions;
 pub use main_error::{Error, Result};
 #[cfg(feature = "http")]
 pub use mcp::HttpOptions;

@@ -18,6 +18,7 @@ mod concurrency;
 mod encoding;
 mod endpoints;
 mod errors;
+mod executions;
 mod introspection;
 mod leaks;
 mod properties;

@@ -3,6 +3,7 @@
 mod assemble;
 mod builder;
 mod config;
+mod executions;
 mod settings;
 mod told;
 
@@ -19,19 +20,23 @@ pub(crate) use settings::Settings;
 
 use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
+use crate::execution::Executions;
 use crate::gatekeeper::{Gatekeeper, Visitor};
 use crate::introspection::{self, Introspection, introspect_failure};
 use crate::operation::{
-    BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
-    Severity, Warning, Warnings,
+    BoxFuture, Call, CallScope, Context, ExecutionCall, Handler, OperationSpec, Payload,
+    RegisteredOperation, Severity, Warning, Warnings,
 };
-use crate::request::{OperationInput, Refused, Request, check_response, decode, parse, too_large};
+use crate::request::{
+    Credentials, OperationInput, Refused, Request, check_response, decode, parse, too_large,
+};
 use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::validate::{Rules, ValidParams, validate};
 use crate::vocab::Limits;
+use executions::{Admitted, Asked};
 
 /// An MCP-AQL adapter: operations with everything the protocol asks for around them.
 ///
@@ -76,6 +81,7 @@ pub(crate) struct Inner {
     pub(crate) turnstile: SharedTurnstile,
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
+    pub(crate) executions: Executions,
 }
 
 impl Adapter {
@@ -276,7 +282,7 @@ impl Adapter {
         }
         outcome.map_err(|error| match operation.handler {
             Handler::Introspect => error,
-            Handler::Function(_) => self.labelled(error, scope, false),
+            _ => self.labelled(error, scope, false),
         })
     }
 
@@ -294,10 +300,16 @@ impl Adapter {
         };
         let query = match operation.handler {
             Handler::Introspect => input.params.get("query").cloned(),
-            Handler::Function(_) => None,
+            _ => None,
         };
+        // A retry runs another operation, and what it brings is for that one's gate.
+        let credentials = match operation.handler {
+            Handler::Execution(ExecutionCall::Retry) => &Credentials::default(),
+            _ => &input.credentials,
+        };
+        let kept = executions::kept_params(operation, &input.params);
         let valid = validate(operation, input.params, &self.inner.shapes, rules);
-        let function = match &operation.handler {
+        let handler = match &operation.handler {
             Handler::Introspect => {
                 return valid
                     .and_then(|valid| {
@@ -306,21 +318,28 @@ impl Adapter {
                     })
                     .map_err(|error| introspect_failure(error, query.as_ref()));
             }
-            Handler::Function(function) => function,
+            handler => handler,
         };
         let valid = valid?;
         let permit = self
             .inner
             .gatekeeper
-            .admit(Visitor {
-                operation,
-                arguments: &valid.arguments,
-                credentials: &input.credentials,
-                context,
-            })
+            .admit(Visitor { operation, arguments: &valid.arguments, credentials, context })
             .await?;
         let context = context.of(operation.spec.name);
         warn_of_names(operation, &valid, &context);
+        let function = match handler {
+            Handler::Function(function) => function,
+            Handler::Execution(which) => {
+                let asked = Asked { arguments: &valid.arguments, credentials: &input.credentials };
+                return erased(self.steer(*which, asked, permit, &context, limits)).await;
+            }
+            Handler::Introspect => return Err(OperationError::internal("answered above")),
+        };
+        if operation.spec.lifecycle.is_some() {
+            let admitted = Admitted { operation, function, valid, permit };
+            return erased(self.begin(admitted, kept, &context, limits)).await;
+        }
         let call = Call {
             arguments: valid.arguments.into_iter(),
             context: context.clone(),
@@ -332,7 +351,7 @@ impl Adapter {
             queries: valid.queries,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
-            tracing::debug!(params = %redacted(&operation.parameters, &call, &self.inner.shapes), "operation called");
+            tracing::debug!(params = %redacted(&operation.parameters, call.arguments.as_slice(), &self.inner.shapes), "operation called");
         }
         let category = operation.spec.category;
         self.inner.turnstile.run(permit, category, &context, || function.run(call)).await

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
+use crate::execution::ExecutionOptions;
 use crate::router::EndpointMode;
 use crate::vocab::Limits;
 
@@ -23,6 +24,7 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
+    pub(crate) executions: ExecutionOptions,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
 }
@@ -43,6 +45,7 @@ impl Default for Settings {
             max_concurrent_requests: None,
             time_limit: None,
             time: TimeSource::default(),
+            executions: ExecutionOptions::default(),
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
         }

@@ -63,6 +63,39 @@ pub trait Store: Send + Sync + 'static {
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
+/// One store for several adapters.
+impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
+    fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        (**self).prepare()
+    }
+
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).get(collection, key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        (**self).list(collection, group, after, most)
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        (**self).write(changes)
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        (**self).purge(now)
+    }
+}
+
 /// A record as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {

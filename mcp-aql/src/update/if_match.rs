@@ -114,6 +114,7 @@ mod tests {
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
                 limits: crate::vocab::Limits::default(),
+                execution: None,
             };
             let if_match = IfMatch::<u64>::decode(&mut call).unwrap();
             assert_eq!(if_match.expected().copied(), expected);
