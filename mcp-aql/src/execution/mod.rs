@@ -94,6 +94,7 @@ pub(crate) enum Ends {
     /// Those whose session has ended: they have been told already.
     OfEndedSessions,
     /// These, and those without a session.
+    #[cfg(any(feature = "stdio", feature = "http"))]
     OfNobody,
     /// All of them.
     All,
@@ -101,10 +102,10 @@ pub(crate) enum Ends {
 
 impl Ends {
     fn takes(self, live: &Live) -> bool {
-        match (self, &live.session) {
-            (Self::All, _) | (Self::OfNobody, None) => true,
-            (Self::OfEndedSessions, None) => false,
-            (_, Some(session)) => session.has_ended(),
+        match &live.session {
+            _ if self == Self::All => true,
+            None => self != Self::OfEndedSessions,
+            Some(session) => session.has_ended(),
         }
     }
 }
