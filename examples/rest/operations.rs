@@ -102,7 +102,15 @@ impl Parcels {
     }
 
     /// Withdraw a parcel that waits.
-    #[operation(category = "DELETE", example = { "parcel_id": "p-4" })]
+    #[operation(
+        category = "DELETE",
+        danger(
+            level = "destructive",
+            reasons = ["The parcel goes back to whoever handed it in"],
+            confirmation_message = "Withdraw parcel '{parcel_id}'?",
+        ),
+        example = { "parcel_id": "p-4" },
+    )]
     async fn delete_parcel(
         &self,
         /// The parcel.

@@ -28,6 +28,12 @@ pub trait AuditSink: Send + Sync + 'static {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>>;
 }
 
+impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        (**self).append(line)
+    }
+}
+
 /// What happened, in the words of the log. What does not apply is left out.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct AuditEntry<'a> {

@@ -31,6 +31,7 @@
 //! | fail | [`OperationError`](derive@OperationError), [`ErrorCode`] |
 //! | know the call | [`Context`], [`Session`], [`State`], [`Warning`] |
 //! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
+//! | keep agents within bounds | `safety_loop`, `operator` (feature `safety`) |
 //! | run it | `Adapter::run` and `cli`, `Adapter::router`, [`Adapter::serve`], [`Adapter::call`] |
 //! | test it | [`testing`] |
 //! | document it | `docs`, on the command line and as a module |
@@ -44,6 +45,10 @@
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
 //! | `sql` | no | its executor for SQLite and PostgreSQL; brings `query` |
+//! | `safety` | no | the safety loop, challenges, and the people who answer them; brings `sqlite` |
+//! | `console` | no | a web page on loopback for those people; brings `safety` and `http` |
+//! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
+//! | `postgres` | no | `store::PostgresStore`: state that several machines share |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
 extern crate self as mcp_aql;
@@ -65,6 +70,8 @@ pub mod query;
 mod request;
 mod response;
 mod router;
+#[cfg(feature = "safety")]
+pub mod safety_loop;
 mod services;
 mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
@@ -88,6 +95,9 @@ pub use clock::TimeSource;
 pub use dispatch::Concurrency;
 pub use error::{ErrorCode, OperationError, leaks_internals};
 pub use execution::ExecutionOptions;
+pub use gatekeeper::{
+    Certification, Condition, Permission, Policy, Promotion, Trust, TrustError, ValidationReport,
+};
 pub use main_error::{Error, Result};
 #[cfg(feature = "http")]
 pub use mcp::HttpOptions;

@@ -9,9 +9,9 @@ use mcp_aql::prelude::*;
 use mcp_aql::store::MemoryStore;
 use mcp_aql::testing::Client;
 use mcp_aql::{
-    AdapterBuilder, BoxFuture, Call, Concurrency, ExecutionOptions, LifecycleSpec, Method,
-    OperationResult, OperationSpec, Operations, ParameterEntry, ParameterSpec, ReturnsSpec,
-    SemanticCategory, TimeSource,
+    AdapterBuilder, BoxFuture, Call, Concurrency, DangerLevel, DangerSpec, ExecutionOptions,
+    LifecycleSpec, Method, OperationResult, OperationSpec, Operations, ParameterEntry,
+    ParameterSpec, ReturnsSpec, SemanticCategory, TimeSource,
 };
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -685,4 +685,40 @@ async fn the_audit_log_has_every_step() {
         (&lines[5]["reason"], &lines[5]["outcome"]),
         (&json!("asked for"), &json!("cancelled"))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_passes_the_gates_of_what_it_runs_again() {
+    // REQ-LIF-02, REQ-DNG-03
+    struct Risky;
+    impl Operations for Risky {
+        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+            OperationSpec::new("execute_flood", SemanticCategory::Execute, "Open all valves.")
+                .danger(DangerSpec::new(DangerLevel::Destructive))
+                .lifecycle(LifecycleSpec::new(false, true, false)),
+            |_, call| {
+                Box::pin(async move {
+                    match call.execution()?.attempt() {
+                        1 => Err(OperationError::not_found("valve", "v-7")),
+                        _ => call.reply(()),
+                    }
+                })
+            },
+        )];
+    }
+    let adapter = Adapter::builder("risky").operations(Risky).without_config().build().unwrap();
+    let confirmed = async |operation: &str, mut params: Value| {
+        let asked = adapter.call(operation, params.clone()).await;
+        assert_eq!(asked.code(), Some("CONFIRMATION_REQUIRED"), "{operation}: {asked:?}");
+        params["_confirmation"] = asked.error().unwrap().details["confirmation_token"].clone();
+        data(adapter.call(operation, params).await)
+    };
+    let begun = confirmed("execute_flood", json!({})).await;
+    sleep(SECOND).await;
+    let id = begun["execution_id"].as_str().unwrap();
+    assert_eq!(state(&adapter, id).await["status"], "failed");
+    let again = confirmed("retry_execution", json!({ "execution_id": id })).await;
+    assert_eq!(again["attempt"], 2);
+    sleep(SECOND).await;
+    assert_eq!(state(&adapter, id).await["status"], "completed");
 }

@@ -105,7 +105,7 @@ fn the_query_is_required_and_known() {
     let parameters = details["parameters"].as_array().unwrap();
     assert_eq!(parameters[0]["name"], "query");
     assert_eq!(parameters[0]["required"], true);
-    assert_eq!(parameters[0]["enum"], json!(["operations", "types"]));
+    assert_eq!(parameters[0]["enum"], json!(["operations", "types", "danger"]));
     assert_eq!(
         (&parameters[1]["name"], &parameters[1]["required"]),
         (&json!("name"), &json!(false))

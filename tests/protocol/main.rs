@@ -19,6 +19,7 @@ mod encoding;
 mod endpoints;
 mod errors;
 mod executions;
+mod gates;
 mod introspection;
 mod leaks;
 mod properties;

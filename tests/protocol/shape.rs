@@ -45,7 +45,7 @@ fn success(members: &Map<String, Value>, faults: &mut Vec<String>, in_batch: boo
     let allowed: &[&str] = if in_batch {
         &["success", "data"]
     } else {
-        &["success", "data", "warnings", "results", "summary"]
+        &["success", "data", "warnings", "results", "summary", "halted_at", "pending_operations"]
     };
     only(members, allowed, "a success", faults);
     if let Some(warnings) = members.get("warnings") {
@@ -110,7 +110,10 @@ fn batch(members: &Map<String, Value>, results: &Value, faults: &mut Vec<String>
     if members.get("data") != Some(&Value::Null) {
         faults.push("the data of a batch is null".to_owned());
     }
-    let Some(results) = results.as_array().filter(|results| !results.is_empty()) else {
+    let halted = members.get("halted_at");
+    let Some(results) =
+        results.as_array().filter(|results| halted.is_some() || !results.is_empty())
+    else {
         return faults.push("results is a list".to_owned());
     };
     let mut succeeded = 0;
@@ -135,9 +138,23 @@ fn batch(members: &Map<String, Value>, results: &Value, faults: &mut Vec<String>
         }
     }
     let total = results.len();
-    let summary = serde_json::json!({
+    let mut summary = serde_json::json!({
         "total": total, "succeeded": succeeded, "failed": total - succeeded,
     });
+    if let Some(halted) = halted {
+        let pending = members.get("pending_operations").and_then(Value::as_array);
+        let pending = pending.map_or(0, Vec::len);
+        summary["total"] = (total + 1 + pending).into();
+        summary["halted"] = 1.into();
+        summary["pending"] = pending.into();
+        if members.contains_key("warnings") {
+            faults.push("a halted batch has no warnings".to_owned());
+        }
+        if halted["index"] != total || !halted["operation"].is_string() {
+            faults.push("a batch halts at the item behind its results".to_owned());
+        }
+        result(&halted["result"], faults, true);
+    }
     if members.get("summary") != Some(&summary) {
         faults.push(format!("summary is {:?}", members.get("summary")));
     }

@@ -6,24 +6,28 @@ use serde_json::{Map, Value};
 
 use super::told::Shown;
 use super::{Adapter, Inner, Parts, Settings};
-use crate::audit::Audit;
+#[cfg(feature = "safety")]
+use crate::audit::AuditSink;
+use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
 use crate::execution::{self, ExecutionState, Executions};
-use crate::gatekeeper::Gatekeeper;
+use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
-    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
-    protocol_of_part, repeats_the_table, sample_params,
+    self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
+    protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec, Plain,
     RegisteredOperation, ReturnsSpec, summary,
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
+#[cfg(feature = "safety")]
+use crate::safety_loop::{self, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, TrustLevel, is_public_name};
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -71,6 +75,28 @@ pub(super) fn assemble(
         problems.push("profile name `crude` is the standard one's: choose another".to_owned());
     }
 
+    #[cfg(feature = "safety")]
+    let (recent, rules) = match &settings.safety {
+        Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
+        None => (None, None),
+    };
+    #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
+    let mut audit = audit(&parts, &settings, &mut problems);
+    #[cfg(feature = "safety")]
+    audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
+    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    #[cfg(feature = "safety")]
+    let safety = match (&settings.safety, rules, recent) {
+        (Some(safety), Some(rules), Some(recent)) => {
+            Some(Arc::new(SafetyCore::new(safety, rules, recent, Arc::clone(&services))))
+        }
+        _ => None,
+    };
+    #[cfg(feature = "safety")]
+    let reserved = safety.as_ref().map(safety_loop::operations).unwrap_or_default();
+    #[cfg(not(feature = "safety"))]
+    let reserved = Vec::new();
+
     let mut types = TypeRegistry::new();
     let mut compiler = Compiler::default();
     let mut entries = Vec::new();
@@ -80,9 +106,10 @@ pub(super) fn assemble(
     let steering = execution::built_in(&parts.operations);
     // A profile may have no family for a category but by name: where the work is, it can be steered.
     let begun_in = parts.operations.iter().map(|(spec, _)| spec).find(|it| it.lifecycle.is_some());
-    for (spec, handler) in introspect.chain(parts.operations.iter().cloned()).chain(steering) {
-        let built_in = matches!(handler, Handler::Introspect);
-        check_name(&spec, built_in, &mut names, &mut problems);
+    let built_ins = 1 + reserved.len();
+    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned()).chain(steering);
+    for (place, (spec, handler)) in all.enumerate() {
+        check_name(&spec, place < built_ins, &mut names, &mut problems);
         let family = match &handler {
             Handler::Introspect => profile.introspect_family(),
             Handler::Execution(_) => {
@@ -126,6 +153,11 @@ pub(super) fn assemble(
         {
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
+        let gate = if place < built_ins {
+            Plan::open()
+        } else {
+            Plan::new(&spec, &parameters, &settings.gate, &mut problems)
+        };
         let name = Arc::from(spec.name);
         let operation = RegisteredOperation {
             spec,
@@ -134,13 +166,30 @@ pub(super) fn assemble(
             parameters,
             envelope,
             handler,
+            note: None,
+            gate,
             #[cfg(feature = "query")]
             queries,
+        };
+        #[cfg(feature = "safety")]
+        let operation = RegisteredOperation {
+            note: settings
+                .safety
+                .as_ref()
+                .filter(|_| spec.name == "record_execution_step")
+                .map(SafetyLoop::told),
+            ..operation
         };
         entries.push(Entry { operation, family });
         returns.push(info);
     }
-    returns_of_introspect(returns.first_mut());
+    settings.gate.check_policies(policy_targets(&entries), &mut problems);
+    check_people(&entries, &settings, &mut problems);
+    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    if let Some(introspect) = entries.first_mut() {
+        introspection::publish(&mut introspect.operation, &further);
+    }
+    returns_of_introspect(returns.first_mut(), &further);
 
     let mut shapes = types.shapes(&mut compiler);
     compiler.overlay_resources(&mut shapes);
@@ -163,14 +212,23 @@ pub(super) fn assemble(
 
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, all_types);
+    let introspection = render(&registry, &settings, all_types, further);
     let turnstile = Arc::new(Turnstile::new(
         settings.concurrency,
         settings.max_concurrent_requests,
         settings.time_limit,
     ));
-    let services = Arc::new(services(&parts, &settings));
-    let gatekeeper = Gatekeeper::new(Arc::clone(&services));
+    #[cfg(feature = "safety")]
+    if let Some(safety) = &safety {
+        let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
+        safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
+    }
+    let gatekeeper = Gatekeeper::new(
+        Arc::clone(&services),
+        &settings.gate,
+        #[cfg(feature = "safety")]
+        safety.clone(),
+    );
     let executions =
         Executions::new(Arc::clone(&services), parts.name.clone(), settings.executions);
     let inner = Inner {
@@ -184,20 +242,83 @@ pub(super) fn assemble(
         services,
         gatekeeper,
         executions,
+        #[cfg(feature = "safety")]
+        safety,
     };
     Ok(Adapter { inner: Arc::new(inner) })
 }
 
-/// What gates and executions stand on.
-fn services(parts: &Parts, settings: &Settings) -> Services {
-    let time = settings.time.clone();
-    let audit = Audit {
-        adapter: parts.name.clone(),
-        trust: TrustLevel::Untested,
-        time: time.clone(),
-        sinks: parts.audit_sinks.clone(),
+/// Where a person has to confirm, there must be a way to ask one.
+fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(SafetyLoop::reaches_people) {
+        return;
+    }
+    let how = if cfg!(feature = "safety") {
+        "add `.safety_loop(…)` with a `.channel(…)`"
+    } else {
+        "switch on the cargo feature `safety`"
     };
-    Services::new(Arc::clone(&parts.store), time, audit)
+    for entry in entries {
+        let spec = &entry.operation.spec;
+        if spec.danger.requires_reauth {
+            problems.push(format!(
+                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {how}",
+                spec.name
+            ));
+        }
+    }
+    for operation in settings.gate.asks_people() {
+        problems.push(format!(
+            "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
+        ));
+    }
+}
+
+/// What `introspect` answers besides operations and types (choice C-35).
+fn further_queries(
+    entries: &[Entry],
+    parts: &Parts,
+    settings: &Settings,
+    problems: &mut Vec<String>,
+) -> FurtherQueries {
+    let operations = entries.iter().map(|entry| &entry.operation);
+    let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
+    if let Some(trust) = &settings.gate.trust {
+        match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
+            Ok(info) => queries.push(Box::new(info)),
+            Err(error) => problems.push(format!("the trust block cannot be shown: {error}")),
+        }
+    }
+    queries
+}
+
+/// The operations that policies may be about.
+fn policy_targets(
+    entries: &[Entry],
+) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
+    entries
+        .iter()
+        .filter(|entry| !RESERVED_OPERATIONS.contains(&entry.operation.spec.name))
+        .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
+}
+
+fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audit {
+    let mut sinks = parts.audit_sinks.clone();
+    if let Some(path) = &settings.audit_log {
+        match AuditFile::open(path) {
+            Ok(file) => sinks.push(Arc::new(file)),
+            Err(error) => problems
+                .push(format!("the audit log `{}` cannot be opened: {error}", path.display())),
+        }
+    }
+    let time = settings.time.clone();
+    if settings.audit_in_store {
+        let store = Arc::clone(&parts.store);
+        sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
+    }
+    let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
+    Audit { adapter: parts.name.clone(), trust, time, sinks }
 }
 
 fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
@@ -211,6 +332,7 @@ fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
         problems.extend(faults.iter().map(ToString::to_string));
     }
     problems.extend(settings.executions.problems());
+    settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
     }
@@ -524,11 +646,18 @@ fn returns_of_execution(
 }
 
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
-fn returns_of_introspect(returns: Option<&mut Members>) {
+fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        returns.put("description", "data.operations, data.operation, data.types or data.type.");
+        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
+        for query in further {
+            text.push_str("; of ");
+            text.push_str(query.query());
+            text.push_str(" all of data");
+        }
+        text.push('.');
+        returns.put("description", text);
     }
 }
 
@@ -544,6 +673,7 @@ fn render(
     registry: &Registry,
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
+    further: FurtherQueries,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -559,6 +689,8 @@ fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
+        #[cfg(feature = "safety")]
+        safety_loop: settings.safety.as_ref().map(SafetyLoop::current_mode),
         #[cfg(feature = "query")]
         queries: registry
             .entries
@@ -599,5 +731,6 @@ fn render(
         all_operations,
         all_types,
         types,
+        further,
     }
 }

@@ -9,6 +9,7 @@ use crate::audit::AuditSink;
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::execution::ExecutionOptions;
+use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::store::{MemoryStore, Store};
@@ -204,9 +205,59 @@ impl AdapterBuilder {
         self
     }
 
+    /// Adds a rule of the gatekeeper. Rules of the configuration file come on top of these
+    /// (REQ-GATE-04, REQ-GATE-05).
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.settings.gate.policies.push(policy);
+        self
+    }
+
+    /// Declares how far the adapter is trusted, which puts the matrix of trust and danger in force.
+    /// Until then, danger alone decides: calls of `destructive` operations and up are confirmed
+    /// (REQ-DNG-06, REQ-DNG-13).
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.settings.gate.trust = Some(trust);
+        self
+    }
+
+    /// How long a confirmation is good: 1 second to 15 minutes, of `forbidden` operations never more
+    /// than 5. Default: 5 minutes, and 2 for those (REQ-TOK-08).
+    pub fn confirmation_ttl(mut self, ttl: Duration) -> Self {
+        self.settings.gate.confirmation_ttl = Some(gatekeeper::delta(ttl));
+        self
+    }
+
+    /// How much longer a confirmation is taken after it has expired, for clocks that differ: up to 300
+    /// seconds. Default: 30 seconds; zero switches it off (REQ-TOK-09).
+    pub fn clock_skew_tolerance(mut self, tolerance: Duration) -> Self {
+        self.settings.gate.skew = gatekeeper::delta(tolerance);
+        self
+    }
+
+    /// Appends the audit log to this file, which is made if it is not there.
+    pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
+        self.settings.audit_log = Some(path.into());
+        self
+    }
+
+    /// Keeps the audit log in the store too.
+    pub fn audit_in_store(mut self, on: bool) -> Self {
+        self.settings.audit_in_store = on;
+        self
+    }
+
     /// Sends the audit log's lines there too, besides `tracing`.
     pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
         self.audit_sinks.push(Arc::new(sink));
+        self
+    }
+
+    /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
+    ///
+    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store).
+    #[cfg(feature = "safety")]
+    pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
+        self.settings.safety = Some(safety_loop);
         self
     }
 

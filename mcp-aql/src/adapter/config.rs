@@ -4,6 +4,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Settings;
+use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
 
 /// Where the configuration file is looked for when nothing else is said.
@@ -34,6 +35,11 @@ struct ConfigFile {
     limits: LimitsTable,
     #[serde(default)]
     executions: ExecutionsTable,
+    #[cfg(feature = "safety")]
+    safety_loop: Option<crate::safety_loop::LoopTable>,
+    audit_log: Option<PathBuf>,
+    #[serde(default)]
+    gatekeeper: GateTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -115,6 +121,20 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     set(&mut settings.tool_prefix, file.tool_prefix);
     set(&mut settings.strict, file.strict_mode);
     set(&mut settings.structured_content, file.structured_content);
+    #[cfg(feature = "safety")]
+    match (&mut settings.safety, file.safety_loop) {
+        (Some(safety), Some(table)) => safety.apply(table, problems),
+        (None, Some(_)) => problems.push(
+            "`[safety_loop]` is configured, and the adapter has no safety loop: add \
+             `.safety_loop(…)`, or remove the table"
+                .to_owned(),
+        ),
+        (_, None) => {}
+    }
+    settings.gate.apply(file.gatekeeper, problems);
+    if let Some(path) = file.audit_log {
+        settings.audit_log = Some(path);
+    }
     let limits = &mut settings.limits;
     set(&mut limits.max_request_size, file.limits.max_request_size);
     set(&mut limits.max_response_size, file.limits.max_response_size);
@@ -144,6 +164,15 @@ fn apply_environment(
     set_mode(settings, mode, "`MCP_AQL_ENDPOINT_MODE`", problems);
     set(&mut settings.profile, variable("MCP_AQL_ENDPOINT_PROFILE"));
     set(&mut settings.tool_prefix, variable("MCP_AQL_TOOL_PREFIX"));
+    #[cfg(feature = "safety")]
+    if let Some(safety) = &mut settings.safety {
+        // The protocol's name first (REQ-LOOP-15, choice C-66).
+        let names = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
+        let found = names.into_iter().find_map(|name| Some((name, variable(name)?)));
+        if let Some((name, mode)) = found {
+            safety.set_mode(&mode, &format!("`{name}`"), problems);
+        }
+    }
 }
 
 fn set<T>(place: &mut T, value: Option<T>) {
@@ -189,6 +218,34 @@ mod tests {
         apply_environment(&mut settings, variable, &mut problems);
         assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("env_", EndpointMode::All));
         assert_eq!(problems, Vec::<String>::new());
+    }
+
+    #[cfg(feature = "safety")]
+    #[test]
+    fn the_loops_mode_comes_from_either_variable() {
+        // REQ-LOOP-15
+        use crate::safety_loop::{LoopMode, SafetyLoop};
+        for names in [&["MCPAQL_SAFETY_LOOP"][..], &["MCP_AQL_SAFETY_LOOP"]] {
+            let mut settings = Settings { safety: Some(SafetyLoop::new()), ..Settings::default() };
+            let mut problems = Vec::new();
+            let file = toml_edit::de::from_str("[safety_loop]\nmode = 'monitoring'").unwrap();
+            apply_file(&mut settings, file, &mut problems);
+            let variable = |name: &str| names.contains(&name).then(|| "logging".to_owned());
+            apply_environment(&mut settings, variable, &mut problems);
+            assert_eq!(problems, Vec::<String>::new());
+            let told = format!("{:?}", settings.safety);
+            assert!(told.contains(&format!("mode: {:?}", LoopMode::Logging)), "{told}");
+        }
+        let mut problems = Vec::new();
+        let file = toml_edit::de::from_str("[safety_loop]\nmode = 'logging'").unwrap();
+        apply_file(&mut Settings::default(), file, &mut problems);
+        assert!(problems[0].contains("add `.safety_loop(…)`"), "{problems:?}");
+        let mut settings = Settings { safety: Some(SafetyLoop::new()), ..Settings::default() };
+        apply_environment(&mut settings, |_| Some("enforcing".to_owned()), &mut Vec::new());
+        let mut problems = Vec::new();
+        let variable = |name: &str| (name == "MCPAQL_SAFETY_LOOP").then(|| "off".to_owned());
+        apply_environment(&mut settings, variable, &mut problems);
+        assert!(problems[0].contains("`MCPAQL_SAFETY_LOOP`: `off`"), "{problems:?}");
     }
 
     #[test]

@@ -283,8 +283,13 @@ impl Adapter {
         let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false };
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
-        let visitor =
-            Visitor { operation, arguments: &valid.arguments, credentials, context: &context };
+        let visitor = Visitor {
+            operation,
+            arguments: &valid.arguments,
+            shapes: &inner.shapes,
+            credentials,
+            context: &context,
+        };
         let permit = inner.gatekeeper.admit(visitor).await?;
         let work = self.work(Admitted { operation, function, valid, permit }, &context);
         let session = context.session().cloned();

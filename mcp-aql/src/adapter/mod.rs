@@ -22,7 +22,7 @@ use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
 use crate::execution::Executions;
 use crate::gatekeeper::{Gatekeeper, Visitor};
-use crate::introspection::{self, Introspection, introspect_failure};
+use crate::introspection::{self, Introspection};
 use crate::operation::{
     BoxFuture, Call, CallScope, Context, ExecutionCall, Handler, OperationSpec, Payload,
     RegisteredOperation, Severity, Warning, Warnings,
@@ -82,6 +82,8 @@ pub(crate) struct Inner {
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) executions: Executions,
+    #[cfg(feature = "safety")]
+    pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
 }
 
 impl Adapter {
@@ -191,7 +193,8 @@ impl Adapter {
         self.failure(self.labelled(error, scope, false))
     }
 
-    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05).
+    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05), up to one that has
+    /// to be confirmed (REQ-BAT-08).
     async fn run_batch(
         &self,
         items: Vec<Result<OperationInput, Refused>>,
@@ -202,7 +205,8 @@ impl Adapter {
         let inner = limits.of_item();
         let mut batch = BatchReply::new(limits.max_response_size, items.len());
         let mut warnings = Warnings::default();
-        for item in items {
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
             let operation = match &item {
                 Ok(input) => &input.operation,
                 Err(refused) => &refused.operation,
@@ -227,6 +231,9 @@ impl Adapter {
                 }
                 Err(error) => self.failure(error),
             };
+            if reply.code == Some(ErrorCode::ConfirmationRequired) {
+                return batch.halt(&operation, &reply, items);
+            }
             batch.push(&operation, &reply);
         }
         batch.finish(&warnings.into_vec())
@@ -289,14 +296,21 @@ impl Adapter {
     async fn run_routed(
         &self,
         operation: &RegisteredOperation,
-        input: OperationInput,
+        mut input: OperationInput,
         context: &Context,
         limits: &Limits,
     ) -> Result<Payload, OperationError> {
+        take_confirmation(operation, &mut input);
         let rules = Rules {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
             camel_case_aliases: self.inner.settings.camel_case_aliases,
+        };
+        #[cfg(feature = "safety")]
+        let input = {
+            let mut input = input;
+            crate::safety_loop::accept_literal_names(&operation.name, &mut input.params);
+            input
         };
         let query = match operation.handler {
             Handler::Introspect => input.params.get("query").cloned(),
@@ -311,12 +325,15 @@ impl Adapter {
         let valid = validate(operation, input.params, &self.inner.shapes, rules);
         let handler = match &operation.handler {
             Handler::Introspect => {
-                return valid
-                    .and_then(|valid| {
+                let introspection = &self.inner.introspection;
+                let outcome = match valid {
+                    Ok(valid) => {
                         let session = context.session();
-                        self.inner.introspection.answer(valid.arguments, session, &*self.inner)
-                    })
-                    .map_err(|error| introspect_failure(error, query.as_ref()));
+                        introspection.answer(valid.arguments, session, &*self.inner).await
+                    }
+                    Err(error) => Err(error),
+                };
+                return outcome.map_err(|error| introspection.failure(error, query.as_ref()));
             }
             handler => handler,
         };
@@ -324,7 +341,13 @@ impl Adapter {
         let permit = self
             .inner
             .gatekeeper
-            .admit(Visitor { operation, arguments: &valid.arguments, credentials, context })
+            .admit(Visitor {
+                operation,
+                arguments: &valid.arguments,
+                shapes: &self.inner.shapes,
+                credentials,
+                context,
+            })
             .await?;
         let context = context.of(operation.spec.name);
         warn_of_names(operation, &valid, &context);
@@ -351,7 +374,9 @@ impl Adapter {
             queries: valid.queries,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
-            tracing::debug!(params = %redacted(&operation.parameters, call.arguments.as_slice(), &self.inner.shapes), "operation called");
+            let params =
+                redacted(&operation.parameters, call.arguments.as_slice(), &self.inner.shapes);
+            tracing::debug!(%params, "operation called");
         }
         let category = operation.spec.category;
         self.inner.turnstile.run(permit, category, &context, || function.run(call)).await
@@ -405,6 +430,24 @@ impl Adapter {
         }
     }
 
+    /// Takes a confirmation token back before it is used: somebody has changed their mind. Tells
+    /// whether there was one (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmation(&self, token: &str) -> Result<bool, OperationError> {
+        self.inner.gatekeeper.revoke(token).await
+    }
+
+    /// Takes all confirmation tokens of this adapter back, for instance after its configuration has
+    /// changed (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmations(&self) -> Result<(), OperationError> {
+        self.inner.gatekeeper.revoke_all().await
+    }
+
     /// The adapter's name.
     pub fn name(&self) -> &str {
         &self.inner.parts.name
@@ -423,6 +466,15 @@ impl Adapter {
     /// The endpoint families in force.
     pub fn profile(&self) -> &EndpointProfile {
         &self.inner.registry.profile
+    }
+
+    /// The handle of the people who watch over this adapter, if it has a safety loop. Whoever has it
+    /// can approve and unblock: no operation should.
+    #[cfg(feature = "safety")]
+    pub fn operator(&self) -> Option<crate::operator::Operator> {
+        let core = self.inner.safety.as_ref()?;
+        let desk = crate::safety_loop::SafetyDesk(Arc::clone(core));
+        Some(crate::operator::Operator(Arc::new(desk)))
     }
 
     /// The limits in force.
@@ -467,6 +519,20 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = error.source();
     }
     text
+}
+
+/// Takes `confirmation_token` for `_confirmation` where a call may have to be confirmed, unless the
+/// operation has such a parameter itself (choice C-18).
+fn take_confirmation(operation: &RegisteredOperation, input: &mut OperationInput) {
+    const ALIAS: &str = "confirmation_token";
+    let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
+    if operation.gate.may_ask()
+        && !own()
+        && let Some(token) = input.params.remove(ALIAS)
+    {
+        let token = token.as_str().unwrap_or_default().to_owned();
+        input.credentials.confirmation.get_or_insert(token);
+    }
 }
 
 /// Warns of deprecated names, and of names that lenient mode ignored (REQ-WRN-07, REQ-UNK-08).

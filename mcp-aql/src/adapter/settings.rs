@@ -1,8 +1,10 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::execution::ExecutionOptions;
+use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
 use crate::vocab::Limits;
 
@@ -25,6 +27,11 @@ pub(crate) struct Settings {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
+    #[cfg(feature = "safety")]
+    pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
+    pub(crate) gate: GateSettings,
+    pub(crate) audit_log: Option<PathBuf>,
+    pub(crate) audit_in_store: bool,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
 }
@@ -46,6 +53,11 @@ impl Default for Settings {
             time_limit: None,
             time: TimeSource::default(),
             executions: ExecutionOptions::default(),
+            #[cfg(feature = "safety")]
+            safety: None,
+            gate: GateSettings::default(),
+            audit_log: None,
+            audit_in_store: false,
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
         }

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::Ended;
-use super::render::Output;
+use super::render::{Output, plain};
 use crate::adapter::Adapter;
+use crate::error::ErrorCode;
 use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
 use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
@@ -23,6 +24,7 @@ pub(super) async fn run(
     operation: &str,
     params: Option<&str>,
     named: &[String],
+    yes: bool,
 ) -> Result<Ended> {
     let mut given = parameters(params)?;
     for one in named {
@@ -38,11 +40,57 @@ pub(super) async fn run(
     let mut arguments = Map::new();
     arguments.insert("operation".to_owned(), operation.into());
     arguments.insert("params".to_owned(), given.into());
-    let result = handle(adapter, arguments).await;
-    let ended = output.result(&result)?;
+    let session = Session::new();
+    let mut answer = handle_in(adapter, arguments.clone(), &session).await;
+    if answer.result.code() == Some(ErrorCode::ConfirmationRequired.as_str())
+        && let Some(token) = confirmed(&answer.result, yes)?
+        && let Some(Value::Object(params)) = arguments.get_mut("params")
+    {
+        params.insert("_confirmation".to_owned(), token.into());
+        answer = handle_in(adapter, arguments, &session).await;
+    }
+    session.end();
+    adapter.end_executions().await;
+    let ended = output.result(&answer)?;
     // An execution that came to no good end is a success of the call, and none of the command.
-    let failed = matches!(status_of(&result.text).as_deref(), Some("failed" | "cancelled"));
+    let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
     Ok(if begins(adapter, operation) && failed { Ended::Unsuccessful } else { ended })
+}
+
+/// The token of a call that has to be confirmed, if the person says so: with `--yes`, or when asked.
+fn confirmed(result: &OperationResult, yes: bool) -> Result<Option<String>> {
+    let Some(error) = result.error() else { return Ok(None) };
+    let text = |key: &str| error.details.get(key).and_then(Value::as_str);
+    let Some(token) = text("confirmation_token") else { return Ok(None) };
+    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if !yes && !asks {
+        return Ok(None);
+    }
+    if !yes {
+        let mut terminal = std::io::stderr();
+        let reasons = error.details.get("reasons").and_then(Value::as_array);
+        for reason in reasons.into_iter().flatten().filter_map(Value::as_str) {
+            writeln!(terminal, "{}", plain(reason))?;
+        }
+        let question = text("confirmation_message").map_or_else(
+            || {
+                format!(
+                    "Run '{}' ({})?",
+                    text("operation").unwrap_or_default(),
+                    text("danger_level").unwrap_or_default()
+                )
+            },
+            plain,
+        );
+        write!(terminal, "{question} [y/N] ")?;
+        terminal.flush()?;
+        let mut said = String::new();
+        std::io::stdin().read_line(&mut said)?;
+        if !matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+            return Ok(None);
+        }
+    }
+    Ok(Some(token.to_owned()))
 }
 
 /// Whether calls of the operation become executions.
@@ -94,6 +142,12 @@ async fn until_over(
 /// Hands a request to the adapter, with a session of its own, and cancels it on Ctrl-C.
 pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> Answer {
     let session = Session::new();
+    let answer = handle_in(adapter, arguments, &session).await;
+    session.end();
+    answer
+}
+
+async fn handle_in(adapter: &Adapter, arguments: Map<String, Value>, session: &Session) -> Answer {
     let cancellation = CancellationToken::new();
     let progress: Option<Arc<dyn ProgressSink>> =
         if std::io::stderr().is_terminal() { Some(Arc::new(ToTerminal::default())) } else { None };
@@ -122,10 +176,8 @@ pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> 
         }
     };
     if begins {
-        reply = until_over(adapter, reply, &session, progress).await;
+        reply = until_over(adapter, reply, session, progress).await;
     }
-    session.end();
-    adapter.end_executions().await;
     Answer { result: OperationResult::from_json(&reply.text), text: reply.text }
 }
 

@@ -30,6 +30,7 @@ pub(super) async fn run(
             let columns = ["name", "semantic_category", "endpoint", "description"];
             output.table(&Table::of(member(data, "operations"), &columns))?;
         }
+        (query, _) if query != "operations" && query != "types" => output.pretty(data)?,
         (_, None) => {
             output.table(&Table::of(member(data, "types"), &["name", "kind", "description"]))?
         }

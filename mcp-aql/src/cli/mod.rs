@@ -122,11 +122,17 @@ pub enum Command {
         /// One parameter; may be repeated
         #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
         param: Vec<String>,
+        /// Confirm a dangerous operation without being asked
+        #[arg(long, short = 'y')]
+        yes: bool,
     },
     /// Show operations and types
     Introspect {
         /// What to show
-        #[arg(default_value = "operations", value_parser = ["operations", "types"])]
+        #[arg(
+            default_value = "operations",
+            value_parser = ["operations", "types", "danger", "adapter_info", "quota_status"]
+        )]
         query: String,
         /// One of them, in full
         name: Option<String>,
@@ -271,8 +277,8 @@ impl Adapter {
             Some(Command::Serve { http }) => http.serve(adapter).await,
             #[cfg(not(feature = "http"))]
             Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
-            Some(Command::Call { operation, params, param }) => {
-                call::run(adapter, &output, &operation, params.as_deref(), &param).await
+            Some(Command::Call { operation, params, param, yes }) => {
+                call::run(adapter, &output, &operation, params.as_deref(), &param, yes).await
             }
             Some(Command::Introspect { query, name }) => {
                 introspect::run(adapter, &output, &query, name.as_deref()).await

@@ -1,11 +1,11 @@
 use super::payload::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
 use crate::operation::{
-    DangerSpec, DataKey, DefaultSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry,
-    ParameterSpec, Plain, ReturnsSpec,
+    DataKey, DefaultSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry, ParameterSpec,
+    Plain, ReturnsSpec,
 };
 use crate::query::Page;
-use crate::vocab::{DangerLevel, SemanticCategory};
+use crate::vocab::SemanticCategory;
 
 const ID: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("execution_id", "The execution.")
@@ -72,7 +72,7 @@ const CANCEL: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
-/// Its danger is that of the operation that runs again, which passes the gates anew.
+/// What it runs again passes the gates anew.
 const RETRY: OperationSpec = OperationSpec::new(
     "retry_execution",
     SemanticCategory::Execute,
@@ -80,8 +80,7 @@ const RETRY: OperationSpec = OperationSpec::new(
 )
 .parameters(&[ID])
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
-.data_key(DataKey::Bare)
-.danger(DangerSpec::new(DangerLevel::Safe));
+.data_key(DataKey::Bare);
 
 /// The operations that an adapter with these operations has besides: none without a lifecycle.
 pub(crate) fn built_in(operations: &[(OperationSpec, Handler)]) -> Vec<(OperationSpec, Handler)> {

@@ -1,10 +1,42 @@
 //! The gates before an operation: danger and trust, policies, confirmation. What passes them is a
 //! [`Permit`], and nothing runs without one.
 
-use crate::error::OperationError;
+mod canonical;
+mod issuing;
+mod matrix;
+mod message;
+mod plan;
+mod policy;
+mod settings;
+mod token;
+mod told;
+mod trust;
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use crate::audit::AuditEntry;
+use crate::clock;
+use crate::dispatch::redacted;
+use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Context, RegisteredOperation};
 use crate::request::Credentials;
+#[cfg(feature = "safety")]
+use crate::safety_loop::{LoopMode, Pending, SafetyCore};
 use crate::services::Services;
+use crate::shape::Shapes;
+use crate::vocab::{DangerLevel, TrustLevel};
+use issuing::Issuing;
+use plan::Decision;
+use token::{TokenKind, TokenScope, Tokens, Validity};
+
+pub(crate) use plan::Plan;
+pub(crate) use policy::PolicyTable;
+pub use policy::{Condition, Permission, Policy};
+pub(crate) use settings::{GateSettings, GateTable, delta};
+pub(crate) use told::{AdapterInfo, DangerQuery, note};
+pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
 /// That the gates let a call pass. Only the gatekeeper makes one, and dispatch takes it.
 #[derive(Debug)]
@@ -12,26 +44,335 @@ pub(crate) struct Permit(());
 
 /// Decides which calls may run.
 pub(crate) struct Gatekeeper {
-    services: std::sync::Arc<Services>,
+    services: Arc<Services>,
+    tokens: Tokens,
+    issuing: Issuing,
+    ttl: Option<TimeDelta>,
+    trust: Option<TrustLevel>,
+    /// Where people are asked.
+    #[cfg(feature = "safety")]
+    safety: Option<Arc<SafetyCore>>,
 }
 
 /// A call at the gate: routed and valid (REQ-GATE-02).
+#[derive(Clone, Copy)]
 pub(crate) struct Visitor<'a> {
     pub(crate) operation: &'a RegisteredOperation,
     pub(crate) arguments: &'a [Argument],
+    pub(crate) shapes: &'a Shapes,
     /// The tokens that the call brings.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
 }
 
+impl Visitor<'_> {
+    fn session(&self) -> Option<&str> {
+        self.context.session().map(crate::operation::Session::id)
+    }
+}
+
+/// What the gate asks for before a call runs.
+struct Asked<'a> {
+    /// How long an answer counts for the operation, in place of this call alone.
+    session: Option<TimeDelta>,
+    /// Why a policy asks.
+    reason: Option<&'a str>,
+}
+
 impl Gatekeeper {
-    pub(crate) fn new(services: std::sync::Arc<Services>) -> Self {
-        Self { services }
+    pub(crate) fn new(
+        services: Arc<Services>,
+        settings: &GateSettings,
+        #[cfg(feature = "safety")] safety: Option<Arc<SafetyCore>>,
+    ) -> Self {
+        let tokens = Tokens::new(Arc::clone(&services), settings.skew);
+        Self {
+            issuing: Issuing::new(Arc::clone(&services), tokens.clone()),
+            services,
+            tokens,
+            ttl: settings.confirmation_ttl,
+            trust: settings.trust.as_ref().map(Trust::level),
+            #[cfg(feature = "safety")]
+            safety,
+        }
     }
 
-    /// Lets a call pass or says why not (REQ-GATE-01).
+    /// Lets a call pass or says why not: trust and danger, policies, confirmation, in this order
+    /// (REQ-GATE-01, REQ-GATE-03).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        let _ = (&self.services, visitor);
+        if visitor.operation.gate.is_open() && !self.services.audit.is_read() {
+            return Ok(Permit(()));
+        }
+        // Apart, so that the future of a call that no gate stops stays small.
+        Box::pin(self.judge(visitor)).await
+    }
+
+    async fn judge(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+        match visitor.operation.gate.decide(visitor.arguments) {
+            Decision::Allow => {
+                self.audit(visitor, "OPERATION_ALLOWED", "allowed", None).await;
+                Ok(Permit(()))
+            }
+            Decision::Untrusted { least } => {
+                let error = self.untrusted(visitor.operation, least);
+                self.audit(visitor, "OPERATION_DENIED", "denied", Some(error.code().as_str()))
+                    .await;
+                Err(error)
+            }
+            Decision::Deny { reason } => {
+                let reason = reason.unwrap_or("a policy of this adapter forbids this call");
+                self.audit(visitor, "OPERATION_DENIED", "denied", Some(reason)).await;
+                Err(OperationError::permission_denied(reason)
+                    .with_detail("operation", visitor.operation.spec.name))
+            }
+            Decision::Confirm { session, by_operator, reason } => {
+                let asked = Asked { session, reason };
+                #[cfg(feature = "safety")]
+                if let Some(safety) = self.person_for(visitor, by_operator) {
+                    return self.ask_people(visitor, &asked, safety).await;
+                }
+                #[cfg(not(feature = "safety"))]
+                let _ = by_operator;
+                self.confirm(visitor, &asked).await
+            }
+        }
+    }
+
+    /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
+    /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
+    #[cfg(feature = "safety")]
+    fn person_for(&self, visitor: Visitor<'_>, by_operator: bool) -> Option<&SafetyCore> {
+        let safety = self.safety.as_deref()?;
+        let executes = || {
+            safety.mode() == LoopMode::Enforcing
+                && visitor.context.session().is_some_and(|session| safety.is_executing(session))
+        };
+        (by_operator || visitor.operation.spec.danger.requires_reauth || executes())
+            .then_some(safety)
+    }
+
+    /// Takes a person's approval of this very call, or asks for it.
+    #[cfg(feature = "safety")]
+    async fn ask_people(
+        &self,
+        visitor: Visitor<'_>,
+        asked: &Asked<'_>,
+        safety: &SafetyCore,
+    ) -> Result<Permit, OperationError> {
+        let operation = visitor.operation;
+        let (spec, level) = (&operation.spec, operation.gate.danger);
+        if asked.session.is_some() && self.issuing.is_granted(visitor.context, spec.name) {
+            self.audit(
+                visitor,
+                "OPERATION_ALLOWED",
+                "confirmed",
+                Some("confirmed in this session"),
+            )
+            .await;
+            return Ok(Permit(()));
+        }
+        let hash = canonical::params_hash(visitor.arguments);
+        let session = visitor.context.session();
+        if safety.take_approval(spec.name, &hash, session).await? {
+            if let Some(time) = asked.session {
+                self.issuing.grant(visitor.context, spec.name, time);
+            }
+            self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
+            return Ok(Permit(()));
+        }
+        let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
+        let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
+        let message = spec
+            .danger
+            .confirmation_message
+            .map(|message| message::filled(message, &operation.parameters, visitor.arguments));
+        let expires_at = token::later(self.services.time.now(), self.ttl(level));
+        let id = safety
+            .request_approval(Pending {
+                operation: spec.name,
+                params_hash: &hash,
+                session,
+                action: &format!("{} {params}", spec.name),
+                reasons: message
+                    .iter()
+                    .cloned()
+                    .chain(reasons.clone().map(str::to_owned))
+                    .collect(),
+                level: level.as_str(),
+                expires_at,
+            })
+            .await?;
+        self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", Some("a person has to approve"))
+            .await;
+        let mut error = OperationError::permission_denied(
+            "a person has to approve this call, and has been asked. Make the same call again after \
+             the approval",
+        )
+        .with_detail("operation", spec.name)
+        .with_detail("danger_level", level.as_str())
+        .with_detail("request_id", id)
+        .with_detail("expires_at", clock::text(expires_at));
+        let reasons: Vec<_> = reasons.collect();
+        if !reasons.is_empty() {
+            error = error.with_detail("reasons", reasons);
+        }
+        if let Some(message) = message {
+            error = error.with_detail("confirmation_message", message);
+        }
+        Err(error)
+    }
+
+    /// Takes the call's token, or asks for one.
+    async fn confirm(
+        &self,
+        visitor: Visitor<'_>,
+        asked: &Asked<'_>,
+    ) -> Result<Permit, OperationError> {
+        let operation = visitor.operation;
+        if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
+        {
+            self.audit(
+                visitor,
+                "OPERATION_ALLOWED",
+                "confirmed",
+                Some("confirmed in this session"),
+            )
+            .await;
+            return Ok(Permit(()));
+        }
+        let hash = canonical::params_hash(visitor.arguments);
+        let scope = TokenScope {
+            kind: TokenKind::Confirmation,
+            operation: operation.spec.name,
+            params_hash: &hash,
+            session: visitor.session(),
+        };
+        let Some(token) = &visitor.credentials.confirmation else {
+            return Err(self.ask(visitor, scope, asked).await);
+        };
+        self.issuing.may_fail(visitor.context)?;
+        if let Err(error) = self.tokens.redeem(token, scope).await {
+            self.issuing.failed(visitor.context);
+            self.audit(visitor, "OPERATION_DENIED", "denied", Some(error.code().as_str())).await;
+            return Err(error);
+        }
+        if let Some(time) = asked.session {
+            self.issuing.grant(visitor.context, operation.spec.name, time);
+        }
+        self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
         Ok(Permit(()))
+    }
+
+    /// Issues a token for the call (REQ-TOK-06).
+    async fn ask(
+        &self,
+        visitor: Visitor<'_>,
+        scope: TokenScope<'_>,
+        asked: &Asked<'_>,
+    ) -> OperationError {
+        let operation = visitor.operation;
+        let danger = &operation.spec.danger;
+        let level = operation.gate.danger;
+        let seconds = danger.cooldown_seconds.unwrap_or_default();
+        let validity =
+            Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
+        let issued = match self.issuing.issue(visitor.context, scope, validity).await {
+            Ok(issued) => issued,
+            Err(error) => return error,
+        };
+        self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", asked.reason).await;
+        let mut error = OperationError::new(
+            ErrorCode::ConfirmationRequired,
+            "This operation requires confirmation. Once the user agrees, make the same call with \
+             'confirmation_token' as '_confirmation' in its params",
+        )
+        .with_detail("operation", operation.spec.name)
+        .with_detail("danger_level", level.as_str())
+        .with_detail("confirmation_token", issued.token)
+        .with_detail("expires_at", clock::text(issued.expires_at));
+        let reasons: Vec<_> = danger.reasons.iter().copied().chain(asked.reason).collect();
+        if !reasons.is_empty() {
+            error = error.with_detail("reasons", reasons);
+        }
+        if let Some(message) = danger.confirmation_message {
+            let message = message::filled(message, &operation.parameters, visitor.arguments);
+            error = error.with_detail("confirmation_message", message);
+        }
+        if seconds > 0 {
+            error = error.with_detail("cooldown_seconds", seconds);
+        }
+        error
+    }
+
+    /// How long a confirmation of this level is good (REQ-TOK-08).
+    fn ttl(&self, level: DangerLevel) -> TimeDelta {
+        let (usual, most) = settings::ttl(level);
+        self.ttl.unwrap_or(usual).min(most)
+    }
+
+    /// `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` where nothing but
+    /// `introspect` may run (REQ-DNG-07, REQ-DNG-16).
+    fn untrusted(&self, operation: &RegisteredOperation, least: TrustLevel) -> OperationError {
+        let name = operation.spec.name;
+        let level = operation.gate.danger;
+        let actual = self.trust.unwrap_or_default();
+        if level == DangerLevel::Safe {
+            return OperationError::new(
+                ErrorCode::PermissionTrustLevelInsufficient,
+                format!(
+                    "Operation '{name}' requires trust level '{least}', adapter has '{actual}'. \
+                     Only introspect may be called"
+                ),
+            )
+            .with_detail("operation", name)
+            .with_detail("required_trust", least.as_str())
+            .with_detail("actual_trust", actual.as_str())
+            .with_detail("danger_level", level.number());
+        }
+        let error = OperationError::new(
+            ErrorCode::PermissionDangerLevelDenied,
+            format!(
+                "Operation '{name}' (danger: {level}) denied for adapter trust level '{actual}'"
+            ),
+        )
+        .with_detail("operation", name)
+        .with_detail("danger_level", level.as_str())
+        .with_detail("adapter_trust", actual.as_str())
+        .with_detail("minimum_trust_required", least.as_str());
+        match operation.spec.danger.reasons {
+            [] => error,
+            reasons => error.with_detail("reasons", reasons),
+        }
+    }
+
+    /// Takes a confirmation token back.
+    pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
+        self.tokens.revoke(token).await
+    }
+
+    /// Takes all of the adapter's confirmation tokens back.
+    pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        self.tokens.revoke_all().await
+    }
+
+    async fn audit(&self, visitor: Visitor<'_>, event: &str, outcome: &str, reason: Option<&str>) {
+        if !self.services.audit.is_read() {
+            return;
+        }
+        let operation = visitor.operation;
+        let params = (operation.gate.danger >= DangerLevel::Destructive || outcome == "denied")
+            .then(|| redacted(&operation.parameters, visitor.arguments, visitor.shapes));
+        let entry = AuditEntry {
+            event,
+            operation: Some(operation.spec.name),
+            endpoint: Some(&operation.endpoint),
+            danger_level: Some(operation.gate.danger.number()),
+            outcome,
+            reason,
+            session: visitor.session(),
+            params,
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
     }
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::{FurtherQueries, FurtherQuery};
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Outcome, Payload, SUCCESS, Session};
 use crate::request::check_response;
@@ -13,7 +14,6 @@ use crate::vocab::{Limits, SemanticCategory, closest};
 
 /// Everything `introspect` can answer (REQ-INT-27). Lists are ready as JSON text; an entry in full is
 /// written when it is first asked for, so that a start does not wait for what few calls read.
-#[derive(Debug)]
 pub(crate) struct Introspection {
     /// `_protocol` without its closing brace.
     pub(crate) protocol: String,
@@ -31,6 +31,8 @@ pub(crate) struct Introspection {
     pub(crate) all_types: String,
     /// The entries of the types list, by name.
     pub(crate) types: BTreeMap<String, ListedType>,
+    /// What else may be asked for.
+    pub(crate) further: FurtherQueries,
 }
 
 #[derive(Debug)]
@@ -132,7 +134,7 @@ impl<'a> Question<'a> {
     }
 
     /// Controls that this form of the question has no use for: they are refused, not ignored.
-    fn check(&self) -> Result<(), OperationError> {
+    fn check(&self, further: Option<&dyn FurtherQuery>) -> Result<(), OperationError> {
         let refuse = |name: &str, why: &str| {
             Err(OperationError::new(
                 ErrorCode::IntrospectionError,
@@ -147,7 +149,13 @@ impl<'a> Question<'a> {
             ("first", self.first.is_some()),
             ("after", self.after.is_some()),
         ];
+        if self.name.is_some() && further.is_some_and(|query| !query.takes_name()) {
+            return refuse("name", "goes with operations and types");
+        }
         for (control, given) in controls {
+            if given && further.is_some() {
+                return refuse(control, "goes with a list of operations or types");
+            }
             if given && self.name.is_some() {
                 return refuse(control, "goes with a list, and 'name' asks for one entry");
             }
@@ -167,14 +175,19 @@ impl<'a> Question<'a> {
 
 impl Introspection {
     /// Answers a checked question.
-    pub(crate) fn answer(
+    pub(crate) async fn answer(
         &self,
         arguments: Vec<Argument>,
         session: Option<&Session>,
         source: &impl Source,
     ) -> Outcome {
         let question = Question::new(&arguments);
-        question.check()?;
+        let further = self.further.iter().find(|each| each.query() == question.query);
+        question.check(further.map(AsRef::as_ref))?;
+        if let Some(further) = further {
+            let data = further.answer(question.name).await?;
+            return Ok(Payload::ready(success(&data.to_string()), false));
+        }
         let (text, measured) = match (question.query, question.name) {
             ("operations", Some(name)) => match source.in_full(name) {
                 Some(entry) => of_entry(entry),
@@ -311,6 +324,28 @@ impl Introspection {
         )
     }
 
+    /// The failure of an `introspect` call: its own code for an unknown query, and never details
+    /// (REQ-INT-28, choices C-33 and C-34).
+    pub(crate) fn failure(&self, error: OperationError, asked: Option<&Value>) -> OperationError {
+        let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
+        if error.code() == ErrorCode::ValidationInvalidValue && on_query {
+            let asked = asked.and_then(Value::as_str).unwrap_or_default();
+            let mut known = vec!["operations", "types"];
+            known.extend(self.further.iter().map(|each| each.query()));
+            let near = closest(asked, known.iter().copied());
+            let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+            return OperationError::new(
+                ErrorCode::InvalidQueryType,
+                format!(
+                    "Query '{}' is not known. Use one of: {}{hint}",
+                    clean(asked),
+                    known.join(", ")
+                ),
+            );
+        }
+        error.without_details()
+    }
+
     fn list_types(&self, prefix: Option<&str>) -> String {
         let Some(prefix) = prefix else { return success(&self.all_types) };
         let entries: Vec<_> = self
@@ -347,20 +382,4 @@ fn unknown_cursor(after: &str) -> OperationError {
             clean(after)
         ),
     )
-}
-
-/// The failure of an `introspect` call: its own code for an unknown query, and never details
-/// (REQ-INT-28, choices C-33 and C-34).
-pub(crate) fn introspect_failure(error: OperationError, asked: Option<&Value>) -> OperationError {
-    let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
-    if error.code() == ErrorCode::ValidationInvalidValue && on_query {
-        let asked = asked.and_then(Value::as_str).unwrap_or_default();
-        let near = closest(asked, ["operations", "types"]);
-        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
-        return OperationError::new(
-            ErrorCode::InvalidQueryType,
-            format!("Query '{}' is not known. Use one of: operations, types{hint}", clean(asked)),
-        );
-    }
-    error.without_details()
 }

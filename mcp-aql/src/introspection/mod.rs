@@ -4,6 +4,7 @@
 mod answer;
 mod brief;
 mod example;
+mod further;
 mod operations;
 mod protocol;
 mod protocol_types;
@@ -11,10 +12,9 @@ mod table;
 mod type_details;
 mod types;
 
-pub(crate) use answer::{
-    Entry, Introspection, ListedOperation, ListedType, Source, introspect_failure,
-};
+pub(crate) use answer::{Entry, Introspection, ListedOperation, ListedType, Source};
 pub(crate) use example::{repeats_the_table, sample_params};
+pub(crate) use further::{FurtherQueries, FurtherQuery, publish};
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 #[cfg(feature = "cli")]

@@ -152,6 +152,14 @@ fn description(operation: &RegisteredOperation) -> String {
         text.push_str("\n\n");
         text.push_str(&moves(lifecycle));
     }
+    if let Some(note) = &operation.note {
+        text.push_str("\n\n");
+        text.push_str(note);
+    }
+    if let Some(note) = crate::gatekeeper::note(operation) {
+        text.push_str("\n\n");
+        text.push_str(&note);
+    }
     #[cfg(feature = "query")]
     if let Some(note) = &operation.queries.note {
         text.push_str("\n\n");

@@ -16,6 +16,9 @@ pub(crate) struct ProtocolFacts<'a> {
     pub(crate) batch: bool,
     pub(crate) pagination: bool,
     pub(crate) etags: bool,
+    /// The safety loop's mode, where there is one (REQ-LOOP-02, REQ-LOOP-03).
+    #[cfg(feature = "safety")]
+    pub(crate) safety_loop: Option<crate::safety_loop::LoopMode>,
     /// What the operations' queries can do.
     #[cfg(feature = "query")]
     pub(crate) queries: std::collections::BTreeSet<&'static str>,
@@ -66,6 +69,10 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
     #[cfg(feature = "query")]
     let capabilities =
         capabilities.chain(facts.queries.iter().map(|name| ((*name).to_owned(), true.into())));
+    #[cfg(feature = "safety")]
+    let capabilities = capabilities.chain(
+        facts.safety_loop.map(|mode| ("execution_safety_loop".to_owned(), mode.as_str().into())),
+    );
     let head = Head {
         version: PROTOCOL_VERSION,
         conformance: conformance(facts),

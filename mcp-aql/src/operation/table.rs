@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{
     BoxFuture, Call, Envelope, ExecutionCall, Method, OperationSpec, Outcome, ParameterSpec,
 };
+use crate::gatekeeper::Plan;
 use crate::shape::Shape;
 use crate::update::InputSpec;
 
@@ -17,6 +18,10 @@ pub(crate) struct RegisteredOperation {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,
+    /// What its description says besides, of this adapter.
+    pub(crate) note: Option<String>,
+    /// What stands between a call and the handler.
+    pub(crate) gate: Plan,
     #[cfg(feature = "query")]
     pub(crate) queries: crate::query::Queries,
 }

@@ -4,15 +4,28 @@
 //! challenges. An [`Operator`] is the handle of whoever decides. Neither is reachable through MCP, and
 //! so an agent cannot approve what it asked for itself (REQ-AUT-16).
 
+mod command;
+#[cfg(feature = "console")]
+mod console;
+mod memory;
+mod terminal;
+mod visible;
+
 use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+pub use memory::MemoryChannel;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::OperationError;
 use crate::operation::BoxFuture;
+
+pub use command::CommandChannel;
+#[cfg(feature = "console")]
+pub use console::{Console, ConsoleLink, ConsoleOptions};
+pub use terminal::TerminalChannel;
 
 /// Shows requests to people: a window, a terminal, a message to someone's phone.
 ///
@@ -58,7 +71,7 @@ pub struct HumanRequest {
 }
 
 /// What a person is asked to decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
     /// Whether an operation may run once: its code goes to `confirm_operation`.
@@ -190,7 +203,8 @@ pub struct Overview {
     pub mode: String,
     /// Agents that execute, or did.
     pub agents: Vec<AgentView>,
-    /// What people are asked now.
+    /// What people are asked now. The challenge of a block is among it as long as the block lasts: when
+    /// its code is worth nothing any more, [`Operator::renew`] makes another.
     pub requests: Vec<RequestView>,
     /// Who is blocked.
     pub blocks: Vec<BlockView>,

@@ -1,7 +1,9 @@
+use serde_json::{Map, Value, json};
+
 use super::Reply;
 use super::reply::push_warnings;
 use crate::operation::Warning;
-use crate::request::too_large;
+use crate::request::{OperationInput, Refused, too_large};
 
 /// The reply to a batch, growing item by item.
 ///
@@ -71,6 +73,44 @@ impl BatchReply {
         }
     }
 
+    /// Closes the reply before an item that has to be confirmed: the item and what comes after it have
+    /// not run, and that is no failure. Such a reply has no warnings (REQ-BAT-08 to REQ-BAT-10, choice
+    /// C-39).
+    pub(crate) fn halt(
+        mut self,
+        operation: &str,
+        reply: &Reply,
+        rest: impl Iterator<Item = Result<OperationInput, Refused>>,
+    ) -> Reply {
+        let (succeeded, failed) = (self.succeeded, self.failed);
+        let halted = succeeded + failed;
+        let name = Value::from(operation);
+        self.text.push_str(&format!(
+            r#"],"halted_at":{{"index":{halted},"operation":{name},"result":{}}}"#,
+            reply.text
+        ));
+        let mut pending = Vec::new();
+        for (place, item) in (halted + 1..).zip(rest) {
+            let (operation, params) = match item {
+                Ok(input) => (input.operation, input.params),
+                Err(refused) => (refused.operation, Map::new()),
+            };
+            pending.push(json!({ "index": place, "operation": operation, "params": params }));
+        }
+        let count = pending.len();
+        let total = halted + 1 + count;
+        let pending = Value::from(pending).to_string();
+        let summary = format!(
+            r#","summary":{{"total":{total},"succeeded":{succeeded},"failed":{failed},"halted":1,"pending":{count}}}}}"#
+        );
+        // The caller has sent them, and `summary` tells how many they are.
+        if self.text.len() + pending.len() + summary.len() + REST <= self.max_size {
+            self.text.push_str(&format!(r#","pending_operations":{pending}"#));
+        }
+        self.text.push_str(&summary);
+        Reply { text: self.text, code: None }
+    }
+
     /// Closes the reply. Warnings of all items stand at its top (REQ-WRN-11).
     pub(crate) fn finish(mut self, warnings: &[Warning]) -> Reply {
         let (succeeded, failed) = (self.succeeded, self.failed);
@@ -95,7 +135,6 @@ mod tests {
     use super::*;
     use crate::error::OperationError;
     use crate::operation::Payload;
-    use serde_json::{Value, json};
 
     fn success(data: &str) -> Reply {
         Reply::success(Payload::ready(format!("{}{data}", crate::operation::SUCCESS), false), &[])

@@ -1,0 +1,113 @@
+use crate::vocab::{DangerLevel, TrustLevel};
+
+/// What danger and trust alone say of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It may run.
+    Allow,
+    /// Somebody has to confirm it.
+    Confirm,
+    /// The adapter is not trusted enough for anything but `introspect`.
+    IntrospectOnly,
+    /// The adapter is not trusted enough; with this trust it might be.
+    Deny(TrustLevel),
+}
+
+/// The matrix of trust and danger, where trust is declared; danger alone, where it is not. From
+/// `destructive` on a call is confirmed, whatever the trust (REQ-DNG-03, REQ-DNG-06, choice C-46).
+pub(crate) fn verdict(danger: DangerLevel, trust: Option<TrustLevel>) -> Verdict {
+    let confirmed = danger >= DangerLevel::Destructive;
+    let passed = if confirmed { Verdict::Confirm } else { Verdict::Allow };
+    let Some(trust) = trust else { return passed };
+    let least = least_trust(danger);
+    if trust >= least {
+        passed
+    } else if danger == DangerLevel::Safe {
+        Verdict::IntrospectOnly
+    } else {
+        Verdict::Deny(least)
+    }
+}
+
+/// The least trust with which the matrix lets a level through, confirmed or not.
+pub(crate) const fn least_trust(danger: DangerLevel) -> TrustLevel {
+    match danger {
+        DangerLevel::Safe => TrustLevel::Generated,
+        DangerLevel::Reversible | DangerLevel::Destructive => TrustLevel::Validated,
+        DangerLevel::Dangerous => TrustLevel::CommunityReviewed,
+        DangerLevel::Forbidden => TrustLevel::Certified,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_and_danger_decide_as_the_matrix_has_it() {
+        // REQ-DNG-03, REQ-DNG-06
+        use TrustLevel::{Certified, CommunityReviewed, Validated};
+        let confirm = Verdict::Confirm;
+        let rows = [
+            (
+                DangerLevel::Safe,
+                [
+                    Verdict::IntrospectOnly,
+                    Verdict::Allow,
+                    Verdict::Allow,
+                    Verdict::Allow,
+                    Verdict::Allow,
+                ],
+            ),
+            (
+                DangerLevel::Reversible,
+                [
+                    Verdict::Deny(Validated),
+                    Verdict::Deny(Validated),
+                    Verdict::Allow,
+                    Verdict::Allow,
+                    Verdict::Allow,
+                ],
+            ),
+            (
+                DangerLevel::Destructive,
+                [Verdict::Deny(Validated), Verdict::Deny(Validated), confirm, confirm, confirm],
+            ),
+            (
+                DangerLevel::Dangerous,
+                [
+                    Verdict::Deny(CommunityReviewed),
+                    Verdict::Deny(CommunityReviewed),
+                    Verdict::Deny(CommunityReviewed),
+                    confirm,
+                    confirm,
+                ],
+            ),
+            (
+                DangerLevel::Forbidden,
+                [
+                    Verdict::Deny(Certified),
+                    Verdict::Deny(Certified),
+                    Verdict::Deny(Certified),
+                    Verdict::Deny(Certified),
+                    confirm,
+                ],
+            ),
+        ];
+        for (danger, row) in rows {
+            for (trust, expected) in TrustLevel::ALL.iter().zip(row) {
+                assert_eq!(verdict(danger, Some(*trust)), expected, "{danger} {trust}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_declared_trust_danger_alone_decides() {
+        // REQ-DNG-03
+        for danger in DangerLevel::ALL {
+            let confirmed = *danger >= DangerLevel::Destructive;
+            let expected = if confirmed { Verdict::Confirm } else { Verdict::Allow };
+            assert_eq!(verdict(*danger, None), expected, "{danger}");
+        }
+    }
+}

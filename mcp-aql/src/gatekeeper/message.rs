@@ -1,0 +1,131 @@
+use serde_json::Value;
+
+use crate::operation::{Argument, Parameter};
+
+/// So many characters of a value are shown to whoever confirms.
+const SHOWN: usize = 200;
+
+/// The names of the slots in a confirmation message, or what is wrong with it. `{{` and `}}` stand for
+/// a brace.
+pub(super) fn slots(message: &str) -> Result<Vec<&str>, String> {
+    let mut slots = Vec::new();
+    each_part(message, |part| {
+        if let Part::Slot(name) = part {
+            slots.push(name);
+        }
+    })?;
+    Ok(slots)
+}
+
+/// The question to whoever confirms, with the values of the call (REQ-DNG-05).
+pub(super) fn filled(message: &str, parameters: &[Parameter], arguments: &[Argument]) -> String {
+    let mut text = String::new();
+    let outcome = each_part(message, |part| match part {
+        Part::Text(part) => text.push_str(part),
+        Part::Slot(name) => text.push_str(&shown(name, parameters, arguments)),
+    });
+    // `build` has checked it.
+    if outcome.is_ok() { text } else { message.to_owned() }
+}
+
+fn shown(name: &str, parameters: &[Parameter], arguments: &[Argument]) -> String {
+    let secret =
+        parameters.iter().any(|parameter| &*parameter.name == name && parameter.spec.sensitive);
+    if secret {
+        return "[redacted]".to_owned();
+    }
+    let argument = arguments.iter().find(|argument| argument.name == name);
+    match argument.and_then(|argument| argument.value.as_ref()) {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::String(text)) => plain(text),
+        Some(value) => plain(&value.to_string()),
+    }
+}
+
+/// A caller's text as a person may read it: on one line, not too long, without characters that turn
+/// the direction of writing or hide others.
+pub(crate) fn plain(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .take(SHOWN)
+        .map(|each| if misleads(each) { '\u{fffd}' } else { each })
+        .collect();
+    if text.chars().nth(SHOWN).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// Whether a character shows nothing, or shows others elsewhere.
+fn misleads(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{00ad}'
+                | '\u{061c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+enum Part<'a> {
+    Text(&'a str),
+    Slot(&'a str),
+}
+
+fn each_part<'a>(message: &'a str, mut part: impl FnMut(Part<'a>)) -> Result<(), String> {
+    let mut rest = message;
+    while let Some(place) = rest.find(['{', '}']) {
+        let (text, tail) = rest.split_at(place);
+        part(Part::Text(text));
+        if let Some(tail) = tail.strip_prefix("{{") {
+            part(Part::Text("{"));
+            rest = tail;
+        } else if let Some(tail) = tail.strip_prefix("}}") {
+            part(Part::Text("}"));
+            rest = tail;
+        } else if let Some((name, tail)) =
+            tail.strip_prefix('{').and_then(|tail| tail.split_once('}'))
+        {
+            part(Part::Slot(name));
+            rest = tail;
+        } else {
+            return Err("a brace has no partner: write `{{` or `}}` for a brace".to_owned());
+        }
+    }
+    part(Part::Text(rest));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn slots_are_filled_with_what_the_call_says() {
+        // REQ-DNG-05
+        let arguments = [
+            Argument { name: "task_id", value: Some(json!("t\u{202e}1")) },
+            Argument { name: "ids", value: Some(json!([1, 2])) },
+            Argument { name: "why", value: None },
+        ];
+        let text = filled("{{{task_id}}} {ids} {why}!", &[], &arguments);
+        assert_eq!(text, "{t\u{fffd}1} [1,2] none!");
+        assert_eq!(slots("Delete {task_id} of {board}?"), Ok(vec!["task_id", "board"]));
+        assert_eq!(slots("{{none}}"), Ok(vec![]));
+        assert!(slots("Delete {task_id?").is_err());
+        assert!(slots("Delete task_id}?").is_err());
+    }
+
+    #[test]
+    fn long_values_are_cut_visibly() {
+        let arguments = [Argument { name: "text", value: Some(json!("x".repeat(500))) }];
+        assert_eq!(filled("{text}", &[], &arguments).chars().count(), SHOWN + 1);
+    }
+}

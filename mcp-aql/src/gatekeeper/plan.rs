@@ -1,0 +1,137 @@
+use chrono::TimeDelta;
+
+use super::matrix::{Verdict, least_trust, verdict};
+use super::policy::{Permission, Policy, strictest};
+use super::{GateSettings, Trust, message};
+use crate::operation::{Argument, OperationSpec, Parameter};
+use crate::vocab::{DangerLevel, inferred_danger, names_match};
+
+/// What the gate holds against one operation, worked out when the adapter is built.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) danger: DangerLevel,
+    /// The pattern in its name that made it so, if it declares no level.
+    pub(crate) inferred_from: Option<&'static str>,
+    verdict: Verdict,
+    /// The policies that may be about its calls.
+    policies: Vec<Policy>,
+}
+
+/// What is to be done with a call.
+#[derive(Debug, PartialEq)]
+pub(super) enum Decision<'a> {
+    Allow,
+    Confirm { session: Option<TimeDelta>, by_operator: bool, reason: Option<&'a str> },
+    Deny { reason: Option<&'a str> },
+    Untrusted { least: crate::vocab::TrustLevel },
+}
+
+impl Plan {
+    /// Of `introspect`, which every caller may call.
+    pub(crate) fn open() -> Self {
+        Self {
+            danger: DangerLevel::Safe,
+            inferred_from: None,
+            verdict: Verdict::Allow,
+            policies: Vec::new(),
+        }
+    }
+
+    /// Of an operation; notes what is wrong with its declaration.
+    pub(crate) fn new(
+        spec: &OperationSpec,
+        parameters: &[Parameter],
+        settings: &GateSettings,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let (inferred, pattern) = inferred_danger(spec.name, spec.category);
+        let danger = spec.danger.level.unwrap_or(inferred);
+        if danger == DangerLevel::Safe && spec.category != crate::SemanticCategory::Read {
+            problems.push(format!(
+                "operation `{}` declares itself `safe` and is not READ: declare `reversible` or above",
+                spec.name
+            ));
+        }
+        check_message(spec, parameters, problems);
+        let matching = |policy: &&Policy| names_match(&policy.operation, spec.name);
+        Self {
+            danger,
+            inferred_from: pattern.filter(|_| spec.danger.level.is_none()),
+            verdict: verdict(danger, settings.trust.as_ref().map(Trust::level)),
+            policies: settings.policies.iter().filter(matching).cloned().collect(),
+        }
+    }
+
+    /// Whether no call is ever stopped or asked for.
+    pub(crate) fn is_open(&self) -> bool {
+        self.verdict == Verdict::Allow && self.policies.is_empty()
+    }
+
+    /// Whether a call may have to be confirmed.
+    pub(crate) fn may_ask(&self) -> bool {
+        let asks = |policy: &Policy| policy.permission == Permission::Confirm;
+        self.verdict == Verdict::Confirm || self.policies.iter().any(asks)
+    }
+
+    /// What happens to a call that no policy is about, in the protocol's words (choice C-23).
+    pub(super) fn permission(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Allow => "allow",
+            Verdict::Confirm => "confirm",
+            Verdict::IntrospectOnly => "introspect_only",
+            Verdict::Deny(_) => "deny",
+        }
+    }
+
+    /// Whether policies may change that for some calls.
+    pub(super) fn has_policies(&self) -> bool {
+        !self.policies.is_empty()
+    }
+
+    /// Trust first, then the strictest policy, then the operation's own danger.
+    pub(super) fn decide(&self, arguments: &[Argument]) -> Decision<'_> {
+        match self.verdict {
+            Verdict::Deny(least) => return Decision::Untrusted { least },
+            Verdict::IntrospectOnly => {
+                return Decision::Untrusted { least: least_trust(self.danger) };
+            }
+            Verdict::Allow | Verdict::Confirm => {}
+        }
+        let Some(policy) = strictest(&self.policies, arguments) else {
+            return match self.verdict {
+                Verdict::Confirm => {
+                    Decision::Confirm { session: None, by_operator: false, reason: None }
+                }
+                _ => Decision::Allow,
+            };
+        };
+        let reason = policy.reason.as_deref();
+        match policy.permission {
+            Permission::Allow => Decision::Allow,
+            Permission::Deny => Decision::Deny { reason },
+            Permission::Confirm => Decision::Confirm {
+                session: policy
+                    .session
+                    .map(|time| TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)),
+                by_operator: policy.by_operator,
+                reason,
+            },
+        }
+    }
+}
+
+/// The question to whoever confirms has slots for parameters that exist.
+fn check_message(spec: &OperationSpec, parameters: &[Parameter], problems: &mut Vec<String>) {
+    let Some(text) = spec.danger.confirmation_message else { return };
+    let fault =
+        |what: String| format!("operation `{}`: its confirmation message {what}", spec.name);
+    match message::slots(text) {
+        Err(problem) => problems.push(fault(format!("is not readable: {problem}"))),
+        Ok(slots) => {
+            let unknown = slots
+                .into_iter()
+                .filter(|slot| !parameters.iter().any(|parameter| &*parameter.name == *slot));
+            problems.extend(unknown.map(|slot| fault(format!("names no parameter with `{slot}`"))));
+        }
+    }
+}

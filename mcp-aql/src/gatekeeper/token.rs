@@ -1,0 +1,345 @@
+//! Confirmation tokens: 256 random bits for the caller, their hash and what they are good for in the
+//! store.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::canonical::digest;
+use crate::audit::AuditEntry;
+use crate::clock;
+use crate::error::{ErrorCode, OperationError};
+use crate::services::Services;
+use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+
+/// The collection of the store that holds them.
+const COLLECTION: &str = "confirmation_tokens";
+/// How long a token that is no longer good is remembered, so that its bearer learns why.
+const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
+
+/// What a token lets its bearer do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TokenKind {
+    /// Run a dangerous operation.
+    Confirmation,
+    /// Go on although a quota pauses.
+    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "quotas have them"))]
+    QuotaContinue,
+}
+
+impl TokenKind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Confirmation => "conf_",
+            Self::QuotaContinue => "quota_continue_",
+        }
+    }
+}
+
+/// The call that a token is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TokenScope<'a> {
+    pub(crate) kind: TokenKind,
+    pub(crate) operation: &'a str,
+    pub(crate) params_hash: &'a str,
+    /// The session's id; none for a caller without one.
+    pub(crate) session: Option<&'a str>,
+}
+
+/// How long a token is good.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Validity {
+    pub(crate) ttl: TimeDelta,
+    /// How long its bearer waits first.
+    pub(crate) cooldown: TimeDelta,
+}
+
+/// A token as its bearer gets it.
+#[derive(Debug)]
+pub(crate) struct IssuedToken {
+    pub(crate) token: String,
+    pub(crate) expires_at: DateTime<Utc>,
+}
+
+/// What is kept of a token (REQ-TOK-05). The token itself is not.
+#[derive(Debug, Serialize, Deserialize)]
+struct TokenRecord {
+    id: String,
+    #[serde(rename = "type")]
+    kind: TokenKind,
+    operation: String,
+    params_hash: String,
+    adapter_name: String,
+    session_id: Option<String>,
+    issued_at: DateTime<Utc>,
+    not_before: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    consumed_at: Option<DateTime<Utc>>,
+}
+
+/// Issues and redeems the tokens of one adapter.
+#[derive(Clone)]
+pub(crate) struct Tokens {
+    services: Arc<Services>,
+    /// How much longer than it says a token is good, for clocks that differ (REQ-TOK-09).
+    skew: TimeDelta,
+}
+
+impl Tokens {
+    pub(crate) fn new(services: Arc<Services>, skew: TimeDelta) -> Self {
+        Self { services, skew }
+    }
+
+    /// Makes a token for a call.
+    pub(crate) async fn issue(
+        &self,
+        scope: TokenScope<'_>,
+        validity: Validity,
+    ) -> Result<IssuedToken, OperationError> {
+        let now = self.services.time.now();
+        let token = random_token(scope.kind)?;
+        let expires_at = later(now, later_by(validity.ttl, validity.cooldown));
+        let record = TokenRecord {
+            id: crate::vocab::new_id("t"),
+            kind: scope.kind,
+            operation: scope.operation.to_owned(),
+            params_hash: scope.params_hash.to_owned(),
+            adapter_name: self.services.audit.adapter.clone(),
+            session_id: scope.session.map(str::to_owned),
+            issued_at: now,
+            not_before: later(now, validity.cooldown),
+            expires_at,
+            consumed_at: None,
+        };
+        let change = self.change(&digest(token.as_bytes()), Expected::Absent, &record)?;
+        let store = self.services.store_for_call().await?;
+        if !store.write(vec![change]).await? {
+            return Err(OperationError::internal("two tokens have one hash"));
+        }
+        self.audit("TOKEN_ISSUED", &record, "issued", None).await;
+        Ok(IssuedToken { token, expires_at })
+    }
+
+    /// Uses a token up for a call: all checks in the protocol's order, and then, of all calls that try
+    /// it at the same time, one gets it (REQ-TOK-07, REQ-TOK-10).
+    pub(crate) async fn redeem(
+        &self,
+        token: &str,
+        scope: TokenScope<'_>,
+    ) -> Result<(), OperationError> {
+        let store = self.services.store_for_call().await?;
+        let key = digest(token.as_bytes());
+        loop {
+            let found = match has_form(token, scope.kind) {
+                true => store.get(COLLECTION, &key).await?,
+                false => None,
+            };
+            let Some(found) = found else {
+                return Err(self.unknown(token, scope).await);
+            };
+            let mut record = read(&found)?;
+            let now = self.services.time.now();
+            if let Err(error) = self.check(token, &record, scope, now) {
+                let reason = error.code().as_str();
+                self.audit("TOKEN_REJECTED", &record, "rejected", Some(reason)).await;
+                return Err(error);
+            }
+            record.consumed_at = Some(now);
+            let change = self.change(&key, Expected::Version(found.version), &record)?;
+            if store.write(vec![change]).await? {
+                self.audit("TOKEN_VALIDATED", &record, "validated", None).await;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a token back, whether it was good or not; tells whether it was there (REQ-TOK-12).
+    pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
+        let store = self.services.store_for_call().await?;
+        let key = digest(token.as_bytes());
+        let Some(found) = store.get(COLLECTION, &key).await? else { return Ok(false) };
+        self.remove(&found).await
+    }
+
+    /// Takes all tokens of a session back: it has ended (REQ-SES-02, REQ-TOK-12).
+    pub(crate) async fn revoke_session(&self, session: &str) -> Result<(), OperationError> {
+        let store = self.services.store_for_call().await?;
+        loop {
+            let found = store.list(COLLECTION, Some(session), None, 100).await?;
+            if found.is_empty() {
+                return Ok(());
+            }
+            for record in &found {
+                self.remove(record).await?;
+            }
+        }
+    }
+
+    /// Takes all tokens of the adapter back (REQ-TOK-12).
+    pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        let store = self.services.store_for_call().await?;
+        let mut after = None::<String>;
+        loop {
+            let found = store.list(COLLECTION, None, after.as_deref(), 100).await?;
+            let Some(last) = found.last() else { return Ok(()) };
+            after = Some(last.key.clone());
+            for record in &found {
+                if read(record)?.adapter_name == self.services.audit.adapter {
+                    self.remove(record).await?;
+                }
+            }
+        }
+    }
+
+    async fn remove(&self, found: &Record) -> Result<bool, OperationError> {
+        let store = self.services.store_for_call().await?;
+        let change = Change::remove(COLLECTION, found.key.as_str(), Expected::Any);
+        let removed = store.write(vec![change]).await?;
+        let record = read(found)?;
+        // What was used up is gone already, for whoever reads the log.
+        if record.consumed_at.is_none() {
+            self.audit("TOKEN_REVOKED", &record, "revoked", None).await;
+        }
+        Ok(removed)
+    }
+
+    /// The checks, in the order of the protocol's table (choice C-21).
+    fn check(
+        &self,
+        token: &str,
+        record: &TokenRecord,
+        scope: TokenScope<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<(), OperationError> {
+        let refuse = |code, message| OperationError::new(code, message).with_detail("token", token);
+        // A clock that was set back must not make tokens live longer.
+        if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
+            let message =
+                "Confirmation token has expired. Call the operation without it for a new one";
+            return Err(refuse(ErrorCode::TokenExpired, message)
+                .with_detail("expired_at", clock::text(record.expires_at))
+                .with_detail("current_time", clock::text(now)));
+        }
+        if let Some(consumed_at) = record.consumed_at {
+            let message = "Confirmation token has already been used. \
+                           Call the operation without it for a new one";
+            return Err(refuse(ErrorCode::TokenAlreadyUsed, message)
+                .with_detail("consumed_at", clock::text(consumed_at)));
+        }
+        let fits = record.kind == scope.kind
+            && record.operation == scope.operation
+            && record.params_hash == scope.params_hash
+            && record.adapter_name == self.services.audit.adapter
+            && record.session_id.as_deref() == scope.session;
+        if !fits {
+            let message = "Confirmation token scope mismatch: it was issued for another call. \
+                           Use it for the very call it was issued for, or make this one without a token";
+            return Err(refuse(ErrorCode::TokenScopeMismatch, message)
+                .with_detail("token_operation", record.operation.as_str())
+                .with_detail("requested_operation", scope.operation));
+        }
+        if now < record.not_before {
+            let left = record.not_before - now;
+            return Err(OperationError::new(
+                ErrorCode::ConfirmationRequired,
+                "This operation requires confirmation, and its cooldown has not passed: \
+                 make the same call with the same token later",
+            )
+            .with_detail("operation", scope.operation)
+            .with_detail("confirmation_token", token)
+            .with_detail("expires_at", clock::text(record.expires_at))
+            .with_detail("not_before", clock::text(record.not_before))
+            .with_detail("retry_after_seconds", whole_seconds(left)));
+        }
+        Ok(())
+    }
+
+    /// A token that was never issued and text that is none get the same answer (REQ-TOK-15).
+    async fn unknown(&self, token: &str, scope: TokenScope<'_>) -> OperationError {
+        let entry = AuditEntry {
+            event: "TOKEN_REJECTED",
+            operation: Some(scope.operation),
+            outcome: "rejected",
+            reason: Some(ErrorCode::TokenInvalid.as_str()),
+            session: scope.session,
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+        OperationError::new(
+            ErrorCode::TokenInvalid,
+            "Invalid confirmation token. Call the operation without it for a new one",
+        )
+        .with_detail("token", crate::shape::shorten(token))
+    }
+
+    fn change(
+        &self,
+        key: &str,
+        expected: Expected,
+        record: &TokenRecord,
+    ) -> Result<Change, OperationError> {
+        let value = serde_json::to_string(record).map_err(OperationError::internal)?;
+        let mut kept = NewRecord::new(value)
+            .expires_at(later(record.expires_at, later_by(self.skew, REMEMBERED)));
+        kept.group.clone_from(&record.session_id);
+        Ok(Change::put(COLLECTION, key, expected, kept))
+    }
+
+    async fn audit(&self, event: &str, record: &TokenRecord, outcome: &str, reason: Option<&str>) {
+        let entry = AuditEntry {
+            event,
+            operation: Some(&record.operation),
+            outcome,
+            reason,
+            token_id: Some(&record.id),
+            session: record.session_id.as_deref(),
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+}
+
+fn read(record: &Record) -> Result<TokenRecord, StoreError> {
+    serde_json::from_str(&record.value)
+        .map_err(|_| StoreError::Unreadable("a confirmation token cannot be read".to_owned()))
+}
+
+/// 256 random bits behind the kind's prefix (REQ-TOK-01, REQ-TOK-02).
+fn random_token(kind: TokenKind) -> Result<String, OperationError> {
+    Ok(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random_bits()?)))
+}
+
+/// 256 bits from the system's generator.
+pub(crate) fn random_bits() -> Result<[u8; 32], OperationError> {
+    let mut bits = [0; 32];
+    getrandom::fill(&mut bits)
+        .map_err(|error| OperationError::internal(format!("no random bits: {error}")))?;
+    Ok(bits)
+}
+
+/// Whether text could be a token of this kind (REQ-TOK-01).
+fn has_form(token: &str, kind: TokenKind) -> bool {
+    let body = token.strip_prefix(kind.prefix());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (8..=80).contains(&token.len())
+        && body.is_some_and(|body| (1..=64).contains(&body.len()) && body.bytes().all(plain))
+}
+
+/// The time so much later; the end of time, if that is later than it.
+pub(crate) fn later(at: DateTime<Utc>, by: TimeDelta) -> DateTime<Utc> {
+    at.checked_add_signed(by).unwrap_or(DateTime::<Utc>::MAX_UTC)
+}
+
+fn later_by(one: TimeDelta, other: TimeDelta) -> TimeDelta {
+    one.checked_add(&other).unwrap_or(TimeDelta::MAX)
+}
+
+/// Seconds to wait, rounded up.
+pub(crate) fn whole_seconds(time: TimeDelta) -> i64 {
+    let rest = i64::from(time.subsec_nanos() > 0);
+    time.num_seconds().saturating_add(rest).max(0)
+}

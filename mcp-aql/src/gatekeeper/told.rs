@@ -1,0 +1,132 @@
+//! What callers may know of the gates: `introspect` with `danger` and `adapter_info`.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Trust;
+use crate::error::OperationError;
+use crate::introspection::FurtherQuery;
+use crate::operation::{BoxFuture, Handler, RegisteredOperation};
+use crate::vocab::DangerLevel;
+
+/// The danger of an operation, as callers see it. The members of a declaration have the names that
+/// danger-levels §3.2 gives them.
+#[derive(Serialize)]
+struct Shown {
+    name: &'static str,
+    level: DangerLevel,
+    /// Its consequences are heavy (REQ-RQ-16).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dangerous: bool,
+    /// What becomes of a call: `allow`, `confirm`, `deny` or `introspect_only`.
+    permission: &'static str,
+    requires_confirmation: bool,
+    /// Policies may say otherwise for some calls.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_policies: bool,
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    reasons: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation_message: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cooldown_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    requires_reauth: bool,
+    /// The pattern in the name that made it so dangerous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inferred_from: Option<&'static str>,
+}
+
+/// `introspect` with `query: "danger"`, and `name` for one operation (REQ-DNG-04, choice C-02).
+pub(crate) struct DangerQuery(Vec<(&'static str, Value)>);
+
+impl DangerQuery {
+    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a RegisteredOperation>) -> Self {
+        Self(operations.map(|operation| (operation.spec.name, shown(operation))).collect())
+    }
+}
+
+fn shown(operation: &RegisteredOperation) -> Value {
+    let (spec, plan) = (&operation.spec, &operation.gate);
+    serde_json::to_value(Shown {
+        name: spec.name,
+        level: plan.danger,
+        dangerous: plan.danger >= DangerLevel::Destructive,
+        permission: plan.permission(),
+        requires_confirmation: plan.permission() == "confirm",
+        has_policies: plan.has_policies(),
+        reasons: spec.danger.reasons,
+        confirmation_message: spec.danger.confirmation_message,
+        cooldown_seconds: spec.danger.cooldown_seconds,
+        requires_reauth: spec.danger.requires_reauth,
+        inferred_from: plan.inferred_from,
+    })
+    .unwrap_or_default()
+}
+
+impl FurtherQuery for DangerQuery {
+    fn query(&self) -> &'static str {
+        "danger"
+    }
+
+    fn takes_name(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>> {
+        let answer = match name {
+            Some(name) => {
+                let found = self.0.iter().find(|(operation, _)| *operation == name);
+                json!({ "operation": found.map(|(_, shown)| shown) })
+            }
+            None => {
+                json!({ "operations": self.0.iter().map(|(_, shown)| shown).collect::<Vec<_>>() })
+            }
+        };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+/// `introspect` with `query: "adapter_info"`, once trust is declared (REQ-DNG-16).
+pub(crate) struct AdapterInfo(Value);
+
+impl AdapterInfo {
+    pub(crate) fn new(name: &str, version: &str, trust: &Trust) -> serde_json::Result<Self> {
+        let trust = serde_json::to_value(trust)?;
+        Ok(Self(json!({ "name": name, "version": version, "trust": trust })))
+    }
+}
+
+impl FurtherQuery for AdapterInfo {
+    fn query(&self) -> &'static str {
+        "adapter_info"
+    }
+
+    fn answer<'a>(
+        &'a self,
+        _name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Value, OperationError>> {
+        Box::pin(std::future::ready(Ok(self.0.clone())))
+    }
+}
+
+/// What the description of an operation says of its gate.
+pub(crate) fn note(operation: &RegisteredOperation) -> Option<String> {
+    if matches!(operation.handler, Handler::Introspect) {
+        return None;
+    }
+    let level = operation.gate.danger;
+    match operation.gate.permission() {
+        "confirm" => Some(format!(
+            "Danger: {level}. A call answers CONFIRMATION_REQUIRED; once the user agrees, make the \
+             same call with the token as _confirmation in params."
+        )),
+        "deny" | "introspect_only" => {
+            Some(format!("Danger: {level}. Denied for the adapter's trust level."))
+        }
+        _ if operation.gate.may_ask() => {
+            Some(format!("Danger: {level}. Some calls have to be confirmed."))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,309 @@
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::vocab::TrustLevel;
+
+/// How far an adapter is trusted, and why: the trust block. Once it is declared, the matrix of trust
+/// and danger is in force; without it danger alone decides.
+///
+/// ```
+/// use mcp_aql::{Trust, TrustLevel};
+///
+/// # fn main() -> Result<(), mcp_aql::TrustError> {
+/// let at = "2031-05-06T07:00:00Z".parse().unwrap();
+/// let trust = Trust::new(TrustLevel::Generated).promote(TrustLevel::Validated, "ci", at)?;
+/// assert_eq!(trust.level(), TrustLevel::Validated);
+/// assert!(trust.clone().promote(TrustLevel::Certified, "ci", at).is_err(), "one step at a time");
+/// let trust = trust.demote(TrustLevel::Untested, "ops", at, "its upstream changed")?;
+/// assert_eq!(trust.history().len(), 2);
+/// # Ok(()) }
+/// ```
+///
+/// Source: adapter/trust-levels §2.1, §4 (REQ-DNG-13, REQ-DNG-14).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    level: TrustLevel,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generated_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    generated_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    validated_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    validated_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    validation_report: Option<ValidationReport>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    promoted_from: Option<TrustLevel>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    promotion_history: Vec<Promotion>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    certification: Option<Certification>,
+}
+
+/// What was tested for an adapter to be `validated`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValidationReport {
+    /// Tests that passed.
+    #[serde(default)]
+    pub tests_passed: u64,
+    /// Tests that ran.
+    #[serde(default)]
+    pub tests_total: u64,
+    /// Endpoints that were seen to work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoints_verified: Option<u64>,
+    /// How much of the adapter the tests reach, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage_percent: Option<f64>,
+    /// When the API behind the adapter last answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_api_response: Option<DateTime<Utc>>,
+}
+
+/// A step up or down in trust.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promotion {
+    /// The level before.
+    pub from: TrustLevel,
+    /// The level after.
+    pub to: TrustLevel,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Who decided it.
+    pub by: String,
+    /// Why; always there on the way down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Who vouches for a `certified` adapter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certification {
+    /// The authority.
+    pub authority: String,
+    /// Its signature.
+    pub signature: String,
+    /// The certificate's id.
+    pub certificate_id: String,
+    /// Since when it holds.
+    pub issued_at: DateTime<Utc>,
+    /// Until when it holds.
+    pub expires_at: DateTime<Utc>,
+    /// What it covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// A step that trust does not take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TrustError {
+    /// Up by more than one level, or not up at all.
+    #[error("trust climbs one level at a time: from `{from}` to `{next}`, not to `{to}`")]
+    Skips {
+        /// The level it is on.
+        from: TrustLevel,
+        /// The level it may climb to.
+        next: TrustLevel,
+        /// The level that was wanted.
+        to: TrustLevel,
+    },
+    /// Up from the highest level.
+    #[error("`certified` is the highest level of trust")]
+    Highest,
+    /// Down to a level that is not lower.
+    #[error("`{to}` is not below `{from}`")]
+    NotLower {
+        /// The level it is on.
+        from: TrustLevel,
+        /// The level that was wanted.
+        to: TrustLevel,
+    },
+}
+
+impl Trust {
+    /// Declares a level without a history.
+    pub fn new(level: TrustLevel) -> Self {
+        Self {
+            level,
+            generated_at: None,
+            generated_by: None,
+            validated_at: None,
+            validated_by: None,
+            validation_report: None,
+            promoted_from: None,
+            promotion_history: Vec::new(),
+            certification: None,
+        }
+    }
+
+    /// Says what was tested, when and by whom.
+    #[must_use]
+    pub fn validated(
+        mut self,
+        at: DateTime<Utc>,
+        by: impl Into<String>,
+        report: ValidationReport,
+    ) -> Self {
+        self.validated_at = Some(at);
+        self.validated_by = Some(by.into());
+        self.validation_report = Some(report);
+        self
+    }
+
+    /// Says who vouches for the adapter.
+    #[must_use]
+    pub fn certification(mut self, certification: Certification) -> Self {
+        self.certification = Some(certification);
+        self
+    }
+
+    /// One level up.
+    ///
+    /// # Errors
+    /// When `to` is not the next level (REQ-DNG-14).
+    pub fn promote(
+        mut self,
+        to: TrustLevel,
+        by: impl Into<String>,
+        at: DateTime<Utc>,
+    ) -> Result<Self, TrustError> {
+        let next = next(self.level).ok_or(TrustError::Highest)?;
+        if to != next {
+            return Err(TrustError::Skips { from: self.level, next, to });
+        }
+        self.step(Promotion { from: self.level, to, at, by: by.into(), reason: None });
+        Ok(self)
+    }
+
+    /// Down to any lower level.
+    ///
+    /// # Errors
+    /// When `to` is not lower.
+    pub fn demote(
+        mut self,
+        to: TrustLevel,
+        by: impl Into<String>,
+        at: DateTime<Utc>,
+        reason: impl Into<String>,
+    ) -> Result<Self, TrustError> {
+        if to >= self.level {
+            return Err(TrustError::NotLower { from: self.level, to });
+        }
+        let reason = Some(reason.into());
+        self.step(Promotion { from: self.level, to, at, by: by.into(), reason });
+        Ok(self)
+    }
+
+    fn step(&mut self, step: Promotion) {
+        self.promoted_from = Some(step.from).filter(|_| step.to > step.from);
+        self.level = step.to;
+        self.promotion_history.push(step);
+    }
+
+    /// The level.
+    pub fn level(&self) -> TrustLevel {
+        self.level
+    }
+
+    /// All steps, the oldest first.
+    pub fn history(&self) -> &[Promotion] {
+        &self.promotion_history
+    }
+
+    /// What is wrong with a block that was written by hand.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut level = None;
+        for step in &self.promotion_history {
+            if level.is_some_and(|level| level != step.from) {
+                problems.push(format!(
+                    "trust: a step from `{}` follows one to another level",
+                    step.from
+                ));
+            }
+            if step.to > step.from && Some(step.to) != next(step.from) {
+                problems.push(format!(
+                    "trust: from `{}` to `{}` skips a level: promote one level at a time",
+                    step.from, step.to
+                ));
+            }
+            level = Some(step.to);
+        }
+        if let Some(level) = level
+            && level != self.level
+        {
+            problems.push(format!(
+                "trust: the level is `{}`, and the last step of its history leads to `{level}`",
+                self.level
+            ));
+        }
+        if let Some(report) = &self.validation_report
+            && report.tests_passed > report.tests_total
+        {
+            problems.push("trust: more tests passed than there were".to_owned());
+        }
+        problems
+    }
+}
+
+fn next(level: TrustLevel) -> Option<TrustLevel> {
+    TrustLevel::ALL.iter().copied().find(|next| *next > level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at() -> DateTime<Utc> {
+        "2031-05-06T07:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn trust_climbs_step_by_step_and_remembers_its_way() {
+        // REQ-DNG-14
+        let trust = Trust::new(TrustLevel::Untested);
+        let skipped = trust.clone().promote(TrustLevel::Validated, "a", at()).unwrap_err();
+        assert!(skipped.to_string().contains("to `generated`, not to `validated`"), "{skipped}");
+        let mut trust = trust;
+        for level in &TrustLevel::ALL[1..] {
+            trust = trust.promote(*level, "a", at()).unwrap();
+        }
+        assert_eq!(
+            trust.clone().promote(TrustLevel::Certified, "a", at()),
+            Err(TrustError::Highest)
+        );
+        assert!(trust.clone().demote(TrustLevel::Certified, "a", at(), "b").is_err());
+        let trust = trust.demote(TrustLevel::Generated, "a", at(), "broken").unwrap();
+        assert_eq!(trust.history().len(), 5);
+        assert_eq!(trust.history()[4].reason.as_deref(), Some("broken"));
+        assert_eq!(trust.problems(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_bad_block_is_refused_cleanly() {
+        // REQ-DNG-13, REQ-DNG-14
+        for text in ["level = 'high'", "", "level = 'validated'\nlevle = 1"] {
+            assert!(toml_edit::de::from_str::<Trust>(text).is_err(), "{text}");
+        }
+        let block = |text: &str| toml_edit::de::from_str::<Trust>(text).unwrap().problems();
+        let step = |from: &str, to: &str| {
+            format!("{{ from = '{from}', to = '{to}', at = '2031-05-06T07:00:00Z', by = 'a' }}")
+        };
+        let history = |level: &str, steps: &[String]| {
+            block(&format!("level = '{level}'\npromotion_history = [{}]", steps.join(",")))
+        };
+        assert_eq!(history("generated", &[step("untested", "generated")]), Vec::<String>::new());
+        let skipped = history("validated", &[step("untested", "validated")]);
+        assert!(skipped[0].contains("skips a level"), "{skipped:?}");
+        let other = history("certified", &[step("untested", "generated")]);
+        assert!(other[0].contains("leads to `generated`"), "{other:?}");
+        let broken =
+            history("generated", &[step("generated", "validated"), step("untested", "generated")]);
+        assert!(broken[0].contains("follows one"), "{broken:?}");
+    }
+}

@@ -1,0 +1,104 @@
+use serde_json::Value;
+
+use crate::error::OperationError;
+use crate::operation::{BoxFuture, RegisteredOperation};
+
+/// A query that `introspect` answers besides `operations` and `types`, where a feature is on
+/// (choice C-35). Which ones there are is decided when the adapter is built.
+pub(crate) trait FurtherQuery: Send + Sync {
+    /// The word in the parameter `query`.
+    fn query(&self) -> &'static str;
+
+    /// Whether the parameter `name` may pick one entry of the answer.
+    fn takes_name(&self) -> bool {
+        false
+    }
+
+    /// The members of `data`.
+    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>>;
+}
+
+/// The further queries of an adapter.
+pub(crate) type FurtherQueries = Vec<Box<dyn FurtherQuery>>;
+
+/// Publishes the queries in the `enum` of the parameter `query` (choice C-35).
+pub(crate) fn publish(introspect: &mut RegisteredOperation, further: &FurtherQueries) {
+    let query = introspect.parameters.iter_mut().find(|parameter| &*parameter.name == "query");
+    if let Some(query) = query {
+        let allowed = &mut query.shape.checks.allowed;
+        for each in further {
+            let word = Value::from(each.query());
+            if !allowed.contains(&word) {
+                allowed.push(word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::operation::Handler;
+
+    struct Weather;
+
+    impl FurtherQuery for Weather {
+        fn query(&self) -> &'static str {
+            "weather"
+        }
+
+        fn answer<'a>(
+            &'a self,
+            _name: Option<&'a str>,
+        ) -> BoxFuture<'a, Result<Value, OperationError>> {
+            Box::pin(std::future::ready(Ok(json!({ "sky": "clear" }))))
+        }
+    }
+
+    /// An adapter that answers one query more.
+    fn adapter() -> crate::Adapter {
+        let adapter = crate::Adapter::builder("beds").without_config().build().unwrap();
+        let mut inner = std::sync::Arc::into_inner(adapter.inner).unwrap();
+        inner.introspection.further.push(Box::new(Weather));
+        let introspect = inner
+            .registry
+            .entries
+            .iter_mut()
+            .find(|entry| matches!(entry.operation.handler, Handler::Introspect))
+            .unwrap();
+        publish(&mut introspect.operation, &inner.introspection.further);
+        crate::Adapter { inner: std::sync::Arc::new(inner) }
+    }
+
+    #[tokio::test]
+    async fn a_further_query_is_published_answered_and_named_in_errors() {
+        // REQ-INT-20, REQ-INT-28
+        let adapter = adapter();
+        let answer = adapter.call("introspect", json!({ "query": "weather" })).await;
+        assert_eq!(*answer.data(), json!({ "sky": "clear" }));
+        let asked = json!({ "query": "operations", "name": "introspect" });
+        let answer = adapter.call("introspect", asked).await;
+        let published = &answer.data()["operation"]["parameters"][0]["enum"];
+        assert_eq!(*published, json!(["operations", "types", "danger", "weather"]));
+        let answer = adapter.call("introspect", json!({ "query": "wether" })).await;
+        assert_eq!(answer.code(), Some("INVALID_QUERY_TYPE"));
+        let told = answer.error().map(|error| error.message.as_str()).unwrap_or_default();
+        assert!(
+            told.contains("operations, types, danger, weather. Did you mean 'weather'?"),
+            "{told}"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_such_a_query_has_no_use_for_is_refused() {
+        // REQ-INT-28
+        let adapter = adapter();
+        for (key, value) in [("name", json!("x")), ("prefix", json!("x")), ("first", json!(1))] {
+            let asked = json!({ "query": "weather", key: value });
+            let answer = adapter.call("introspect", asked).await;
+            assert_eq!(answer.code(), Some("INTROSPECTION_ERROR"), "{key}");
+        }
+    }
+}

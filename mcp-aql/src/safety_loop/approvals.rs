@@ -1,0 +1,283 @@
+//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval lets
+//! exactly one call pass, of one operation with the same parameters in the same session.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::action::{fold, hex};
+use super::code::{Fresh, same};
+use super::core::{SafetyCore, Target, expected, indexed, read, written};
+use super::directive::{NotificationMetadata, NotificationType};
+use super::machine::{Event, Refusal, news, shortened};
+use super::state::{AgentState, Ask};
+use crate::error::OperationError;
+use crate::operation::Session;
+use crate::operator::RequestKind;
+use crate::store::{Change, Record, StoreError};
+
+const APPROVALS: &str = "safety_approvals";
+
+/// An operation that a person is to approve.
+pub(crate) struct Pending<'a> {
+    pub(crate) operation: &'a str,
+    /// Of its canonical parameters.
+    pub(crate) params_hash: &'a str,
+    pub(crate) session: Option<&'a Session>,
+    /// What the person reads: the operation with its parameters, secrets masked.
+    pub(crate) action: &'a str,
+    pub(crate) reasons: Vec<String>,
+    /// The permission level or danger level that asks for a person.
+    pub(crate) level: &'a str,
+    pub(crate) expires_at: DateTime<Utc>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Approval {
+    pub(super) ask: Ask,
+    pub(super) operation: String,
+    params_hash: String,
+    session: Option<String>,
+    /// Who waits in that session.
+    pub(super) agents: Vec<String>,
+    /// When a person has approved it.
+    approved_at: Option<DateTime<Utc>>,
+}
+
+/// What the call is found by.
+fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
+    let mut hash = Sha256::new();
+    for part in [operation, params_hash, session.unwrap_or_default()] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.update([u8::from(session.is_some())]);
+    hex(&hash.finalize())
+}
+
+fn about(id: &str) -> String {
+    format!("approval {id}")
+}
+
+impl SafetyCore {
+    /// Whether an agent executes in this session.
+    pub(crate) fn is_executing(&self, session: &Session) -> bool {
+        !self.executing(session).is_empty()
+    }
+
+    /// Asks people to approve a call, and tells the agents of its session so. Gives the request's id;
+    /// the same one as long as it is open.
+    pub(crate) async fn request_approval(
+        &self,
+        pending: Pending<'_>,
+    ) -> Result<String, OperationError> {
+        let store = self.store().await?;
+        let session = pending.session.map(Session::id);
+        let agents = pending.session.map(|session| self.executing(session)).unwrap_or_default();
+        let key = key(pending.operation, pending.params_hash, session);
+        loop {
+            let now = self.now();
+            let record = store.get(APPROVALS, &key).await?;
+            if let Some(known) = record.as_ref().map(read::<Approval>).transpose()?
+                && known.ask.is_open(now)
+            {
+                return Ok(known.ask.id);
+            }
+            if self.is_crowded(now) {
+                return Err(super::refusals::error(Refusal::TooMany(60), "", now));
+            }
+            let fresh = Fresh::new()?;
+            let ask = Ask {
+                id: fresh.id.clone(),
+                kind: RequestKind::Operation,
+                hash: fresh.hash.clone(),
+                action: shortened(pending.action),
+                reasons: pending.reasons.clone(),
+                expires_at: pending.expires_at,
+                closed: false,
+            };
+            let approval = Approval {
+                ask: ask.clone(),
+                operation: pending.operation.to_owned(),
+                params_hash: pending.params_hash.to_owned(),
+                session: session.map(str::to_owned),
+                agents: agents.clone(),
+                approved_at: None,
+            };
+            let mut changes = vec![change(&key, record.as_ref(), &approval)?];
+            changes
+                .extend(indexed(&ask, &Target::Approval { key: key.clone(), id: ask.id.clone() })?);
+            let metadata = NotificationMetadata {
+                operation: Some(pending.operation.to_owned()),
+                reason: pending.reasons.first().cloned(),
+                level: Some(pending.level.to_owned()),
+                verification_id: None,
+            };
+            let message =
+                format!("Operation '{}' waits for a person's approval", pending.operation);
+            let news = news(NotificationType::PermissionPending, message, Some(metadata), now);
+            let about = about(&ask.id);
+            let old = record.as_ref().map(read::<Approval>).transpose()?;
+            let tell = |state: &mut AgentState| {
+                if agents.contains(&fold(&state.agent).0) {
+                    if let Some(old) = &old {
+                        state.clear(&self::about(&old.ask.id));
+                    }
+                    state.notify(&about, news.clone());
+                }
+            };
+            self.of_others(store, "", tell, &mut changes).await?;
+            if store.write(changes).await? {
+                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
+                let id = ask.id.clone();
+                self.present(ask, agents.first().cloned(), fresh.code).await;
+                return Ok(id);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Whether a person has approved this call. Each approval is taken once.
+    pub(crate) async fn take_approval(
+        &self,
+        operation: &str,
+        params_hash: &str,
+        session: Option<&Session>,
+    ) -> Result<bool, OperationError> {
+        let store = self.store().await?;
+        let key = key(operation, params_hash, session.map(Session::id));
+        loop {
+            let Some(record) = store.get(APPROVALS, &key).await? else { return Ok(false) };
+            let approval: Approval = read(&record)?;
+            if approval.approved_at.is_none() || self.now() >= approval.ask.expires_at {
+                return Ok(false);
+            }
+            let taken = Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
+            if store.write(vec![taken]).await? {
+                return Ok(true);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Answers the question: with a code's hash, or as a person at the desk. `None` where the code
+    /// was not given.
+    pub(super) async fn answer_approval(
+        &self,
+        key: &str,
+        id: &str,
+        hash: Option<&str>,
+        (approve, by): (bool, &str),
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        let store = self.store().await?;
+        loop {
+            let now = self.now();
+            let Some(record) = store.get(APPROVALS, key).await? else {
+                return Ok(Err(Refusal::Invalid));
+            };
+            let mut approval: Approval = read(&record)?;
+            if approval.ask.id != id || hash.is_some_and(|hash| !same(&approval.ask.hash, hash)) {
+                return Ok(Err(Refusal::Invalid));
+            }
+            if let Some(at) = approval.approved_at {
+                return Ok(Err(Refusal::Used { at }));
+            }
+            if !approval.ask.is_open(now) {
+                let at = approval.ask.expires_at;
+                return Ok(Err(match hash {
+                    Some(_) if now >= at => Refusal::Expired { at },
+                    _ => Refusal::Invalid,
+                }));
+            }
+            let (agents, operation) = (approval.agents.clone(), approval.operation.clone());
+            approval.ask.closed = true;
+            let mut changes = Vec::new();
+            if approve {
+                approval.approved_at = Some(now);
+                approval.ask.expires_at = now + self.timeout;
+                changes.push(change(key, Some(&record), &approval)?);
+            } else {
+                changes.push(Change::remove(APPROVALS, key, expected(Some(&record))));
+            }
+            let word = if approve { "approved" } else { "denied" };
+            let message = format!("A person has {word} operation '{operation}'");
+            let told = news(NotificationType::Status, message, None, now);
+            let tell = |state: &mut AgentState| {
+                if agents.contains(&fold(&state.agent).0) {
+                    state.clear(&about(id));
+                    state.notify("status", told.clone());
+                }
+            };
+            self.of_others(store, "", tell, &mut changes).await?;
+            if store.write(changes).await? {
+                let (event, outcome) = if approve {
+                    ("CHALLENGE_VERIFIED", "confirmed")
+                } else {
+                    ("REQUEST_DENIED", "denied")
+                };
+                let event = Event::new(event, outcome).challenge(id).by(by);
+                let session = approval.session.as_deref();
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(&operation)).await;
+                self.withdraw(id).await;
+                return Ok(Ok(()));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Another code for the question.
+    pub(super) async fn renew_approval(
+        &self,
+        key: &str,
+        id: &str,
+        by: &str,
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        let store = self.store().await?;
+        loop {
+            let Some(record) = store.get(APPROVALS, key).await? else {
+                return Ok(Err(Refusal::Invalid));
+            };
+            let mut approval: Approval = read(&record)?;
+            if approval.ask.id != id || approval.approved_at.is_some() {
+                return Ok(Err(Refusal::Invalid));
+            }
+            let fresh = Fresh::new().map_err(StoreError::failed)?;
+            approval.ask.hash.clone_from(&fresh.hash);
+            approval.ask.expires_at = self.now() + self.timeout;
+            let mut changes = vec![change(key, Some(&record), &approval)?];
+            let target = Target::Approval { key: key.to_owned(), id: id.to_owned() };
+            changes.extend(indexed(&approval.ask, &target)?);
+            if store.write(changes).await? {
+                self.withdraw(id).await;
+                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(id).by(by);
+                let session = approval.session.as_deref();
+                self.record(&event, None, session, None, Some(&approval.operation)).await;
+                self.present(approval.ask, approval.agents.first().cloned(), fresh.code).await;
+                return Ok(Ok(()));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// What waits for approval.
+    pub(super) async fn open_approvals(&self) -> Result<Vec<Approval>, StoreError> {
+        let records = self.store().await?.list(APPROVALS, None, None, super::core::PAGE).await?;
+        let mut all = Vec::new();
+        for record in &records {
+            let approval: Approval = read(record)?;
+            if approval.approved_at.is_none() {
+                all.push(approval);
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
+    let kept = written(approval)?.expires_at(approval.ask.expires_at + chrono::TimeDelta::hours(1));
+    Ok(Change::put(APPROVALS, key, expected(record), kept))
+}

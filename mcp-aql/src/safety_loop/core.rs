@@ -1,0 +1,481 @@
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, fold};
+use super::code::Fresh;
+use super::directive::LoopMode;
+use super::machine::{Effects, Env, Event, Refusal};
+use super::recent::RecentAudit;
+use super::settings::{Rules, SafetyLoop};
+use super::state::{AgentState, Ask};
+use super::tries;
+use crate::audit::AuditEntry;
+use crate::error::OperationError;
+use crate::operator::{Code, HumanChannel, HumanRequest};
+use crate::services::Services;
+use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
+use crate::vocab::DangerLevel;
+
+/// Agents, by the comparable form of their names.
+pub(super) const AGENTS: &str = "safety_agents";
+/// Whose a request is: by `id …` and by `code …`, which is the code's hash.
+const INDEX: &str = "safety_index";
+/// Processes that are there.
+const PROCESSES: &str = "safety_processes";
+/// A process is taken for gone when it was silent for so long, in seconds.
+const LEASE: i64 = 12;
+/// How often it gives a sign of itself.
+const BEAT: Duration = Duration::from_secs(3);
+/// An agent that does nothing is forgotten after so long.
+const IDLE: TimeDelta = TimeDelta::days(1);
+/// So many requests a process makes in a minute, whatever the number of agents.
+const MOST_PRESENTED: usize = 60;
+/// So many records are listed at once.
+pub(super) const PAGE: usize = 500;
+
+/// The safety loop at work: runs the transitions of agents against the store, and tells people.
+pub(crate) struct SafetyCore {
+    pub(super) services: Arc<Services>,
+    pub(super) mode: LoopMode,
+    pub(super) timeout: TimeDelta,
+    pub(super) attempts: usize,
+    rules: Rules,
+    pub(super) channels: Vec<Arc<dyn HumanChannel>>,
+    /// The adapter's own operations, once they are known.
+    pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
+    /// This process.
+    me: String,
+    /// Codes that were issued here: they are nowhere else.
+    codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
+    presented: Mutex<Vec<DateTime<Utc>>>,
+    beaten: Mutex<Option<DateTime<Utc>>>,
+    in_background: AtomicBool,
+    pub(super) recent: RecentAudit,
+}
+
+/// Whose a request is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Target {
+    Agent { agent: String, id: String },
+    Approval { key: String, id: String },
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A record's value.
+pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
+    serde_json::from_str(&record.value)
+        .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
+}
+
+pub(super) fn written<T: Serialize>(value: &T) -> Result<NewRecord, StoreError> {
+    serde_json::to_string(value).map(NewRecord::new).map_err(StoreError::failed)
+}
+
+pub(super) fn expected(record: Option<&Record>) -> Expected {
+    record.map_or(Expected::Absent, |record| Expected::Version(record.version))
+}
+
+impl SafetyCore {
+    pub(crate) fn new(
+        settings: &SafetyLoop,
+        rules: Rules,
+        recent: RecentAudit,
+        services: Arc<Services>,
+    ) -> Self {
+        Self {
+            services,
+            mode: settings.mode,
+            timeout: TimeDelta::from_std(settings.timeout).unwrap_or(TimeDelta::minutes(5)),
+            attempts: settings.attempts,
+            rules,
+            channels: settings.channels.clone(),
+            operations: OnceLock::new(),
+            me: uuid::Uuid::new_v4().to_string(),
+            codes: Mutex::default(),
+            presented: Mutex::default(),
+            beaten: Mutex::default(),
+            in_background: AtomicBool::new(false),
+            recent,
+        }
+    }
+
+    pub(crate) fn mode(&self) -> LoopMode {
+        self.mode
+    }
+
+    /// Tells the loop of the adapter's operations.
+    pub(crate) fn knows(&self, operations: HashMap<String, DangerLevel>) {
+        // Told once, when the adapter is put together.
+        let _ = self.operations.set(operations);
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.services.time.now()
+    }
+
+    /// The action, with the most dangerous of the adapter's operations that it names.
+    pub(super) fn action(&self, hint: &str) -> Action {
+        let action = Action::new(hint);
+        let Some(operations) = self.operations.get().filter(|known| !known.is_empty()) else {
+            return action;
+        };
+        let named = action
+            .text()
+            .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
+            .filter_map(|word| operations.get_key_value(word))
+            .max_by_key(|(_, level)| **level);
+        match named {
+            Some((name, level)) => action.clone().of_operation(name.as_str(), *level),
+            None => action,
+        }
+    }
+
+    /// The store, made ready; on first use, what a process that is gone left behind is settled, and
+    /// this one gives a sign of itself.
+    pub(super) async fn store(&self) -> Result<&dyn Store, StoreError> {
+        let store = self.services.store().await?;
+        let now = self.now();
+        let (first, due) = {
+            let mut beaten = lock(&self.beaten);
+            let first = beaten.is_none();
+            let due = beaten.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
+            if due {
+                *beaten = Some(now);
+            }
+            (first, due)
+        };
+        if due {
+            self.beat(store, now).await?;
+        }
+        if first {
+            Box::pin(self.sweep(store)).await?;
+        }
+        Ok(store)
+    }
+
+    async fn beat(&self, store: &dyn Store, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let record = NewRecord::new("{}").expires_at(now + TimeDelta::seconds(LEASE));
+        store.write(vec![Change::put(PROCESSES, self.me.as_str(), Expected::Any, record)]).await?;
+        Ok(())
+    }
+
+    /// Settles the executions of processes that are gone.
+    async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
+        for group in ["live", "blocked"] {
+            for record in self.group(store, group).await? {
+                let state: AgentState = read(&record)?;
+                if state.live().is_some_and(|execution| execution.owner != self.me) {
+                    self.run(store, &state.agent, |state, env, effects| {
+                        state.settle(env, effects);
+                        Ok(())
+                    })
+                    .await?
+                    .ok();
+                }
+            }
+        }
+        store.purge(self.now()).await?;
+        Ok(())
+    }
+
+    /// Gives signs of life and looks after others, as long as the adapter is there.
+    pub(super) fn work_in_background(self: &Arc<Self>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.in_background.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let core = Arc::downgrade(self);
+        runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(BEAT).await;
+                let Some(core) = core.upgrade() else { return };
+                let Ok(store) = core.services.store().await else { continue };
+                let now = core.now();
+                *lock(&core.beaten) = Some(now);
+                let mut done = core.beat(store, now).await;
+                if done.is_ok() {
+                    done = core.sweep(store).await;
+                }
+                if let Err(error) = done {
+                    tracing::warn!(%error, "the safety loop cannot reach its store");
+                }
+            }
+        });
+    }
+
+    /// The records of a group of agents.
+    pub(super) async fn group(
+        &self,
+        store: &dyn Store,
+        group: &str,
+    ) -> Result<Vec<Record>, StoreError> {
+        let mut all: Vec<Record> = Vec::new();
+        loop {
+            let after = all.last().map(|record| record.key.clone());
+            let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE).await?;
+            let full = page.len() == PAGE;
+            all.extend(page);
+            if !full {
+                return Ok(all);
+            }
+        }
+    }
+
+    async fn lives(&self, store: &dyn Store, process: &str) -> Result<bool, StoreError> {
+        if process == self.me {
+            return Ok(true);
+        }
+        let record = store.get(PROCESSES, process).await?;
+        Ok(record.and_then(|record| record.expires_at).is_some_and(|until| self.now() < until))
+    }
+
+    /// An agent's state as it is kept.
+    pub(super) async fn state(&self, agent: &str) -> Result<Option<AgentState>, StoreError> {
+        let record = self.store().await?.get(AGENTS, &fold(agent).0).await?;
+        record.as_ref().map(read).transpose()
+    }
+
+    /// Runs a transition of an agent, as often as it takes until nobody was faster; then does what
+    /// follows from it.
+    pub(super) async fn transit<T>(
+        &self,
+        agent: &str,
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
+    ) -> Result<Result<T, Refusal>, OperationError> {
+        let store = self.store().await?;
+        Ok(self.run(store, agent, transition).await?)
+    }
+
+    async fn run<T>(
+        &self,
+        store: &dyn Store,
+        agent: &str,
+        mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
+    ) -> Result<Result<T, Refusal>, StoreError> {
+        let key = fold(agent).0;
+        loop {
+            let record = store.get(AGENTS, &key).await?;
+            let before: AgentState = match &record {
+                Some(record) => read(record)?,
+                None => AgentState { agent: agent.to_owned(), ..AgentState::default() },
+            };
+            let owner_lives = match &before.execution {
+                Some(execution) => self.lives(store, &execution.owner).await?,
+                None => false,
+            };
+            let fresh = Fresh::new().map_err(StoreError::failed)?;
+            let now = self.now();
+            let env = Env {
+                now,
+                mode: self.mode,
+                me: &self.me,
+                owner_lives,
+                fresh_id: &fresh.id,
+                fresh_hash: &fresh.hash,
+                crowded: self.is_crowded(now),
+                timeout: self.timeout,
+                most_tries: self.attempts,
+                policy: self.rules.of(&key),
+                scorer: &*self.rules.scorer,
+            };
+            let mut state = before.clone();
+            let mut effects = Effects::default();
+            let result = transition(&mut state, &env, &mut effects);
+            if state != before {
+                let mut changes = vec![agent_change(&key, record.as_ref(), &state, now)?];
+                if let Some(ask) = &effects.present {
+                    let target = Target::Agent { agent: key.clone(), id: ask.id.clone() };
+                    changes.extend(indexed(ask, &target)?);
+                }
+                if let Some((about, news)) = &effects.broadcast {
+                    let tell = |other: &mut AgentState| other.notify(about, news.clone());
+                    self.of_others(store, &key, tell, &mut changes).await?;
+                }
+                if let Some(about) = &effects.cleared {
+                    let forget = |other: &mut AgentState| other.clear(about);
+                    self.of_others(store, &key, forget, &mut changes).await?;
+                }
+                if !store.write(changes).await? {
+                    // Somebody was faster. Let them be done before the next try.
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+            }
+            self.after(&state, effects, fresh).await;
+            return Ok(result);
+        }
+    }
+
+    /// Changes all agents that execute, but this one.
+    pub(super) async fn of_others(
+        &self,
+        store: &dyn Store,
+        but: &str,
+        change: impl Fn(&mut AgentState),
+        changes: &mut Vec<Change>,
+    ) -> Result<(), StoreError> {
+        for group in ["live", "blocked"] {
+            for record in self.group(store, group).await? {
+                let before: AgentState = read(&record)?;
+                let mut state = before.clone();
+                if record.key != but && state.live().is_some() {
+                    change(&mut state);
+                }
+                if state != before {
+                    changes.push(agent_change(&record.key, Some(&record), &state, self.now())?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_crowded(&self, now: DateTime<Utc>) -> bool {
+        let mut presented = lock(&self.presented);
+        tries::rebase(&mut presented, now);
+        presented.len() >= MOST_PRESENTED
+    }
+
+    /// What follows from a transition that is written.
+    async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
+        for id in &effects.closed {
+            self.withdraw(id).await;
+        }
+        if let Some(ask) = effects.present {
+            self.present(ask, Some(state.agent.clone()), fresh.code).await;
+        }
+        let execution = state.execution.as_ref();
+        for event in &effects.audit {
+            let session = execution.and_then(|execution| execution.session.as_deref());
+            let execution = execution.map(|execution| execution.id.as_str());
+            self.record(event, Some(&state.agent), session, execution, None).await;
+        }
+    }
+
+    pub(super) async fn record(
+        &self,
+        event: &Event,
+        agent: Option<&str>,
+        session: Option<&str>,
+        execution_id: Option<&str>,
+        operation: Option<&str>,
+    ) {
+        let entry = AuditEntry {
+            event: event.event,
+            operation,
+            outcome: event.outcome,
+            reason: event.reason.as_deref(),
+            session,
+            agent,
+            execution_id,
+            challenge_id: event.challenge.as_deref(),
+            decided_by: event.by.as_deref(),
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+
+    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting.
+    pub(super) async fn present(&self, ask: Ask, agent: Option<String>, code: Code) {
+        let now = self.now();
+        {
+            let mut codes = lock(&self.codes);
+            codes.retain(|_, (_, until)| now < *until);
+            codes.insert(ask.id.clone(), (code.clone(), ask.expires_at));
+        }
+        lock(&self.presented).push(now);
+        let request = Arc::new(HumanRequest {
+            id: ask.id,
+            kind: ask.kind,
+            agent,
+            action: ask.action,
+            reasons: ask.reasons,
+            code,
+            expires_at: ask.expires_at,
+        });
+        for channel in &self.channels {
+            let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
+            detached(async move {
+                if let Err(error) = channel.present(&request).await {
+                    tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                }
+            })
+            .await;
+        }
+    }
+
+    /// Takes a question back.
+    pub(super) async fn withdraw(&self, id: &str) {
+        lock(&self.codes).remove(id);
+        for channel in &self.channels {
+            let (channel, id) = (Arc::clone(channel), id.to_owned());
+            detached(async move { channel.withdraw(&id).await }).await;
+        }
+    }
+
+    /// The code of a question, if it was issued here.
+    pub(super) fn known_code(&self, id: &str) -> Option<Code> {
+        let now = self.now();
+        let codes = lock(&self.codes);
+        codes.get(id).filter(|(_, until)| now < *until).map(|(code, _)| code.clone())
+    }
+
+    /// Whose the request of this id is.
+    pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
+        self.target(&format!("id {id}")).await
+    }
+
+    /// Whose the code with this hash is.
+    pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
+        self.target(&format!("code {hash}")).await
+    }
+
+    async fn target(&self, key: &str) -> Result<Option<Target>, StoreError> {
+        let record = self.store().await?.get(INDEX, key).await?;
+        record.as_ref().map(read).transpose()
+    }
+}
+
+/// Starts a piece of work; if it does not end by itself at once, it goes on beside the caller.
+async fn detached(work: impl Future<Output = ()> + Send + 'static) {
+    let mut work = Box::pin(work);
+    if futures_util::poll!(&mut work).is_pending() {
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(work)),
+            Err(_) => work.await,
+        }
+    }
+}
+
+/// The change that keeps an agent's state.
+fn agent_change(
+    key: &str,
+    record: Option<&Record>,
+    state: &AgentState,
+    now: DateTime<Utc>,
+) -> Result<Change, StoreError> {
+    let group = state.group();
+    let mut kept = written(state)?.group(group);
+    if group == "idle" {
+        kept = kept.expires_at(now + IDLE);
+    }
+    Ok(Change::put(AGENTS, key, expected(record), kept))
+}
+
+/// The changes by which a request is found.
+pub(super) fn indexed(ask: &Ask, target: &Target) -> Result<[Change; 2], StoreError> {
+    let until = ask.expires_at + IDLE;
+    let put = |key: String| {
+        let record = written(target)?.expires_at(until);
+        Ok::<_, StoreError>(Change::put(INDEX, key, Expected::Any, record))
+    };
+    Ok([put(format!("id {}", ask.id))?, put(format!("code {}", ask.hash))?])
+}

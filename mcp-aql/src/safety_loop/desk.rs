@@ -1,0 +1,163 @@
+//! What people can see and do (REQ-OOB-09, REQ-OOB-13).
+
+use std::sync::Arc;
+
+use super::core::{AGENTS, PAGE, SafetyCore, Target, read};
+use super::machine::Refusal;
+use super::state::{AgentState, Ask};
+use crate::error::OperationError;
+use crate::operation::BoxFuture;
+use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView};
+
+/// So many agents are shown, and so many requests.
+const SHOWN: usize = 1_000;
+
+/// The desk of one adapter.
+pub(crate) struct SafetyDesk(pub(crate) Arc<SafetyCore>);
+
+fn none(kind: &str, id: &str, answered: Result<(), Refusal>) -> Result<(), OperationError> {
+    answered.map_err(|_| OperationError::not_found(kind, id))
+}
+
+impl SafetyDesk {
+    fn request(&self, ask: &Ask, agent: Option<&str>) -> RequestView {
+        RequestView {
+            id: ask.id.clone(),
+            kind: ask.kind,
+            agent: agent.map(str::to_owned),
+            action: ask.action.clone(),
+            reasons: ask.reasons.clone(),
+            expires_at: ask.expires_at,
+            has_code: self.0.known_code(&ask.id).is_some(),
+        }
+    }
+
+    async fn states(&self) -> Result<Vec<AgentState>, OperationError> {
+        let store = self.0.store().await?;
+        let mut states: Vec<AgentState> = Vec::new();
+        let mut after: Option<String> = None;
+        while states.len() < SHOWN {
+            let page = store.list(AGENTS, None, after.as_deref(), PAGE).await?;
+            for record in &page {
+                states.push(read(record)?);
+            }
+            after = page.last().map(|record| record.key.clone());
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        Ok(states)
+    }
+
+    async fn seen(&self) -> Result<Overview, OperationError> {
+        let now = self.0.now();
+        let mut overview = Overview {
+            adapter: self.0.services.audit.adapter.clone(),
+            mode: self.0.mode().to_string(),
+            audit: self.0.recent.entries(),
+            ..Overview::default()
+        };
+        for state in self.states().await? {
+            let agent = state.agent.as_str();
+            // Those of a block are shown as long as it lasts: they can be renewed.
+            let shown =
+                |ask: &&Ask| ask.is_open(now) || ask.kind == crate::operator::RequestKind::Block;
+            overview
+                .requests
+                .extend(state.asks().filter(shown).map(|ask| self.request(ask, Some(agent))));
+            if let Some(block) = &state.block {
+                overview.blocks.push(BlockView {
+                    agent: agent.to_owned(),
+                    action: block.action.clone(),
+                    reason: block.reason.clone(),
+                    since: block.since,
+                    challenge_id: block.ask.is_open(now).then(|| block.ask.id.clone()),
+                });
+            }
+            if let Some(execution) = &state.execution {
+                overview.agents.push(AgentView {
+                    agent: agent.to_owned(),
+                    execution_id: execution.id.clone(),
+                    status: execution.status.as_str().to_owned(),
+                    steps: execution.steps,
+                    last_action: execution.last_action.clone(),
+                    directive: execution
+                        .directive
+                        .as_ref()
+                        .and_then(|directive| serde_json::to_value(directive).ok()),
+                    started_at: execution.started_at.unwrap_or(execution.made_at),
+                });
+            }
+        }
+        for approval in self.0.open_approvals().await? {
+            if approval.ask.is_open(now) {
+                let agent = approval.agents.first().map(String::as_str);
+                overview.requests.push(self.request(&approval.ask, agent));
+            }
+        }
+        Ok(overview)
+    }
+}
+
+impl Desk for SafetyDesk {
+    fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>> {
+        Box::pin(self.seen())
+    }
+
+    fn code<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Code>> {
+        Box::pin(std::future::ready(self.0.known_code(id)))
+    }
+
+    fn decide<'a>(
+        &'a self,
+        id: &'a str,
+        approve: bool,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(async move {
+            let answered = match self.0.target_of_id(id).await? {
+                Some(Target::Agent { agent, .. }) => {
+                    self.0
+                        .transit(&agent, |state, env, effects| {
+                            state.decide(id, approve, by, env, effects)
+                        })
+                        .await?
+                }
+                Some(Target::Approval { key, .. }) => {
+                    self.0.answer_approval(&key, id, None, (approve, by)).await?
+                }
+                None => Err(Refusal::Invalid),
+            };
+            none("request", id, answered)
+        })
+    }
+
+    fn unblock<'a>(
+        &'a self,
+        agent: &'a str,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(async move {
+            let done = self
+                .0
+                .transit(agent, |state, env, effects| state.unblock(by, env, effects))
+                .await?;
+            none("block", agent, done)
+        })
+    }
+
+    fn renew<'a>(&'a self, id: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(async move {
+            let done = match self.0.target_of_id(id).await? {
+                Some(Target::Agent { agent, .. }) => {
+                    self.0
+                        .transit(&agent, |state, env, effects| state.renew(id, by, env, effects))
+                        .await?
+                }
+                Some(Target::Approval { key, .. }) => self.0.renew_approval(&key, id, by).await?,
+                None => Err(Refusal::Invalid),
+            };
+            none("request", id, done)
+        })
+    }
+}

@@ -1,0 +1,341 @@
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether an agent may go on: the answer to each reported step.
+///
+/// Source: MCP-AQL §8.7.1 (REQ-AUT-01, REQ-AUT-02).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct AutonomyDirective {
+    /// Whether the reported action may be taken.
+    #[serde(rename = "continue")]
+    pub go_on: bool,
+    /// What the decision rests on.
+    pub factors: Vec<String>,
+    /// True when the agent is blocked: everything stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<bool>,
+    /// Why the agent is paused or stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How many steps are left before a person is asked.
+    #[serde(rename = "stepsRemaining", default, skip_serializing_if = "Option::is_none")]
+    pub steps_remaining: Option<u32>,
+    /// How risky the reported action is.
+    #[serde(rename = "nextStepRisk", default, skip_serializing_if = "Option::is_none")]
+    pub next_step_risk: Option<SafetyTier>,
+    /// What happened since the last report, and what still waits for a person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notifications: Vec<AgentNotification>,
+}
+
+impl AutonomyDirective {
+    /// The action may be taken.
+    pub(super) fn proceed(factors: Vec<String>) -> Self {
+        Self {
+            go_on: true,
+            factors,
+            stopped: None,
+            reason: None,
+            steps_remaining: None,
+            next_step_risk: None,
+            notifications: Vec::new(),
+        }
+    }
+
+    /// The action waits for a person.
+    pub(super) fn pause(reason: impl Into<String>, factors: Vec<String>) -> Self {
+        Self { go_on: false, reason: Some(reason.into()), ..Self::proceed(factors) }
+    }
+}
+
+/// How risky an action is (REQ-AUT-03, REQ-AUT-10).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SafetyTier {
+    /// It may be taken.
+    Advisory,
+    /// A person confirms it with `confirm_operation`.
+    Confirm,
+    /// A person proves with `verify_challenge` that they have seen it.
+    Verify,
+    /// The agent is blocked until a person proves that.
+    DangerZone,
+}
+
+impl SafetyTier {
+    /// The tier of a score from 0 to 100.
+    pub const fn of_score(score: u8) -> Self {
+        match score {
+            0..=30 => Self::Advisory,
+            31..=60 => Self::Confirm,
+            61..=85 => Self::Verify,
+            _ => Self::DangerZone,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Advisory => "advisory",
+            Self::Confirm => "confirm",
+            Self::Verify => "verify",
+            Self::DangerZone => "danger_zone",
+        }
+    }
+}
+
+/// Something that an agent is told with its next step (REQ-AUT-12 to REQ-AUT-14).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct AgentNotification {
+    /// What kind of news it is.
+    #[serde(rename = "type")]
+    pub kind: NotificationType,
+    /// The news, in a sentence.
+    pub message: String,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<NotificationMetadata>,
+    /// When it happened: ISO 8601, UTC.
+    pub timestamp: String,
+}
+
+/// What kind of news a notification is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotificationType {
+    /// An operation waits for a person's approval.
+    PermissionPending,
+    /// The execution is paused.
+    AutonomyPause,
+    /// An agent is blocked.
+    DangerZone,
+    /// For information.
+    Status,
+    /// Something went wrong.
+    Error,
+}
+
+impl NotificationType {
+    /// Whether it is repeated with every step until what it tells of is over. Others are told once.
+    pub(super) const fn stays(self) -> bool {
+        matches!(self, Self::PermissionPending | Self::AutonomyPause | Self::DangerZone)
+    }
+}
+
+/// What a notification is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct NotificationMetadata {
+    /// The operation that caused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The permission level or the tier that caused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// The challenge that `verify_challenge` takes.
+    #[serde(rename = "verificationId", default, skip_serializing_if = "Option::is_none")]
+    pub verification_id: Option<String>,
+}
+
+/// A word that is none of those that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is not known: write {known}")]
+pub struct UnknownChoice {
+    given: String,
+    known: &'static str,
+}
+
+macro_rules! choice {
+    ($type:ident, $known:literal, $($variant:ident = $word:literal),*) => {
+        impl $type {
+            /// The word in configuration and introspection.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),*
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownChoice;
+
+            fn from_str(word: &str) -> Result<Self, UnknownChoice> {
+                match word {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(UnknownChoice { given: word.to_owned(), known: $known }),
+                }
+            }
+        }
+    };
+}
+
+/// What the safety loop does with the steps that agents report.
+///
+/// Source: MCP-AQL §8.6.1, §8.6.4, §8.6.7 (REQ-LOOP-03, REQ-LOOP-11, REQ-LOOP-13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum LoopMode {
+    /// Evaluates every step; what its directives say holds.
+    #[default]
+    Enforcing,
+    /// Evaluates every step and lets all of them pass.
+    Monitoring,
+    /// Writes every step to the audit log.
+    Logging,
+    /// Keeps track of executions and nothing more.
+    Disabled,
+}
+
+choice!(
+    LoopMode,
+    "`enforcing`, `monitoring`, `logging` or `disabled`",
+    Enforcing = "enforcing",
+    Monitoring = "monitoring",
+    Logging = "logging",
+    Disabled = "disabled"
+);
+
+/// Above which score an agent is paused (REQ-AUT-11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RiskTolerance {
+    /// Above 25.
+    Conservative,
+    /// Above 50.
+    #[default]
+    Moderate,
+    /// Above 75.
+    Aggressive,
+}
+
+choice!(
+    RiskTolerance,
+    "`conservative`, `moderate` or `aggressive`",
+    Conservative = "conservative",
+    Moderate = "moderate",
+    Aggressive = "aggressive"
+);
+
+impl RiskTolerance {
+    /// The highest score that does not pause.
+    pub const fn threshold(self) -> u8 {
+        match self {
+            Self::Conservative => 25,
+            Self::Moderate => 50,
+            Self::Aggressive => 75,
+        }
+    }
+}
+
+/// How the step before came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// It worked.
+    Success,
+    /// It failed.
+    Failure,
+    /// It was not taken.
+    Skipped,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_directive_has_the_protocols_names() {
+        // REQ-AUT-01, REQ-AUT-02, REQ-AUT-03, REQ-AUT-12, REQ-AUT-13
+        let plain = AutonomyDirective::proceed(vec!["fine".to_owned()]);
+        assert_eq!(
+            serde_json::to_value(plain).unwrap(),
+            json!({ "continue": true, "factors": ["fine"] })
+        );
+        let mut full = AutonomyDirective::pause("no", Vec::new());
+        full.stopped = Some(true);
+        full.steps_remaining = Some(3);
+        full.next_step_risk = Some(SafetyTier::DangerZone);
+        full.notifications = vec![AgentNotification {
+            kind: NotificationType::PermissionPending,
+            message: "waits".to_owned(),
+            metadata: Some(NotificationMetadata {
+                operation: Some("delete_bed".to_owned()),
+                reason: Some("r".to_owned()),
+                level: Some("confirm".to_owned()),
+                verification_id: Some("v".to_owned()),
+            }),
+            timestamp: "2031-05-06T07:00:00.000Z".to_owned(),
+        }];
+        assert_eq!(
+            serde_json::to_value(full).unwrap(),
+            json!({
+                "continue": false, "factors": [], "stopped": true, "reason": "no",
+                "stepsRemaining": 3, "nextStepRisk": "danger_zone",
+                "notifications": [{
+                    "type": "permission_pending", "message": "waits",
+                    "metadata": { "operation": "delete_bed", "reason": "r", "level": "confirm",
+                                  "verificationId": "v" },
+                    "timestamp": "2031-05-06T07:00:00.000Z",
+                }],
+            })
+        );
+        for (kind, word) in [
+            (NotificationType::PermissionPending, "permission_pending"),
+            (NotificationType::AutonomyPause, "autonomy_pause"),
+            (NotificationType::DangerZone, "danger_zone"),
+            (NotificationType::Status, "status"),
+            (NotificationType::Error, "error"),
+        ] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn scores_fall_into_the_protocols_tiers() {
+        // REQ-AUT-10, REQ-AUT-11
+        for (score, tier) in [
+            (0, SafetyTier::Advisory),
+            (30, SafetyTier::Advisory),
+            (31, SafetyTier::Confirm),
+            (60, SafetyTier::Confirm),
+            (61, SafetyTier::Verify),
+            (85, SafetyTier::Verify),
+            (86, SafetyTier::DangerZone),
+            (100, SafetyTier::DangerZone),
+        ] {
+            assert_eq!(SafetyTier::of_score(score), tier, "{score}");
+            assert_eq!(serde_json::to_value(tier).unwrap(), tier.as_str());
+        }
+        let thresholds =
+            [RiskTolerance::Conservative, RiskTolerance::Moderate, RiskTolerance::Aggressive]
+                .map(RiskTolerance::threshold);
+        assert_eq!(thresholds, [25, 50, 75]);
+        assert_eq!(RiskTolerance::default(), RiskTolerance::Moderate);
+    }
+
+    #[test]
+    fn modes_are_the_protocols_words() {
+        // REQ-LOOP-03, REQ-LOOP-15
+        for word in ["enforcing", "monitoring", "logging", "disabled"] {
+            assert_eq!(word.parse::<LoopMode>().unwrap().to_string(), word);
+        }
+        let error = "on".parse::<LoopMode>().unwrap_err().to_string();
+        assert!(error.contains("`monitoring`"), "{error}");
+    }
+}

@@ -1,0 +1,261 @@
+//! The reserved operations: their tables, and how a call gets to the loop (REQ-LOOP-04, REQ-CLS-11).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::calls::{AgentExecution, Reported, StepReply, Verified};
+use super::core::SafetyCore;
+use super::directive::StepOutcome;
+use super::state::ExecutionStatus;
+use crate::constraint::{Constraint, EnumValue};
+use crate::error::OperationError;
+use crate::operation::{
+    BoxFuture, Call, DataKey, Handler, OperationSpec, Outcome, ParameterEntry, ParameterSpec,
+    Plain, ReturnsSpec, Run,
+};
+use crate::vocab::SemanticCategory;
+
+const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];
+const LONG: &[Constraint] = &[Constraint::MaxLength(20_000)];
+
+const AGENT: ParameterEntry = ParameterEntry::One(
+    ParameterSpec::required::<String>("element_name", "The agent.").constraints(SHORT),
+);
+const EXECUTION: ParameterEntry = ParameterEntry::One(
+    ParameterSpec::optional::<String>("execution_id", "Its execution, if it must be this one.")
+        .constraints(SHORT),
+);
+
+const EXECUTE_AGENT: OperationSpec = OperationSpec::new(
+    "execute_agent",
+    SemanticCategory::Execute,
+    "Start an agent's execution in the safety loop. A person may have to approve the start.",
+)
+.parameters(&[
+    AGENT,
+    ParameterEntry::One(ParameterSpec::optional::<Map<String, Value>>(
+        "parameters",
+        "What the agent starts with; shown to whoever approves.",
+    )),
+])
+.returns(ReturnsSpec::of::<AgentExecution, Plain>())
+.data_key(DataKey::Bare);
+
+const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
+    "record_execution_step",
+    SemanticCategory::Create,
+    "Report an agent's next action before it is taken; data.autonomy.continue tells whether it may be.\n\n\
+     Report every action with effects outside: calls of tools of any server, files, shell, network, \
+     databases. After stopped, take none. What waits for a person comes back as notifications, \
+     whose type is permission_pending, autonomy_pause, danger_zone, status or error.\n\n\
+     The protocol's names nextActionHint and stepDescription are taken as well.",
+)
+.parameters(&[
+    AGENT,
+    ParameterEntry::One(
+        ParameterSpec::required::<String>(
+            "next_action_hint",
+            "The next action, in words that tell what it does and to what. Also: nextActionHint.",
+        )
+        .constraints(&[Constraint::MinLength(3), Constraint::MaxLength(4_000)]),
+    ),
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>(
+            "step_description",
+            "What was done in the step before. Also: stepDescription.",
+        )
+        .constraints(LONG),
+    ),
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>("outcome", "How the step before came out.").constraints(&[
+            Constraint::Enum(&[
+                EnumValue::Str("success"),
+                EnumValue::Str("failure"),
+                EnumValue::Str("skipped"),
+            ]),
+        ]),
+    ),
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>("findings", "What the step before has shown.")
+            .constraints(LONG),
+    ),
+])
+.returns(ReturnsSpec::of::<StepReply, Plain>())
+.data_key(DataKey::Bare);
+
+const COMPLETE_EXECUTION: OperationSpec = OperationSpec::new(
+    "complete_execution",
+    SemanticCategory::Execute,
+    "End an agent's execution that is done.",
+)
+.parameters(&[
+    AGENT,
+    EXECUTION,
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>("summary", "What was done.").constraints(LONG),
+    ),
+])
+.returns(ReturnsSpec::of::<AgentExecution, Plain>())
+.data_key(DataKey::Bare);
+
+const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
+    "abort_execution",
+    SemanticCategory::Execute,
+    "Give up an agent's execution, after a stop or when somebody cancels it.",
+)
+.parameters(&[
+    AGENT,
+    EXECUTION,
+    ParameterEntry::One(ParameterSpec::optional::<String>("reason", "Why.").constraints(LONG)),
+])
+.returns(ReturnsSpec::of::<AgentExecution, Plain>())
+.data_key(DataKey::Bare);
+
+const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
+    "confirm_operation",
+    SemanticCategory::Execute,
+    "Confirm what waits for a person, with the code that the person was shown.\n\n\
+     For the start of an agent, an action that was paused, or an operation that needs approval. Only a \
+     person has the code: ask for it.",
+)
+.parameters(&[ParameterEntry::One(
+    ParameterSpec::required::<String>("confirmation_token", "The code.")
+        .constraints(SHORT)
+        .sensitive(),
+)])
+.returns(ReturnsSpec::of::<Verified, Plain>())
+.data_key(DataKey::Bare);
+
+const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
+    "verify_challenge",
+    SemanticCategory::Create,
+    "Send the code of a challenge, so that a paused or blocked agent may go on.\n\n\
+     Only a person has the code: ask for it. It is good for one try, and for a few minutes.",
+)
+.parameters(&[
+    ParameterEntry::One(
+        ParameterSpec::required::<String>(
+            "challenge_id",
+            "The challenge: verificationId of a notification.",
+        )
+        .constraints(SHORT),
+    ),
+    ParameterEntry::One(
+        ParameterSpec::required::<String>("code", "The code.").constraints(SHORT).sensitive(),
+    ),
+])
+.returns(ReturnsSpec::of::<Verified, Plain>())
+.data_key(DataKey::Bare);
+
+/// The operations' tables and functions.
+pub(crate) fn operations(core: &Arc<SafetyCore>) -> Vec<(OperationSpec, Handler)> {
+    [
+        (EXECUTE_AGENT, Reserved::Start),
+        (RECORD_EXECUTION_STEP, Reserved::Step),
+        (COMPLETE_EXECUTION, Reserved::Complete),
+        (ABORT_EXECUTION, Reserved::Abort),
+        (CONFIRM_OPERATION, Reserved::Confirm),
+        (VERIFY_CHALLENGE, Reserved::Verify),
+    ]
+    .into_iter()
+    .map(|(spec, which)| {
+        let operation = ReservedOperation { which, core: Arc::clone(core) };
+        (spec, Handler::Function(Arc::new(operation)))
+    })
+    .collect()
+}
+
+/// The names that the protocol's text has for two parameters (choice C-24).
+pub(crate) fn accept_literal_names(operation: &str, params: &mut Map<String, Value>) {
+    if operation != RECORD_EXECUTION_STEP.name {
+        return;
+    }
+    for (literal, name) in
+        [("nextActionHint", "next_action_hint"), ("stepDescription", "step_description")]
+    {
+        if let Some(value) = params.remove(literal) {
+            params.entry(name).or_insert(value);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Reserved {
+    Start,
+    Step,
+    Complete,
+    Abort,
+    Confirm,
+    Verify,
+}
+
+struct ReservedOperation {
+    which: Reserved,
+    core: Arc<SafetyCore>,
+}
+
+impl Run for ReservedOperation {
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
+        Box::pin(async move {
+            match self.which {
+                Reserved::Start => self.start(call).await,
+                Reserved::Step => self.step(call).await,
+                Reserved::Complete => self.finish(call, ExecutionStatus::Completed).await,
+                Reserved::Abort => self.finish(call, ExecutionStatus::Cancelled).await,
+                Reserved::Confirm => self.confirm(call).await,
+                Reserved::Verify => self.verify(call).await,
+            }
+        })
+    }
+}
+
+impl ReservedOperation {
+    async fn start(&self, mut call: Call) -> Outcome {
+        let agent: String = call.param()?;
+        let parameters: Option<Map<String, Value>> = call.optional()?;
+        let context = call.context();
+        let begun = self.core.start(context.session(), &agent, parameters).await;
+        call.reply(begun)
+    }
+
+    async fn step(&self, mut call: Call) -> Outcome {
+        let reported = Reported {
+            agent: call.param()?,
+            hint: call.param()?,
+            description: call.optional()?,
+            outcome: call.optional::<StepOutcome>()?,
+            findings: call.optional()?,
+        };
+        let context = call.context();
+        let reply = self.core.step(context.session(), &reported).await;
+        call.reply(reply)
+    }
+
+    async fn finish(&self, mut call: Call, status: ExecutionStatus) -> Outcome {
+        let agent: String = call.param()?;
+        let id: Option<String> = call.optional()?;
+        let reason: Option<String> = call.optional()?;
+        let reason = reason.unwrap_or_else(|| "The agent said so".to_owned());
+        let context = call.context();
+        let ended =
+            self.core.finish(context.session(), &agent, id.as_deref(), (status, &reason)).await;
+        call.reply(ended)
+    }
+
+    async fn confirm(&self, mut call: Call) -> Outcome {
+        let code: String = call.param()?;
+        let context = call.context();
+        let confirmed: Result<_, OperationError> =
+            self.core.confirm(context.session(), &code).await;
+        call.reply(confirmed)
+    }
+
+    async fn verify(&self, mut call: Call) -> Outcome {
+        let id: String = call.param()?;
+        let code: String = call.param()?;
+        let context = call.context();
+        let verified = self.core.verify(context.session(), &id, &code).await;
+        call.reply(verified)
+    }
+}

@@ -1,0 +1,267 @@
+use aho_corasick::{AhoCorasick, MatchKind};
+use globset::GlobBuilder;
+use regex::bytes::Regex;
+
+use super::action::{Action, fold};
+
+/// The patterns of one list, ready to match.
+///
+/// `*` stands for any text, spaces and `/` included, `?` for one character, `[ab]` for one of several
+/// and `{a,b}` for alternatives; case does not matter.
+///
+/// A pattern of a *guard* (`deny`, `requires_approval`) is tried on the whole text and from the start
+/// of each word in it, to its end or to the end of a word: `drop_*` is found in "calling drop_table on
+/// users" and in "mcp__db__drop_table", and `rm -rf*` in "/bin/rm -rf /". A pattern of a *pass*
+/// (`auto_approve`) is tried on the whole text alone, and passes nothing that looks like several
+/// commands or is disguised: nothing dangerous hides behind a harmless beginning.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PatternList {
+    patterns: Vec<Pattern>,
+    /// Finds the longest plain part of each pattern: what lacks it does not match.
+    parts: Option<AhoCorasick>,
+    /// The patterns that the parts belong to.
+    part_of: Vec<usize>,
+    /// Patterns without such a part.
+    always: Vec<usize>,
+}
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    /// As it was written.
+    written: String,
+    /// What it starts with, up to the first special character.
+    head: String,
+    whole: Regex,
+    /// The same with any text behind it that does not go on with the last word.
+    word_end: Regex,
+}
+
+impl PatternList {
+    /// Compiles patterns; notes those that are none.
+    pub(super) fn new(patterns: &[String], list: &str, problems: &mut Vec<String>) -> Self {
+        let mut made = Self::default();
+        let mut parts = Vec::new();
+        for written in patterns {
+            match Pattern::new(written) {
+                Ok((pattern, part)) => {
+                    let place = made.patterns.len();
+                    made.patterns.push(pattern);
+                    if part.is_empty() {
+                        made.always.push(place);
+                    } else {
+                        parts.push(part);
+                        made.part_of.push(place);
+                    }
+                }
+                Err(problem) => {
+                    problems.push(format!("safety loop: `{list}`: pattern `{written}`: {problem}"));
+                }
+            }
+        }
+        if !parts.is_empty() {
+            match AhoCorasick::builder().match_kind(MatchKind::Standard).build(&parts) {
+                Ok(parts) => made.parts = Some(parts),
+                Err(error) => problems.push(format!("safety loop: `{list}`: {error}")),
+            }
+        }
+        made
+    }
+
+    /// The first pattern that guards against this action.
+    pub(super) fn guards(&self, action: &Action) -> Option<&str> {
+        self.find(action.text(), Pattern::is_within)
+    }
+
+    /// The first pattern that lets this action pass.
+    pub(super) fn passes(&self, action: &Action) -> Option<&str> {
+        if action.is_compound() || action.is_disguised() {
+            return None;
+        }
+        self.find(action.text(), |pattern, text| pattern.whole.is_match(text.as_bytes()))
+    }
+
+    fn find(&self, text: &str, matches: impl Fn(&Pattern, &str) -> bool) -> Option<&str> {
+        let mut candidates = self.always.clone();
+        if let Some(parts) = &self.parts {
+            for found in parts.find_overlapping_iter(text) {
+                candidates.extend(self.part_of.get(found.pattern().as_usize()));
+            }
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
+            .into_iter()
+            .filter_map(|place| self.patterns.get(place))
+            .find(|pattern| matches(pattern, text))
+            .map(|pattern| pattern.written.as_str())
+    }
+}
+
+impl Pattern {
+    /// A pattern, and the longest plain text that it cannot match without.
+    fn new(written: &str) -> Result<(Self, String), String> {
+        let (text, _) = fold(written);
+        if text.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        let (head, part) = plain_parts(&text);
+        let pattern = Self {
+            written: written.to_owned(),
+            head,
+            whole: compile(&text)?,
+            word_end: compile(&format!("{text}[!0-9a-z_]*"))?,
+        };
+        Ok((pattern, part))
+    }
+
+    /// Whether it matches the text, or what begins with one of its words.
+    fn is_within(&self, text: &str) -> bool {
+        let matches = |text: &str| {
+            text.starts_with(&self.head)
+                && (self.whole.is_match(text.as_bytes()) || self.word_end.is_match(text.as_bytes()))
+        };
+        // What begins with `*` begins anywhere.
+        if self.head.is_empty() && self.written.trim_start().starts_with('*') {
+            return matches(text);
+        }
+        word_starts(text).any(|start| text.get(start..).is_some_and(matches))
+    }
+}
+
+fn compile(glob: &str) -> Result<Regex, String> {
+    let glob = GlobBuilder::new(glob)
+        .literal_separator(false)
+        .backslash_escape(true)
+        .build()
+        .map_err(|error| error.kind().to_string())?;
+    Regex::new(glob.regex()).map_err(|_| "it is too large".to_owned())
+}
+
+/// What a pattern starts with, and its longest part, both without special characters. Text between
+/// brackets is left out: only one of it need be there.
+fn plain_parts(glob: &str) -> (String, String) {
+    let mut parts = vec![String::new()];
+    let mut depth = 0_usize;
+    let mut characters = glob.chars();
+    while let Some(each) = characters.next() {
+        match each {
+            // An escape may stand for anything: the part ends, and what is escaped is left out.
+            '\\' => {
+                characters.next();
+                parts.push(String::new());
+            }
+            '[' | '{' => {
+                depth += 1;
+                parts.push(String::new());
+            }
+            ']' | '}' => {
+                depth = depth.saturating_sub(1);
+                parts.push(String::new());
+            }
+            '*' | '?' => parts.push(String::new()),
+            // `/` beside `**` may stand for nothing.
+            '/' => parts.push(String::new()),
+            _ if depth == 0 => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(each);
+                }
+            }
+            _ => {}
+        }
+    }
+    let head = parts.first().cloned().unwrap_or_default();
+    let longest = parts.into_iter().max_by_key(String::len).unwrap_or_default();
+    (head, longest)
+}
+
+/// Where words begin: behind anything that is neither letter, digit nor `_`, and behind `__`, which
+/// parts the names of servers and tools.
+fn word_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut before = [' ', ' '];
+    text.char_indices().filter_map(move |(place, each)| {
+        let [second, last] = before;
+        before = [last, each];
+        let starts = !(last.is_alphanumeric() || last == '_') || (last == '_' && second == '_');
+        (starts && each != ' ').then_some(place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(patterns: &[&str]) -> PatternList {
+        let patterns: Vec<_> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        let mut problems = Vec::new();
+        let list = PatternList::new(&patterns, "deny", &mut problems);
+        assert_eq!(problems, Vec::<String>::new());
+        list
+    }
+
+    #[test]
+    fn guards_find_their_patterns_from_every_word_on() {
+        // REQ-AUT-08, REQ-GATE-11
+        let guards = list(&[
+            "drop_*",
+            "delete_all*",
+            "rm -rf*",
+            "*force*",
+            "git push*",
+            "kill_{all,every}_job",
+            "wipe",
+            "*_production",
+            "[xy]z_*",
+            "/etc/*",
+        ]);
+        for (hint, pattern) in [
+            ("drop_table", Some("drop_*")),
+            ("calling drop_table on users", Some("drop_*")),
+            ("Calling DROP_TABLE on users", Some("drop_*")),
+            ("mcp__db__drop_table users", Some("drop_*")),
+            ("raindrop_count", None),
+            ("executing shell command: rm  -rf /", Some("rm -rf*")),
+            ("/bin/rm -rf x/y", Some("rm -rf*")),
+            ("\"rm -rf\" it", Some("rm -rf*")),
+            ("farm -rf", None),
+            ("use the force", Some("*force*")),
+            ("run git push origin main", Some("git push*")),
+            ("then kill_every_job now", Some("kill_{all,every}_job")),
+            ("kill_some_job", None),
+            ("wipe the disk", Some("wipe")),
+            ("wiped nothing", None),
+            ("deploy to shop_production today", Some("*_production")),
+            ("call yz_now", Some("[xy]z_*")),
+            ("read /etc/passwd", Some("/etc/*")),
+            ("list_tasks", None),
+            ("", None),
+        ] {
+            assert_eq!(guards.guards(&Action::new(hint)), pattern, "{hint}");
+        }
+    }
+
+    #[test]
+    fn passes_match_the_whole_of_one_plain_action() {
+        // REQ-AUT-09
+        let passes = list(&["read_*", "list_*"]);
+        for (hint, passed) in [
+            ("read_file notes.txt", true),
+            ("LIST_TASKS", true),
+            ("then read_file notes.txt", false),
+            ("read_file a && rm -rf /", false),
+            ("read_file a\nrm -rf /", false),
+            ("read_f\u{200b}ile a", false),
+        ] {
+            assert_eq!(passes.passes(&Action::new(hint)).is_some(), passed, "{hint}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_told() {
+        // REQ-AUT-17
+        let mut problems = Vec::new();
+        let patterns = ["a[b", "{a", "", "fine*"].map(str::to_owned);
+        PatternList::new(&patterns, "auto_approve", &mut problems);
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(problems[0].contains("`auto_approve`: pattern `a[b`"), "{problems:?}");
+    }
+}

@@ -1,0 +1,133 @@
+use chrono::{DateTime, Utc};
+
+use super::machine::Refusal;
+use super::tries::WINDOW;
+use crate::clock;
+use crate::error::{ErrorCode, OperationError};
+
+/// What stands in place of a code that someone has sent: it goes into no reply.
+const REDACTED: &str = "[redacted]";
+
+/// What the caller of an operation reads (choice G-03).
+pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> OperationError {
+    match refusal {
+        Refusal::Blocked { agent, challenge } => {
+            let error = OperationError::new(
+                ErrorCode::PermissionDenied,
+                match &challenge {
+                    Some(_) => {
+                        "Permission denied: 'the agent is blocked until a person verifies; ask for \
+                         the code of the challenge in the details and send it with verify_challenge'"
+                    }
+                    None => {
+                        "Permission denied: 'the agent is blocked until a person lifts the block; \
+                         record_execution_step asks for a new challenge'"
+                    }
+                },
+            )
+            .with_detail("reason", "blocked")
+            .with_detail("agent", agent);
+            match challenge {
+                Some(id) => error.with_detail("challenge_id", id),
+                None => error,
+            }
+        }
+        Refusal::NotExecuting => OperationError::new(
+            ErrorCode::NotFoundResource,
+            "Resource 'execution' not found: the agent has none. Call execute_agent first",
+        )
+        .with_detail("resource_type", "execution")
+        .with_detail("resource_id", super::machine::shortened(agent)),
+        Refusal::Elsewhere => denied(
+            "the agent executes in another session, which alone may go on with it",
+            "other_session",
+        ),
+        Refusal::Busy => denied(
+            "the agent executes with other parameters; call complete_execution or abort_execution \
+             first",
+            "already_executing",
+        ),
+        Refusal::Pending => denied(
+            "the execution is pending and cannot be complete; wait for approval or call \
+             abort_execution",
+            "pending",
+        ),
+        Refusal::Invalid => OperationError::new(
+            ErrorCode::TokenInvalid,
+            "Invalid confirmation token. Ask a person for the code of an open request",
+        )
+        .with_detail("token", REDACTED),
+        Refusal::Expired { at } => OperationError::new(
+            ErrorCode::TokenExpired,
+            "Confirmation token has expired. Report the action again to ask for another",
+        )
+        .with_detail("token", REDACTED)
+        .with_detail("expired_at", clock::text(at))
+        .with_detail("current_time", clock::text(now)),
+        Refusal::Used { at } => OperationError::new(
+            ErrorCode::TokenAlreadyUsed,
+            "Confirmation token has already been used",
+        )
+        .with_detail("token", REDACTED)
+        .with_detail("consumed_at", clock::text(at)),
+        Refusal::WrongOperation => OperationError::new(
+            ErrorCode::TokenScopeMismatch,
+            "Confirmation token scope mismatch: send this code with verify_challenge",
+        )
+        .with_detail("token", REDACTED)
+        .with_detail("token_operation", "verify_challenge")
+        .with_detail("requested_operation", "confirm_operation"),
+        Refusal::TooMany(seconds) => {
+            let wait = i64::try_from(seconds).unwrap_or(WINDOW);
+            OperationError::rate_limited(seconds)
+                .with_detail("limit", super::machine::MOST_REQUESTS)
+                .with_detail("remaining", 0)
+                .with_detail("window", WINDOW)
+                .with_detail("resets_at", clock::text(now + chrono::TimeDelta::seconds(wait)))
+        }
+    }
+}
+
+fn denied(reason: &'static str, word: &str) -> OperationError {
+    OperationError::new(ErrorCode::PermissionDenied, format!("Permission denied: '{reason}'"))
+        .with_detail("reason", word)
+}
+
+/// The refusal of `verify_challenge`: the same for an unknown challenge, a wrong code and an expired
+/// one, so that nobody learns which it was.
+pub(super) fn not_verified() -> OperationError {
+    denied(
+        "the challenge cannot be verified with this code; it is good for one try",
+        "not_verified",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_leak_nothing() {
+        // REQ-CNF-09, REQ-GATE-06
+        let now = Utc::now();
+        let blocked = |challenge| Refusal::Blocked { agent: "a".to_owned(), challenge };
+        for (refusal, code) in [
+            (blocked(None), ErrorCode::PermissionDenied),
+            (blocked(Some("c".to_owned())), ErrorCode::PermissionDenied),
+            (Refusal::NotExecuting, ErrorCode::NotFoundResource),
+            (Refusal::Elsewhere, ErrorCode::PermissionDenied),
+            (Refusal::Busy, ErrorCode::PermissionDenied),
+            (Refusal::Pending, ErrorCode::PermissionDenied),
+            (Refusal::Invalid, ErrorCode::TokenInvalid),
+            (Refusal::Expired { at: now }, ErrorCode::TokenExpired),
+            (Refusal::Used { at: now }, ErrorCode::TokenAlreadyUsed),
+            (Refusal::WrongOperation, ErrorCode::TokenScopeMismatch),
+            (Refusal::TooMany(7), ErrorCode::RateLimitExceeded),
+        ] {
+            let error = error(refusal, "at x", now);
+            assert_eq!(error.code(), code);
+            assert!(!crate::leaks_internals(error.message()), "{}", error.message());
+        }
+        assert!(!crate::leaks_internals(not_verified().message()));
+    }
+}

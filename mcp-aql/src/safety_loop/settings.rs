@@ -1,0 +1,474 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::action::fold;
+use super::directive::{LoopMode, RiskTolerance};
+use super::evaluator::Policy;
+use super::patterns::PatternList;
+use super::risk::{DefaultScorer, RiskScorer};
+use crate::operator::HumanChannel;
+
+/// What holds for agents: how far they go alone, and which actions are denied, need a person, or pass.
+///
+/// Patterns are globs: `*` is any text, `?` a character, `[ab]` one of several, `{a,b}` alternatives.
+/// Those of `deny` and `requires_approval` are found from every word of a hint on; those of
+/// `auto_approve` match a hint as a whole, and never one that looks like several commands.
+///
+/// Source: MCP-AQL §8.7.4 (REQ-AUT-17).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentSettings {
+    max_autonomous_steps: Option<u32>,
+    risk_tolerance: Option<RiskTolerance>,
+    deny: Option<Vec<String>>,
+    requires_approval: Option<Vec<String>>,
+    auto_approve: Option<Vec<String>>,
+}
+
+macro_rules! agent_settings {
+    ($($place:ident)?) => {
+        /// How many steps an agent takes before a person is asked. Default: 50.
+        #[must_use]
+        pub fn max_autonomous_steps(mut self, steps: u32) -> Self {
+            self.$($place.)?max_autonomous_steps = Some(steps);
+            self
+        }
+
+        /// Above which risk an agent is paused. Default: [`RiskTolerance::Moderate`].
+        #[must_use]
+        pub fn risk_tolerance(mut self, tolerance: RiskTolerance) -> Self {
+            self.$($place.)?risk_tolerance = Some(tolerance);
+            self
+        }
+
+        /// Actions that block an agent until a person lifts the block. Default: none.
+        #[must_use]
+        pub fn deny<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
+            self.$($place.)?deny = Some(texts(patterns));
+            self
+        }
+
+        /// Actions that a person confirms. Default: none.
+        #[must_use]
+        pub fn requires_approval<T: Into<String>>(
+            mut self,
+            patterns: impl IntoIterator<Item = T>,
+        ) -> Self {
+            self.$($place.)?requires_approval = Some(texts(patterns));
+            self
+        }
+
+        /// Actions that pass without a look at their risk. Default: none.
+        #[must_use]
+        pub fn auto_approve<T: Into<String>>(
+            mut self,
+            patterns: impl IntoIterator<Item = T>,
+        ) -> Self {
+            self.$($place.)?auto_approve = Some(texts(patterns));
+            self
+        }
+    };
+}
+
+fn texts<T: Into<String>>(patterns: impl IntoIterator<Item = T>) -> Vec<String> {
+    patterns.into_iter().map(Into::into).collect()
+}
+
+impl AgentSettings {
+    agent_settings!();
+
+    /// These settings over those.
+    fn over(&self, base: &Self) -> Self {
+        let list = |own: &Option<Vec<String>>, base: &Option<Vec<String>>| {
+            own.as_ref().or(base.as_ref()).cloned()
+        };
+        Self {
+            max_autonomous_steps: self.max_autonomous_steps.or(base.max_autonomous_steps),
+            risk_tolerance: self.risk_tolerance.or(base.risk_tolerance),
+            deny: list(&self.deny, &base.deny),
+            requires_approval: list(&self.requires_approval, &base.requires_approval),
+            auto_approve: list(&self.auto_approve, &base.auto_approve),
+        }
+    }
+
+    fn compile(&self, problems: &mut Vec<String>) -> Policy {
+        let mut list = |patterns: &Option<Vec<String>>, name| {
+            PatternList::new(patterns.as_deref().unwrap_or_default(), name, problems)
+        };
+        let policy = Policy {
+            max_autonomous_steps: self.max_autonomous_steps.unwrap_or(DEFAULT_STEPS),
+            tolerance: self.risk_tolerance.unwrap_or_default(),
+            deny: list(&self.deny, "deny"),
+            requires_approval: list(&self.requires_approval, "requires_approval"),
+            auto_approve: list(&self.auto_approve, "auto_approve"),
+        };
+        if policy.max_autonomous_steps == 0 {
+            let problem = "safety loop: `max_autonomous_steps` is 0: no agent could take a step";
+            problems.push(problem.to_owned());
+        }
+        policy
+    }
+}
+
+/// So many steps an agent takes alone, if nothing else is said.
+const DEFAULT_STEPS: u32 = 50;
+/// So long a code is good, if nothing else is said.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+/// So many wrong tries of a code a minute.
+const DEFAULT_ATTEMPTS: usize = 10;
+
+/// The safety loop: agents report each action before they take it, and a person can hold the brake
+/// through a channel that no agent can reach.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::operator::MemoryChannel;
+/// use mcp_aql::safety_loop::{RiskTolerance, SafetyLoop};
+///
+/// # fn main() -> mcp_aql::Result<()> {
+/// let people = MemoryChannel::default();
+/// let adapter = Adapter::builder("guard")
+///     .safety_loop(
+///         SafetyLoop::new()
+///             .deny(["drop_*", "rm -rf*"])
+///             .requires_approval(["deploy_*", "git push*"])
+///             .auto_approve(["read_*", "list_*"])
+///             .agent("intern", |intern| {
+///                 intern.max_autonomous_steps(5).risk_tolerance(RiskTolerance::Conservative)
+///             })
+///             .channel(people.clone()),
+///     )
+/// #   .without_config()
+///     .build()?;
+/// assert!(adapter.operator().is_some());
+/// # Ok(()) }
+/// ```
+///
+/// It brings the protocol's operations `execute_agent`, `record_execution_step`,
+/// `complete_execution`, `abort_execution`, `confirm_operation` and `verify_challenge`. The table
+/// `[safety_loop]` of the configuration file, with the names of these methods as keys, and
+/// `[safety_loop.agents.NAME]` come on top, and then the variable `MCPAQL_SAFETY_LOOP` with the mode.
+///
+/// Source: MCP-AQL §8.6 to §8.8 (REQ-LOOP-01, REQ-AUT-17, REQ-OOB-07, REQ-OOB-12).
+#[derive(Clone)]
+pub struct SafetyLoop {
+    pub(super) mode: LoopMode,
+    base: AgentSettings,
+    agents: BTreeMap<String, AgentSettings>,
+    scorer: Arc<dyn RiskScorer>,
+    pub(super) timeout: Duration,
+    pub(super) attempts: usize,
+    pub(super) channels: Vec<Arc<dyn HumanChannel>>,
+}
+
+impl Default for SafetyLoop {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SafetyLoop {
+    /// The loop with everything as documented, in mode `enforcing`.
+    pub fn new() -> Self {
+        Self {
+            mode: LoopMode::Enforcing,
+            base: AgentSettings::default(),
+            agents: BTreeMap::new(),
+            scorer: Arc::new(DefaultScorer),
+            timeout: DEFAULT_TIMEOUT,
+            attempts: DEFAULT_ATTEMPTS,
+            channels: Vec::new(),
+        }
+    }
+
+    /// What the loop does with steps. Default: [`LoopMode::Enforcing`].
+    #[must_use]
+    pub fn mode(mut self, mode: LoopMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    agent_settings!(base);
+
+    /// Other settings for the agent of this name. What they leave out is as for all others.
+    #[must_use]
+    pub fn agent(
+        mut self,
+        name: impl Into<String>,
+        settings: impl FnOnce(AgentSettings) -> AgentSettings,
+    ) -> Self {
+        self.agents.insert(name.into(), settings(AgentSettings::default()));
+        self
+    }
+
+    /// Tells how risky an action is. Default: [`DefaultScorer`].
+    #[must_use]
+    pub fn scorer(mut self, scorer: impl RiskScorer) -> Self {
+        self.scorer = Arc::new(scorer);
+        self
+    }
+
+    /// How long a code is good. Default: 5 minutes; from 10 seconds to a day (REQ-OOB-07).
+    #[must_use]
+    pub fn challenge_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// How many wrong codes an agent, and a session, may try in 60 seconds before both have to wait:
+    /// a minute, and twice as long each time after that. Default: 10, which is also the most
+    /// (REQ-OOB-12).
+    #[must_use]
+    pub fn attempts(mut self, attempts: usize) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Asks people through this channel, besides those that were added before.
+    #[must_use]
+    pub fn channel(mut self, channel: impl HumanChannel) -> Self {
+        self.channels.push(Arc::new(channel));
+        self
+    }
+
+    /// The table of the configuration file over these settings.
+    pub(crate) fn apply(&mut self, table: LoopTable, problems: &mut Vec<String>) {
+        if let Some(mode) = table.mode {
+            self.set_mode(&mode, "`safety_loop.mode`", problems);
+        }
+        if let Some(seconds) = table.challenge_timeout_seconds {
+            self.timeout = Duration::from_secs(seconds);
+        }
+        let base = AgentTable {
+            max_autonomous_steps: table.max_autonomous_steps,
+            risk_tolerance: table.risk_tolerance,
+            deny: table.deny,
+            requires_approval: table.requires_approval,
+            auto_approve: table.auto_approve,
+        };
+        self.base = base.settings("safety_loop", problems).over(&self.base);
+        for (name, table) in table.agents {
+            let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
+            let base = self.agents.remove(&name).unwrap_or_default();
+            self.agents.insert(name, settings.over(&base));
+        }
+    }
+
+    /// The mode as someone wrote it.
+    pub(crate) fn set_mode(&mut self, mode: &str, origin: &str, problems: &mut Vec<String>) {
+        match mode.parse() {
+            Ok(mode) => self.mode = mode,
+            Err(problem) => problems.push(format!("{origin}: {problem}")),
+        }
+    }
+
+    /// Ready to run; notes what is wrong.
+    pub(crate) fn compile(&self, problems: &mut Vec<String>) -> Rules {
+        if self.mode == LoopMode::Enforcing && self.channels.is_empty() {
+            problems.push(
+                "the safety loop is enforcing, and no person can be reached: add a `.channel(…)`, \
+                 or choose another `.mode(…)`"
+                    .to_owned(),
+            );
+        }
+        if !(10..=86_400).contains(&self.timeout.as_secs()) {
+            problems.push(format!(
+                "safety loop: codes are good for {} seconds: choose 10 to 86400",
+                self.timeout.as_secs()
+            ));
+        }
+        if !(1..=DEFAULT_ATTEMPTS).contains(&self.attempts) {
+            problems.push(format!(
+                "safety loop: {} attempts a minute: choose 1 to {DEFAULT_ATTEMPTS}",
+                self.attempts
+            ));
+        }
+        let agents = self.agents.iter().map(|(name, settings)| {
+            let mut own = Vec::new();
+            let policy = settings.over(&self.base).compile(&mut own);
+            let told = own.into_iter().map(|problem| format!("{problem} (agent `{name}`)"));
+            problems.extend(told);
+            (fold(name).0, policy)
+        });
+        let agents = agents.collect();
+        Rules { base: self.base.compile(problems), agents, scorer: Arc::clone(&self.scorer) }
+    }
+
+    /// Whether there is a channel to people.
+    pub(crate) fn reaches_people(&self) -> bool {
+        !self.channels.is_empty()
+    }
+
+    pub(crate) fn current_mode(&self) -> LoopMode {
+        self.mode
+    }
+
+    /// The settings in a few words, for introspection (REQ-AUT-17).
+    pub(crate) fn told(&self) -> String {
+        let settings = self.base.over(&AgentSettings::default());
+        let tolerance = settings.risk_tolerance.unwrap_or_default();
+        let list = |patterns: Option<Vec<String>>| match patterns.unwrap_or_default() {
+            patterns if patterns.is_empty() => "none".to_owned(),
+            patterns => patterns.join(" "),
+        };
+        format!(
+            "Settings here, with their defaults in brackets: mode {} (enforcing); \
+             maxAutonomousSteps {} ({DEFAULT_STEPS}); riskTolerance {tolerance} = {} \
+             (moderate = 50; conservative = 25, aggressive = 75); deny: {}; requiresApproval: {}; \
+             autoApprove: {} (none each). Risk scores: to 30 advisory, to 60 confirm, to 85 verify, \
+             above danger_zone. Each can be set per adapter and per agent.",
+            self.mode,
+            settings.max_autonomous_steps.unwrap_or(DEFAULT_STEPS),
+            tolerance.threshold(),
+            list(settings.deny),
+            list(settings.requires_approval),
+            list(settings.auto_approve),
+        )
+    }
+}
+
+impl fmt::Debug for SafetyLoop {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SafetyLoop")
+            .field("mode", &self.mode)
+            .field("settings", &self.base)
+            .field("agents", &self.agents)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Policies, compiled.
+pub(crate) struct Rules {
+    base: Policy,
+    agents: BTreeMap<String, Policy>,
+    pub(super) scorer: Arc<dyn RiskScorer>,
+}
+
+impl Rules {
+    /// What holds for the agent of this name, in its comparable form.
+    pub(super) fn of(&self, agent: &str) -> &Policy {
+        self.agents.get(agent).unwrap_or(&self.base)
+    }
+}
+
+/// `[safety_loop]` in the configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoopTable {
+    mode: Option<String>,
+    challenge_timeout_seconds: Option<u64>,
+    #[serde(default)]
+    agents: BTreeMap<String, AgentTable>,
+    // What `AgentTable` has: serde's `flatten` would let unknown keys pass.
+    max_autonomous_steps: Option<u32>,
+    risk_tolerance: Option<String>,
+    deny: Option<Vec<String>>,
+    requires_approval: Option<Vec<String>>,
+    auto_approve: Option<Vec<String>>,
+}
+
+/// `[safety_loop.agents.NAME]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentTable {
+    max_autonomous_steps: Option<u32>,
+    risk_tolerance: Option<String>,
+    deny: Option<Vec<String>>,
+    requires_approval: Option<Vec<String>>,
+    auto_approve: Option<Vec<String>>,
+}
+
+impl AgentTable {
+    fn settings(self, origin: &str, problems: &mut Vec<String>) -> AgentSettings {
+        let risk_tolerance = self.risk_tolerance.and_then(|word| {
+            word.parse()
+                .map_err(|problem| problems.push(format!("`{origin}.risk_tolerance`: {problem}")))
+                .ok()
+        });
+        AgentSettings {
+            max_autonomous_steps: self.max_autonomous_steps,
+            risk_tolerance,
+            deny: self.deny,
+            requires_approval: self.requires_approval,
+            auto_approve: self.auto_approve,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::MemoryChannel;
+
+    #[test]
+    fn file_comes_over_builder_and_lists_replace_lists() {
+        // REQ-AUT-17, REQ-OOB-07
+        let mut given = SafetyLoop::new()
+            .channel(MemoryChannel::default())
+            .deny(["drop_*"])
+            .requires_approval(["deploy_*"])
+            .agent("mover", |agent| agent.max_autonomous_steps(7).deny(["move_*"]));
+        let table = toml_edit::de::from_str(
+            "mode = 'monitoring'\nmax_autonomous_steps = 9\nrisk_tolerance = 'aggressive'\n\
+             deny = ['wipe_*']\nchallenge_timeout_seconds = 60\n\
+             [agents.mover]\nrisk_tolerance = 'conservative'\n[agents.other]\ndeny = []",
+        )
+        .unwrap();
+        let mut problems = Vec::new();
+        given.apply(table, &mut problems);
+        let rules = given.compile(&mut problems);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!((given.mode, given.timeout.as_secs()), (LoopMode::Monitoring, 60));
+        let action = crate::safety_loop::Action::new("drop_x, wipe_x, move_x, deploy_x");
+        for (agent, steps, tolerance, denied) in [
+            ("anyone", 9, RiskTolerance::Aggressive, Some("wipe_*")),
+            ("mover", 7, RiskTolerance::Conservative, Some("move_*")),
+            ("other", 9, RiskTolerance::Aggressive, None),
+        ] {
+            let policy = rules.of(agent);
+            assert_eq!((policy.max_autonomous_steps, policy.tolerance), (steps, tolerance));
+            assert_eq!(policy.deny.guards(&action), denied, "{agent}");
+            assert_eq!(policy.requires_approval.guards(&action), Some("deploy_*"));
+        }
+        assert!(given.told().contains("maxAutonomousSteps 9 (50)"), "{}", given.told());
+    }
+
+    #[test]
+    fn faults_are_told_and_nothing_is_ignored() {
+        // REQ-AUT-17, REQ-OOB-12
+        let mut problems = Vec::new();
+        let given = SafetyLoop::new()
+            .deny(["[x"])
+            .agent("a", |agent| agent.auto_approve(["{"]).max_autonomous_steps(0))
+            .attempts(11)
+            .challenge_timeout(Duration::from_secs(1));
+        given.compile(&mut problems);
+        for part in
+            ["add a `.channel(…)`", "`[x`", "(agent `a`)", "is 0", "11 attempts", "10 to 86400"]
+        {
+            assert!(problems.iter().any(|problem| problem.contains(part)), "{part}: {problems:?}");
+        }
+        assert!(toml_edit::de::from_str::<LoopTable>("denied = ['x']").is_err());
+        assert!(toml_edit::de::from_str::<LoopTable>("[agents.a]\ndenied = ['x']").is_err());
+        let mut problems = Vec::new();
+        let mut given = SafetyLoop::new();
+        let table = toml_edit::de::from_str("mode = 'on'\nrisk_tolerance = 'high'").unwrap();
+        given.apply(table, &mut problems);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+    }
+
+    #[test]
+    fn the_defaults_are_the_documented_ones() {
+        // REQ-AUT-05, REQ-AUT-06, REQ-OOB-07, REQ-OOB-12
+        let given = SafetyLoop::new();
+        assert_eq!((given.timeout.as_secs(), given.attempts), (300, 10));
+        let rules = given.compile(&mut Vec::new());
+        assert_eq!(rules.of("x").max_autonomous_steps, 50);
+        assert_eq!(rules.of("x").tolerance, RiskTolerance::Moderate);
+        assert!(given.told().contains("maxAutonomousSteps 50 (50)"));
+    }
+}

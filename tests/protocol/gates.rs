@@ -1,0 +1,805 @@
+//! Danger and trust, policies, confirmation tokens, and what a batch makes of them.
+
+use std::io;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use mcp_aql::audit::AuditSink;
+use mcp_aql::store::{MemoryStore, Store as _};
+use mcp_aql::testing::Client;
+use mcp_aql::{
+    Adapter, AdapterBuilder, BoxFuture, CallScope, Condition, DangerLevel, DangerSpec, DefaultSpec,
+    Endpoint, Method, OperationSpec, Operations, ParameterEntry, ParameterSpec, Policy,
+    SemanticCategory, Session, TimeSource, Trust, TrustLevel,
+};
+use serde_json::{Value, json};
+
+use crate::support::{block_on, code, data, message};
+
+/// How often something was really done.
+#[derive(Clone, Default)]
+struct Beds(Arc<AtomicU32>);
+
+const BED_ID: ParameterEntry =
+    ParameterEntry::One(ParameterSpec::required::<String>("bed_id", "The bed."));
+const FORCE: ParameterEntry = ParameterEntry::One(
+    ParameterSpec::optional::<bool>("force", "Even if it is in use.")
+        .default(DefaultSpec::Json("false")),
+);
+const PASSWORD: ParameterEntry = ParameterEntry::One(
+    ParameterSpec::optional::<String>("password", "The gardener's word.").sensitive(),
+);
+
+macro_rules! operation {
+    ($name:literal, $category:ident, $danger:expr) => {
+        Method::new(
+            OperationSpec::new($name, SemanticCategory::$category, "Do something with a bed.")
+                .parameters(&[BED_ID, FORCE, PASSWORD])
+                .danger($danger),
+            |beds: &Beds, mut call| {
+                Box::pin(async move {
+                    let bed: String = call.param()?;
+                    call.optional::<bool>()?;
+                    call.optional::<String>()?;
+                    let times = beds.0.fetch_add(1, Ordering::SeqCst) + 1;
+                    call.reply(json!({ "bed": bed, "times": times }))
+                })
+            },
+        )
+    };
+}
+
+const UNDECLARED: DangerSpec = DangerSpec::UNDECLARED;
+
+impl Operations for Beds {
+    const OPERATIONS: &'static [Method<Self>] = &[
+        operation!("list_beds", Read, UNDECLARED),
+        operation!("create_bed", Create, UNDECLARED),
+        operation!("water_bed", Execute, UNDECLARED),
+        operation!(
+            "delete_bed",
+            Delete,
+            DangerSpec::new(DangerLevel::Destructive)
+                .reasons(&["The bed and its history are removed"])
+                .confirmation_message("Delete bed '{bed_id}' with '{password}'?")
+        ),
+        operation!("remove_row", Delete, UNDECLARED),
+        operation!("purge_weeds", Execute, UNDECLARED),
+        operation!("reset_garden", Execute, DangerSpec::new(DangerLevel::Forbidden)),
+        operation!(
+            "burn_bed",
+            Delete,
+            DangerSpec::new(DangerLevel::Dangerous).cooldown_seconds(60)
+        ),
+    ];
+}
+
+/// A garden whose clock and audit log are in the test's hands.
+struct Garden {
+    adapter: Adapter,
+    beds: Beds,
+    clock: Arc<AtomicI64>,
+    audit: Arc<Lines>,
+}
+
+#[derive(Default)]
+struct Lines(Mutex<Vec<Value>>);
+
+impl AuditSink for Lines {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Garden {
+    fn new(with: impl FnOnce(AdapterBuilder) -> AdapterBuilder) -> Self {
+        let (beds, audit) = (Beds::default(), Arc::new(Lines::default()));
+        let clock = Arc::new(AtomicI64::new(1_900_000_000));
+        let seconds = Arc::clone(&clock);
+        let time = TimeSource::new(move || {
+            DateTime::<Utc>::from_timestamp(seconds.load(Ordering::SeqCst), 0).unwrap()
+        });
+        let builder = Adapter::builder("garden")
+            .operations(beds.clone())
+            .time_source(time)
+            .audit_sink(Arc::clone(&audit))
+            .without_config();
+        Self { adapter: with(builder).build().unwrap(), beds, clock, audit }
+    }
+
+    fn later(&self, seconds: i64) {
+        self.clock.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    fn times(&self) -> u32 {
+        self.beds.0.load(Ordering::SeqCst)
+    }
+
+    fn call(&self, operation: &str, params: Value) -> Value {
+        self.call_in(None, operation, params)
+    }
+
+    fn call_in(&self, session: Option<&Session>, operation: &str, params: Value) -> Value {
+        self.ask(session, json!({ "operation": operation, "params": params }))
+    }
+
+    fn ask(&self, session: Option<&Session>, arguments: Value) -> Value {
+        let scope = CallScope { session: session.cloned(), ..CallScope::default() };
+        crate::support::ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
+    }
+
+    /// The token that a call asks for.
+    #[track_caller]
+    fn token(&self, operation: &str, params: Value) -> String {
+        let reply = self.call(operation, params);
+        assert_eq!(code(&reply), Some("CONFIRMATION_REQUIRED"), "{reply}");
+        reply["error"]["details"]["confirmation_token"].as_str().unwrap().to_owned()
+    }
+
+    fn audited(&self, event: &str) -> Vec<Value> {
+        let lines = self.audit.0.lock().unwrap();
+        lines.iter().filter(|line| line["event"] == event).cloned().collect()
+    }
+}
+
+fn bed(id: &str) -> Value {
+    json!({ "bed_id": id })
+}
+
+fn confirmed(id: &str, token: &str) -> Value {
+    json!({ "bed_id": id, "_confirmation": token })
+}
+
+#[test]
+fn danger_decides_where_no_trust_is_declared() {
+    // REQ-DNG-02, REQ-DNG-03, REQ-DNG-08, REQ-GATE-07
+    let garden = Garden::new(|builder| builder);
+    for (operation, level) in [
+        ("list_beds", None),
+        ("create_bed", None),
+        ("water_bed", None),
+        ("delete_bed", Some("destructive")),
+        ("remove_row", Some("destructive")),
+        ("purge_weeds", Some("dangerous")),
+        ("reset_garden", Some("forbidden")),
+    ] {
+        let before = garden.times();
+        let reply = garden.call(operation, bed("b-1"));
+        assert_eq!(code(&reply), level.map(|_| "CONFIRMATION_REQUIRED"), "{operation}");
+        assert_eq!(reply["error"]["details"]["danger_level"].as_str(), level);
+        assert_eq!(garden.times() - before, u32::from(level.is_none()), "{operation}");
+    }
+}
+
+#[test]
+fn a_confirmation_is_asked_for_with_all_that_a_person_needs_and_runs_the_call_once() {
+    // REQ-TOK-01, REQ-TOK-06, REQ-TOK-08, REQ-TOK-10, REQ-DNG-05
+    let garden = Garden::new(|builder| builder);
+    let reply = garden.call("delete_bed", json!({ "bed_id": "b-1", "password": "rosebud" }));
+    let details = &reply["error"]["details"];
+    let token = details["confirmation_token"].as_str().unwrap();
+    assert!(token.starts_with("conf_") && (8..=80).contains(&token.len()), "{token}");
+    assert_eq!(
+        *details,
+        json!({
+            "operation": "delete_bed", "danger_level": "destructive", "confirmation_token": token,
+            "expires_at": "2030-03-17T17:51:40.000Z",
+            "reasons": ["The bed and its history are removed"],
+            "confirmation_message": "Delete bed 'b-1' with '[redacted]'?",
+        })
+    );
+    assert!(message(&reply).starts_with("This operation requires confirmation"));
+    let params = json!({ "bed_id": "b-1", "password": "rosebud", "_confirmation": token });
+    assert_eq!(data(garden.call("delete_bed", params.clone()))["times"], 1);
+    let again = garden.call("delete_bed", params);
+    assert_eq!(code(&again), Some("TOKEN_ALREADY_USED"));
+    assert_eq!(again["error"]["details"]["consumed_at"], "2030-03-17T17:46:40.000Z");
+    assert_eq!(garden.times(), 1);
+}
+
+#[test]
+fn the_token_may_come_as_a_parameter_of_a_gated_operation_alone() {
+    // REQ-TOK-06, REQ-UNK-01, choice C-18
+    let garden = Garden::new(|builder| builder);
+    let token = garden.token("delete_bed", bed("b-1"));
+    let params = json!({ "bed_id": "b-1", "confirmation_token": token });
+    assert_eq!(data(garden.call("delete_bed", params.clone()))["times"], 1);
+    assert_eq!(code(&garden.call("create_bed", params)), Some("VALIDATION_UNKNOWN_PARAM"));
+}
+
+#[test]
+fn a_call_is_checked_before_anybody_is_asked() {
+    // REQ-GATE-01, REQ-GATE-02
+    let garden = Garden::new(|builder| builder);
+    for (operation, params, expected) in [
+        ("delete_beds", bed("b-1"), "NOT_FOUND_OPERATION"),
+        ("delete_bed", json!({}), "VALIDATION_MISSING_PARAM"),
+        ("delete_bed", json!({ "bed_id": 7 }), "VALIDATION_INVALID_TYPE"),
+        ("delete_bed", json!({ "bed_id": "b", "bad": 7 }), "VALIDATION_UNKNOWN_PARAM"),
+    ] {
+        assert_eq!(code(&garden.call(operation, params)), Some(expected), "{operation}");
+    }
+    let read = crate::support::family(&garden.adapter, "read");
+    let reply = crate::support::ask_through(
+        &garden.adapter,
+        read,
+        json!({ "operation": "delete_bed", "params": bed("b-1") }),
+    );
+    assert_eq!(code(&reply), Some("VALIDATION_ENDPOINT_MISMATCH"));
+    assert!(garden.audited("TOKEN_ISSUED").is_empty());
+}
+
+#[test]
+fn a_token_is_good_for_one_call_of_one_session() {
+    // REQ-TOK-03, REQ-TOK-07, REQ-TOK-15, REQ-GATE-03
+    let garden = Garden::new(|builder| builder);
+    let token = garden.token("delete_bed", bed("b-1"));
+    let session = Session::new();
+    let mismatch = Some("TOKEN_SCOPE_MISMATCH");
+    for (session, operation, params) in [
+        (None, "delete_bed", confirmed("b-2", &token)),
+        (None, "remove_row", confirmed("b-1", &token)),
+        (None, "delete_bed", json!({ "bed_id": "b-1", "force": true, "_confirmation": token })),
+        (Some(&session), "delete_bed", confirmed("b-1", &token)),
+    ] {
+        let reply = garden.call_in(session, operation, params);
+        assert_eq!(code(&reply), mismatch, "{reply}");
+        let details = &reply["error"]["details"];
+        assert_eq!(details["token_operation"], "delete_bed");
+        assert_eq!(details["requested_operation"], operation);
+        assert!(!reply.to_string().contains("b-1"), "parameters are not repeated: {reply}");
+    }
+    // What was refused did not use it up, and what is the same by default is the same.
+    let params = json!({ "bed_id": "b-1", "force": false, "_confirmation": token });
+    assert_eq!(data(garden.call("delete_bed", params))["times"], 1);
+}
+
+#[test]
+fn another_adapters_token_is_none() {
+    // REQ-TOK-07
+    let store = Arc::new(MemoryStore::default());
+    let adapter = |name: &str| {
+        let builder = Adapter::builder(name).operations(Beds::default()).without_config();
+        builder.store(Arc::clone(&store)).build().unwrap()
+    };
+    let (one, other) = (adapter("one"), adapter("other"));
+    let reply = crate::support::call(&one, "delete_bed", bed("b-1"));
+    let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
+    let reply = crate::support::call(&other, "delete_bed", confirmed("b-1", token));
+    assert_eq!(code(&reply), Some("TOKEN_SCOPE_MISMATCH"));
+    // A second process of the same adapter takes it.
+    let twin = adapter("one");
+    assert_eq!(
+        data(crate::support::call(&twin, "delete_bed", confirmed("b-1", token)))["times"],
+        1
+    );
+}
+
+#[test]
+fn tokens_are_random_and_their_hashes_alone_are_kept() {
+    // REQ-TOK-02, REQ-TOK-04, REQ-TOK-05, REQ-TOK-14
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..50 {
+        let token = garden.token("delete_bed", bed("b-1"));
+        // 256 bits are 43 characters of base64.
+        assert_eq!(token.len(), "conf_".len() + 43);
+        assert!(seen.insert(token));
+    }
+    let records = block_on(store.list("confirmation_tokens", None, None, 100)).unwrap();
+    assert_eq!(records.len(), 50);
+    let kept = format!("{records:?}");
+    assert!(seen.iter().all(|token| !kept.contains(token.as_str())));
+    let record: Value = serde_json::from_str(&records[0].value).unwrap();
+    assert_eq!(record["type"], "confirmation");
+    assert_eq!(record["operation"], "delete_bed");
+    assert_eq!(record["adapter_name"], "garden");
+    assert_eq!(record["params_hash"].as_str().map(str::len), Some(64));
+    for member in ["id", "issued_at", "expires_at", "consumed_at"] {
+        assert!(record.get(member).is_some(), "{member}");
+    }
+}
+
+#[test]
+fn unknown_and_malformed_tokens_get_one_answer() {
+    // REQ-TOK-07, REQ-TOK-15
+    let garden = Garden::new(|builder| builder);
+    let made_up = format!("conf_{}", "A".repeat(43));
+    let mut answers = Vec::new();
+    for token in [made_up.as_str(), "conf_", "", "conf_å", "quota_continue_AAAAAAAA", "x"] {
+        let mut reply = garden.call("delete_bed", confirmed("b-1", token));
+        assert_eq!(code(&reply), Some("TOKEN_INVALID"), "{reply}");
+        assert_eq!(reply["error"]["details"]["token"], token);
+        reply["error"]["details"]["token"] = Value::Null;
+        answers.push(reply);
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1);
+    let reply = garden.call("delete_bed", json!({ "bed_id": "b-1", "_confirmation": { "a": 1 } }));
+    assert_eq!(code(&reply), Some("TOKEN_INVALID"));
+    assert_eq!(garden.times(), 0);
+}
+
+#[test]
+fn tokens_expire_with_a_tolerance_for_clocks() {
+    // REQ-TOK-07, REQ-TOK-08, REQ-TOK-09, choice C-19
+    for (tolerance, operation, last) in [
+        (None, "delete_bed", 300 + 30),
+        (Some(0), "delete_bed", 300),
+        (Some(300), "delete_bed", 600),
+        (None, "reset_garden", 120 + 30),
+    ] {
+        let garden = Garden::new(|builder| match tolerance {
+            Some(seconds) => builder.clock_skew_tolerance(Duration::from_secs(seconds)),
+            None => builder,
+        });
+        let token = garden.token(operation, bed("b-1"));
+        garden.later(last + 1);
+        let reply = garden.call(operation, confirmed("b-1", &token));
+        assert_eq!(code(&reply), Some("TOKEN_EXPIRED"), "{operation} {tolerance:?}");
+        let details = &reply["error"]["details"];
+        assert!(details["expired_at"].as_str() < details["current_time"].as_str(), "{details}");
+        let token = garden.token(operation, bed("b-1"));
+        garden.later(last);
+        assert_eq!(data(garden.call(operation, confirmed("b-1", &token)))["times"], 1);
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_make_tokens_live_longer() {
+    // REQ-TOK-08
+    let garden = Garden::new(|builder| builder);
+    let token = garden.token("delete_bed", bed("b-1"));
+    garden.later(-31);
+    let reply = garden.call("delete_bed", confirmed("b-1", &token));
+    assert_eq!(code(&reply), Some("TOKEN_EXPIRED"));
+}
+
+#[test]
+fn validity_keeps_to_the_protocols_bounds() {
+    // REQ-TOK-08, REQ-TOK-09
+    let build = |with: fn(AdapterBuilder) -> AdapterBuilder| {
+        let builder = Adapter::builder("garden").operations(Beds::default()).without_config();
+        with(builder).build().map(|_| ()).map_err(|error| error.to_string())
+    };
+    let long = build(|builder| builder.confirmation_ttl(Duration::from_secs(901)));
+    assert!(long.unwrap_err().contains("1 to 900 seconds"));
+    let none = build(|builder| builder.confirmation_ttl(Duration::ZERO));
+    assert!(none.unwrap_err().contains("1 to 900 seconds"));
+    let skew = build(|builder| builder.clock_skew_tolerance(Duration::from_secs(301)));
+    assert!(skew.unwrap_err().contains("300 seconds"));
+    let garden = Garden::new(|builder| builder.confirmation_ttl(Duration::from_secs(900)));
+    let expires = |operation| {
+        let reply = garden.call(operation, bed("b-1"));
+        reply["error"]["details"]["expires_at"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(expires("delete_bed"), "2030-03-17T18:01:40.000Z");
+    // `forbidden` is never confirmed for more than five minutes.
+    assert_eq!(expires("reset_garden"), "2030-03-17T17:51:40.000Z");
+}
+
+#[test]
+fn of_many_retries_with_one_token_one_runs() {
+    // REQ-TOK-10
+    let garden = Garden::new(|builder| builder);
+    let token = garden.token("delete_bed", bed("b-1"));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    let codes = runtime.block_on(async {
+        let calls: Vec<_> = (0..64)
+            .map(|_| {
+                let (adapter, params) = (garden.adapter.clone(), confirmed("b-1", &token));
+                tokio::spawn(async move { adapter.call("delete_bed", params).await })
+            })
+            .collect();
+        let mut codes = Vec::new();
+        for call in calls {
+            codes.push(call.await.unwrap().code().map(str::to_owned));
+        }
+        codes
+    });
+    assert_eq!(codes.iter().filter(|code| code.is_none()).count(), 1);
+    let refused = codes.iter().flatten();
+    assert!(
+        refused.clone().all(|code| code == "TOKEN_ALREADY_USED" || code == "RATE_LIMIT_EXCEEDED")
+    );
+    assert_eq!(garden.times(), 1);
+}
+
+#[test]
+fn a_cooldown_has_to_pass_first() {
+    // REQ-DNG-05, REQ-DNG-10
+    let garden = Garden::new(|builder| builder);
+    let token = garden.token("burn_bed", bed("b-1"));
+    garden.later(59);
+    let reply = garden.call("burn_bed", confirmed("b-1", &token));
+    assert_eq!(code(&reply), Some("CONFIRMATION_REQUIRED"));
+    assert_eq!(reply["error"]["details"]["retry_after_seconds"], 1);
+    assert_eq!(reply["error"]["details"]["confirmation_token"], token);
+    garden.later(1);
+    assert_eq!(data(garden.call("burn_bed", confirmed("b-1", &token)))["times"], 1);
+}
+
+#[test]
+fn the_matrix_is_in_force_once_trust_is_declared() {
+    // REQ-DNG-06, REQ-DNG-07, REQ-DNG-13, REQ-DNG-16
+    let outcome = |level: TrustLevel, operation: &str| {
+        let garden = Garden::new(|builder| builder.trust(Trust::new(level)));
+        garden.call(operation, bed("b-1"))
+    };
+    let denied = Some("PERMISSION_DANGER_LEVEL_DENIED");
+    let confirm = Some("CONFIRMATION_REQUIRED");
+    for (level, operation, expected) in [
+        (TrustLevel::Untested, "list_beds", Some("PERMISSION_TRUST_LEVEL_INSUFFICIENT")),
+        (TrustLevel::Generated, "list_beds", None),
+        (TrustLevel::Generated, "create_bed", denied),
+        (TrustLevel::Validated, "create_bed", None),
+        (TrustLevel::Generated, "delete_bed", denied),
+        (TrustLevel::Validated, "delete_bed", confirm),
+        (TrustLevel::Certified, "delete_bed", confirm),
+        (TrustLevel::Validated, "purge_weeds", denied),
+        (TrustLevel::CommunityReviewed, "purge_weeds", confirm),
+        (TrustLevel::CommunityReviewed, "reset_garden", denied),
+        (TrustLevel::Certified, "reset_garden", confirm),
+    ] {
+        let reply = outcome(level, operation);
+        assert_eq!(code(&reply), expected, "{level} {operation}");
+    }
+    let reply = outcome(TrustLevel::Generated, "delete_bed");
+    assert_eq!(
+        reply["error"]["details"],
+        json!({
+            "operation": "delete_bed", "danger_level": "destructive", "adapter_trust": "generated",
+            "minimum_trust_required": "validated",
+            "reasons": ["The bed and its history are removed"],
+        })
+    );
+    let reply = outcome(TrustLevel::Untested, "list_beds");
+    assert_eq!(
+        reply["error"]["details"],
+        json!({
+            "operation": "list_beds", "required_trust": "generated", "actual_trust": "untested",
+            "danger_level": 0,
+        })
+    );
+    let garden = Garden::new(|builder| builder.trust(Trust::new(TrustLevel::Untested)));
+    let told = data(garden.call("introspect", json!({ "query": "adapter_info" })));
+    assert_eq!(told["name"], "garden");
+    assert_eq!(told["trust"]["level"], "untested");
+}
+
+#[test]
+fn policies_decide_and_the_strictest_wins() {
+    // REQ-GATE-04, REQ-GATE-05, REQ-GATE-06, choice C-46
+    let garden = Garden::new(|builder| {
+        builder
+            .policy(Policy::allow("delete_bed"))
+            .policy(Policy::confirm("delete_*").when(Condition::equals("force", true)))
+            .policy(
+                Policy::deny("delete_bed")
+                    .when(Condition::equals("bed_id", "rose-bed"))
+                    .because("roses are for keeps"),
+            )
+            .policy(Policy::confirm("create_bed"))
+    });
+    assert_eq!(data(garden.call("delete_bed", bed("b-1")))["times"], 1);
+    let forced = json!({ "bed_id": "b-1", "force": true });
+    assert_eq!(code(&garden.call("delete_bed", forced)), Some("CONFIRMATION_REQUIRED"));
+    let roses = json!({ "bed_id": "rose-bed", "force": true });
+    let reply = garden.call("delete_bed", roses);
+    assert_eq!(code(&reply), Some("PERMISSION_DENIED"));
+    assert_eq!(reply["error"]["details"]["reason"], "roses are for keeps");
+    assert_eq!(code(&garden.call("create_bed", bed("b-1"))), Some("CONFIRMATION_REQUIRED"));
+    // No policy lets through what trust forbids.
+    let garden = Garden::new(|builder| {
+        builder.trust(Trust::new(TrustLevel::Generated)).policy(Policy::allow("delete_bed"))
+    });
+    let reply = garden.call("delete_bed", bed("b-1"));
+    assert_eq!(code(&reply), Some("PERMISSION_DANGER_LEVEL_DENIED"));
+}
+
+#[test]
+fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
+    // REQ-GATE-04
+    let builder = Adapter::builder("garden").operations(Beds::default()).without_config();
+    let error = builder
+        .policy(Policy::deny("delete_beds"))
+        .policy(Policy::deny("mow_*"))
+        .policy(Policy::deny("delete_bed").when(Condition::present("forced")))
+        .build()
+        .unwrap_err();
+    let problems = error.problems();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(problems[0].contains("did you mean `delete_bed`?"), "{problems:?}");
+    assert!(problems[1].contains("`mow_*`"), "{problems:?}");
+    assert!(problems[2].contains("`forced`"), "{problems:?}");
+}
+
+#[test]
+fn a_confirmation_may_count_for_the_session() {
+    // REQ-GATE-08
+    let garden = Garden::new(|builder| {
+        builder
+            .policy(Policy::confirm("delete_bed").for_session(Duration::from_secs(600)))
+            .policy(Policy::confirm("remove_row").for_session(Duration::from_secs(600)))
+    });
+    let (session, other) = (Session::new(), Session::new());
+    let reply = garden.call_in(Some(&session), "delete_bed", bed("b-1"));
+    let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
+    let reply = garden.call_in(Some(&session), "delete_bed", confirmed("b-1", token));
+    assert_eq!(data(reply)["times"], 1);
+    // Any call of that operation in that session, and none else.
+    assert_eq!(data(garden.call_in(Some(&session), "delete_bed", bed("b-2")))["times"], 2);
+    let asked = Some("CONFIRMATION_REQUIRED");
+    assert_eq!(code(&garden.call_in(Some(&session), "remove_row", bed("b-2"))), asked);
+    assert_eq!(code(&garden.call_in(Some(&other), "delete_bed", bed("b-2"))), asked);
+    assert_eq!(code(&garden.call("delete_bed", bed("b-2"))), asked);
+    garden.later(600);
+    assert_eq!(code(&garden.call_in(Some(&session), "delete_bed", bed("b-2"))), asked);
+}
+
+#[test]
+fn the_end_of_a_session_takes_its_tokens_back() {
+    // REQ-GATE-08, REQ-TOK-11, REQ-TOK-12, REQ-SES-02
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    block_on(async {
+        let client = Client::connect(&garden.adapter).await.unwrap();
+        let result = client.call("mcp_aql_delete", "delete_bed", bed("b-1")).await.unwrap();
+        assert_eq!(result.code(), Some("CONFIRMATION_REQUIRED"));
+        let tokens = async || store.list("confirmation_tokens", None, None, 9).await.unwrap();
+        assert_eq!(tokens().await.len(), 1);
+        client.close().await.unwrap();
+        while !tokens().await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    assert_eq!(garden.audited("TOKEN_REVOKED").len(), 1);
+}
+
+#[test]
+fn tokens_can_be_taken_back() {
+    // REQ-TOK-12, choice C-22
+    let garden = Garden::new(|builder| builder);
+    let (one, other) = (garden.token("delete_bed", bed("1")), garden.token("delete_bed", bed("2")));
+    assert!(block_on(garden.adapter.revoke_confirmation(&one)).unwrap());
+    assert!(!block_on(garden.adapter.revoke_confirmation(&one)).unwrap());
+    assert_eq!(code(&garden.call("delete_bed", confirmed("1", &one))), Some("TOKEN_INVALID"));
+    block_on(garden.adapter.revoke_confirmations()).unwrap();
+    assert_eq!(code(&garden.call("delete_bed", confirmed("2", &other))), Some("TOKEN_INVALID"));
+    assert_eq!(garden.audited("TOKEN_REVOKED").len(), 2);
+}
+
+#[test]
+fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
+    // REQ-TOK-13, REQ-TOK-17
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    let mut tokens = Vec::new();
+    for place in 0..1_100 {
+        let session = Session::new();
+        let reply = garden.call_in(Some(&session), "delete_bed", bed(&place.to_string()));
+        let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
+        tokens.push((session, token.to_owned()));
+    }
+    for (place, (session, token)) in tokens.iter().enumerate() {
+        let params = confirmed(&place.to_string(), token);
+        assert!(data(garden.call_in(Some(session), "delete_bed", params)).is_object());
+    }
+    garden.later(3_600);
+    let now = DateTime::<Utc>::from_timestamp(garden.clock.load(Ordering::SeqCst), 0).unwrap();
+    assert_eq!(block_on(store.purge(now)).unwrap(), 1_100);
+}
+
+#[test]
+fn whoever_asks_or_guesses_too_often_waits() {
+    // REQ-TOK-17
+    let garden = Garden::new(|builder| builder);
+    let refused = |reply: &Value| code(reply) == Some("RATE_LIMIT_EXCEEDED");
+    let asked = (0..200).map(|_| garden.call("delete_bed", bed("b-1"))).find(refused).unwrap();
+    for member in ["limit", "remaining", "window", "resets_at", "retry_after_seconds"] {
+        assert!(!asked["error"]["details"][member].is_null(), "{member}: {asked}");
+    }
+    garden.later(60);
+    let token = garden.token("delete_bed", bed("b-1"));
+    let guess = || garden.call("delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
+    assert!((0..100).any(|_| refused(&guess())));
+    // Not even the right one: nobody can go on guessing.
+    assert!(refused(&garden.call("delete_bed", confirmed("b-1", &token))));
+    // Others are not held up.
+    let session = Session::new();
+    let reply = garden.call_in(Some(&session), "delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
+    assert_eq!(code(&reply), Some("TOKEN_INVALID"));
+    garden.later(60);
+    assert_eq!(data(garden.call("delete_bed", confirmed("b-1", &token)))["times"], 1);
+}
+
+#[test]
+fn every_decision_and_token_is_in_the_audit_log() {
+    // REQ-GATE-09, REQ-TOK-16, REQ-DNG-03, REQ-DNG-09, REQ-DNG-15
+    let garden = Garden::new(|builder| {
+        builder.trust(Trust::new(TrustLevel::Validated)).policy(Policy::deny("water_bed"))
+    });
+    let secret = json!({ "bed_id": "b-1", "password": "rosebud" });
+    let token = garden.token("delete_bed", secret.clone());
+    garden.call("delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
+    let params = json!({ "bed_id": "b-1", "password": "rosebud", "_confirmation": token });
+    data(garden.call("delete_bed", params));
+    garden.call("water_bed", bed("b-1"));
+    garden.call("purge_weeds", bed("b-1"));
+    garden.call("list_beds", bed("b-1"));
+    let lines = garden.audit.0.lock().unwrap().clone();
+    let events: Vec<_> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(
+        events,
+        [
+            "TOKEN_ISSUED",
+            "CONFIRMATION_REQUIRED",
+            "TOKEN_REJECTED",
+            "OPERATION_DENIED",
+            "TOKEN_VALIDATED",
+            "CONFIRMATION_GRANTED",
+            "OPERATION_DENIED",
+            "OPERATION_DENIED",
+            "OPERATION_ALLOWED",
+        ]
+    );
+    for line in &lines {
+        for member in ["timestamp", "adapter_name", "operation", "outcome"] {
+            assert!(line[member].is_string(), "{member}: {line}");
+        }
+        assert_eq!(line["adapter_trust"], "validated");
+        let text = line.to_string();
+        assert!(!text.contains("rosebud") && !text.contains(&token), "{text}");
+    }
+    let granted = &garden.audited("CONFIRMATION_GRANTED")[0];
+    assert_eq!(granted["danger_level"], 2);
+    assert_eq!(granted["endpoint"], "delete");
+    assert_eq!(granted["result"], "confirmed");
+    assert_eq!(
+        granted["params"],
+        json!({ "bed_id": "b-1", "force": false, "password": "[redacted]" })
+    );
+    let issued = &garden.audited("TOKEN_ISSUED")[0];
+    assert_eq!(issued["token_id"], garden.audited("TOKEN_VALIDATED")[0]["token_id"]);
+    let reasons: Vec<_> = garden.audited("OPERATION_DENIED");
+    assert_eq!(reasons[2]["reason"], "PERMISSION_DANGER_LEVEL_DENIED");
+}
+
+#[test]
+fn the_audit_log_may_be_kept_in_the_store() {
+    // REQ-GATE-09
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared).audit_in_store(true));
+    garden.call("list_beds", bed("b-1"));
+    let kept = block_on(store.list("audit", None, None, 9)).unwrap();
+    let line: Value = serde_json::from_str(&kept[0].value).unwrap();
+    assert_eq!(line["event"], "OPERATION_ALLOWED");
+}
+
+#[test]
+fn danger_is_told_before_a_call() {
+    // REQ-DNG-04, REQ-DNG-08, REQ-RQ-16, choice C-02
+    let garden = Garden::new(|builder| builder.policy(Policy::deny("water_bed")));
+    let told = data(garden.call("introspect", json!({ "query": "danger", "name": "delete_bed" })));
+    assert_eq!(
+        told["operation"],
+        json!({
+            "name": "delete_bed", "level": "destructive", "dangerous": true,
+            "permission": "confirm",
+            "requires_confirmation": true, "reasons": ["The bed and its history are removed"],
+            "confirmation_message": "Delete bed '{bed_id}' with '{password}'?",
+        })
+    );
+    let told = data(garden.call("introspect", json!({ "query": "danger" })));
+    let operations = told["operations"].as_array().unwrap();
+    assert_eq!(operations.len(), 9);
+    let of = |name: &str| operations.iter().find(|each| each["name"] == name).unwrap();
+    assert_eq!(of("purge_weeds")["inferred_from"], "purge_*");
+    assert_eq!(of("water_bed")["has_policies"], true);
+    assert_eq!(of("introspect")["permission"], "allow");
+    let unknown = json!({ "query": "danger", "name": "mow_lawn" });
+    assert_eq!(data(garden.call("introspect", unknown))["operation"], Value::Null);
+    let details = json!({ "query": "operations", "name": "delete_bed" });
+    let details = data(garden.call("introspect", details));
+    let text = details["operation"]["description"].as_str().unwrap();
+    assert!(text.contains("Danger: destructive") && text.contains("_confirmation"), "{text}");
+}
+
+#[test]
+fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
+    // REQ-BAT-08 to REQ-BAT-11
+    let garden = Garden::new(|builder| builder);
+    let item = |operation: &str, params: Value| json!({ "operation": operation, "params": params });
+    let reply = garden.ask(
+        None,
+        json!({ "operations": [
+            item("create_bed", bed("b-1")),
+            item("create_bed", json!({})),
+            item("delete_bed", bed("b-2")),
+            item("list_beds", json!({ "bed_id": "b-3", "force": true })),
+            item("delete_bed", bed("b-4")),
+        ] }),
+    );
+    assert_eq!(reply["success"], true);
+    assert_eq!(reply["results"].as_array().map(Vec::len), Some(2));
+    assert_eq!(reply["halted_at"]["index"], 2);
+    assert_eq!(reply["halted_at"]["operation"], "delete_bed");
+    assert_eq!(code(&reply["halted_at"]["result"]), Some("CONFIRMATION_REQUIRED"));
+    assert_eq!(
+        reply["pending_operations"],
+        json!([
+            { "index": 3, "operation": "list_beds", "params": { "bed_id": "b-3", "force": true } },
+            { "index": 4, "operation": "delete_bed", "params": { "bed_id": "b-4" } },
+        ])
+    );
+    assert_eq!(
+        reply["summary"],
+        json!({ "total": 5, "succeeded": 1, "failed": 1, "halted": 1, "pending": 2 })
+    );
+    assert_eq!(garden.times(), 1);
+    // A new batch from the gated item on, with its token.
+    let details = &reply["halted_at"]["result"]["error"]["details"];
+    let token = details["confirmation_token"].as_str().unwrap();
+    let mut rest = vec![item("delete_bed", confirmed("b-2", token))];
+    rest.extend(
+        reply["pending_operations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|pending| item(pending["operation"].as_str().unwrap(), pending["params"].clone())),
+    );
+    let reply = garden.ask(None, json!({ "operations": rest }));
+    assert_eq!(reply["results"].as_array().map(Vec::len), Some(2));
+    assert_eq!(reply["halted_at"]["index"], 2);
+    assert!(reply.get("pending_operations").is_some_and(|pending| pending == &json!([])));
+    assert_eq!(garden.times(), 3);
+}
+
+#[test]
+fn gates_can_be_set_in_the_configuration_file() {
+    // REQ-GATE-04, REQ-DNG-13, REQ-TOK-08
+    let folder = std::env::temp_dir().join(format!("gates-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("mcp-aql.toml");
+    let build = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        Adapter::builder("garden").operations(Beds::default()).config_file(&file).build()
+    };
+    let log = folder.join("audit.jsonl");
+    let adapter = build(&format!(
+        "audit_log = {log:?}\n\
+         [gatekeeper]\nconfirmation_ttl_seconds = 60\nclock_skew_tolerance_seconds = 0\n\
+         [gatekeeper.trust]\nlevel = 'validated'\n\
+         [[gatekeeper.policies]]\noperation = 'water_bed'\npermission = 'deny'\nreason = 'it rains'\n\
+         when = [{{ parameter = 'force', equals = true }}]\n",
+    ))
+    .unwrap();
+    let forced = json!({ "bed_id": "b-1", "force": true });
+    let reply = crate::support::call(&adapter, "water_bed", forced);
+    assert_eq!(reply["error"]["details"]["reason"], "it rains");
+    data(crate::support::call(&adapter, "water_bed", bed("b-1")));
+    let reply = crate::support::call(&adapter, "reset_garden", bed("b-1"));
+    assert_eq!(code(&reply), Some("PERMISSION_DANGER_LEVEL_DENIED"));
+    let lines = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(lines.lines().count(), 3);
+    for (text, said) in [
+        ("[gatekeeper.trust]\nlevel = 'high'", "community_reviewed"),
+        ("[gatekeeper]\npolicy = []", "policy"),
+        ("[[gatekeeper.policies]]\noperation = 'mow'\npermission = 'deny'", "`mow`"),
+        ("[[gatekeeper.policies]]\noperation = 'water_bed'\npermission = 'forbid'", "forbid"),
+        ("[gatekeeper]\nconfirmation_ttl_seconds = 0", "1 to 900"),
+    ] {
+        let error = build(text).unwrap_err().to_string();
+        assert!(error.contains(said), "{text}: {error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
