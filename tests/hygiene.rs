@@ -191,6 +191,56 @@ mod no_prelude {
         })
     }
 
+    /// Empty the cache.
+    #[::mcp_aql::operation(
+        category = "DELETE",
+        danger(
+            level = "dangerous",
+            reasons = ["All of it is gone"],
+            confirmation_message = "Empty {name}?",
+            cooldown_seconds = 5,
+            requires_reauth,
+        )
+    )]
+    pub(crate) fn purge_cache(
+        /// Its name.
+        name: ::std::string::String,
+    ) {
+        let _ = name;
+    }
+
+    /// Write everything down.
+    #[::mcp_aql::operation(
+        category = "EXECUTE",
+        danger(requires_reauth),
+        lifecycle(cancel, retry, progress)
+    )]
+    pub(crate) async fn start_export(execution: ::mcp_aql::ExecutionContext) -> u32 {
+        execution.attempt()
+    }
+
+    /// Nobody said how dangerous these are, and their names do: each is warned of.
+    #[expect(deprecated)]
+    pub(crate) mod undeclared {
+        /// Empty the cache.
+        #[::mcp_aql::operation(category = "DELETE")]
+        pub(crate) fn purge_all() {}
+    }
+
+    #[expect(deprecated)]
+    pub(crate) mod undeclared_methods {
+        pub(crate) struct Cache<T>(pub(crate) T);
+
+        #[::mcp_aql::operations]
+        impl<T> Cache<T> {
+            /// Empty the cache.
+            #[operation(category = "DELETE")]
+            pub(crate) fn purge_all(&self) {
+                let _ = &self.0;
+            }
+        }
+    }
+
     pub(crate) struct Tasks<T>(pub(crate) T);
 
     #[::mcp_aql::operations]
@@ -248,6 +298,17 @@ mod renamed {
         }
     }
 
+    /// Write everything down.
+    #[aql::operation(
+        category = "EXECUTE",
+        danger(level = "reversible", reasons = ["It may take long"]),
+        lifecycle(progress),
+        crate = crate::framework::inner::aql
+    )]
+    pub(crate) async fn start_export(execution: aql::ExecutionContext) -> String {
+        execution.id().to_owned()
+    }
+
     /// List books.
     #[aql::operation(category = "READ", crate = crate::framework::inner::aql)]
     pub(crate) fn list_books(
@@ -282,6 +343,10 @@ mod odd_names {
     pub(crate) struct None;
     pub(crate) struct Call;
     pub(crate) struct Method;
+    pub(crate) struct DangerLevel;
+    pub(crate) struct DangerSpec;
+    pub(crate) struct LifecycleSpec;
+    pub(crate) struct UndeclaredDanger;
     pub(crate) trait Into {}
     pub(crate) trait From {}
     pub(crate) trait Send {}
@@ -300,6 +365,24 @@ mod odd_names {
         receiver: u8,
     ) -> u8 {
         call + arg0 + receiver
+    }
+
+    /// Names of the expansion's types are free, also beside what they are said with.
+    #[operation(
+        category = "EXECUTE",
+        rationale = "It is a word",
+        danger(level = "reversible", confirmation_message = "{call} of {execution}?"),
+        lifecycle(progress)
+    )]
+    pub(crate) async fn drop_in(
+        context: ::mcp_aql::ExecutionContext,
+        /// A number.
+        execution: u8,
+        /// A number.
+        call: u8,
+    ) -> u8 {
+        drop(context);
+        execution + call
     }
 
     #[derive(Debug, OperationError)]
@@ -410,6 +493,12 @@ fn tables_are_there() {
     assert_eq!(no_prelude::Tasks::<u8>::OPERATIONS.len(), 1);
     assert_eq!(no_prelude::search_books::OPERATION.spec.parameters.len(), 1);
     assert_eq!(no_prelude::get_book::OPERATION.spec.parameters.len(), 1);
+    assert_eq!(no_prelude::purge_cache::OPERATION.spec.danger.cooldown_seconds, Some(5));
+    assert!(no_prelude::start_export::OPERATION.spec.lifecycle.is_some());
+    assert_eq!(no_prelude::undeclared::purge_all::OPERATION.spec.danger.level, None);
+    assert_eq!(no_prelude::undeclared_methods::Cache::<u8>::OPERATIONS.len(), 1);
+    assert!(renamed::start_export::OPERATION.spec.lifecycle.is_some());
+    assert!(odd_names::drop_in::OPERATION.spec.danger.level.is_some());
     assert_eq!(renamed::count::OPERATION.spec.name, "count");
     assert_eq!(renamed::list_books::OPERATION.spec.name, "list_books");
     assert_eq!(renamed::Tasks::OPERATIONS.len(), 1);

@@ -5,7 +5,8 @@
 use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};
 use mcp_aql::prelude::*;
 use mcp_aql::{
-    DataKey, DefaultSpec, Operation, Operations, ParameterEntry, ParameterSpec, SemanticCategory,
+    DangerLevel, DangerSpec, DataKey, DefaultSpec, LifecycleSpec, Operation, Operations,
+    ParameterEntry, ParameterSpec, SemanticCategory,
 };
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +134,44 @@ impl<S: Send + Sync + Clone> Notes<S> {
     fn helper(&self) {}
 }
 
+/// Delete a task.
+#[operation(
+    category = "DELETE",
+    danger(
+        level = "dangerous",
+        reasons = ["Its comments go too", "Nobody has a copy"],
+        confirmation_message = "Delete '{task_id}' {{for good}}?",
+        cooldown_seconds = 30,
+        requires_reauth,
+    )
+)]
+fn delete_task(
+    /// Which one.
+    task_id: String,
+) {
+    drop(task_id);
+}
+
+/// Export the tasks.
+#[operation(
+    category = "EXECUTE",
+    danger(reasons = ["They leave the house"]),
+    lifecycle(cancel, progress)
+)]
+async fn export_tasks(
+    execution: ExecutionContext,
+    context: Context,
+    /// Where to.
+    target: String,
+) -> String {
+    drop((execution, context));
+    target
+}
+
+/// Start over.
+#[operation(category = "EXECUTE", lifecycle())]
+async fn start_over() {}
+
 fn one(entry: &ParameterEntry) -> ParameterSpec {
     match entry {
         ParameterEntry::One(spec) => *spec,
@@ -155,6 +194,31 @@ fn a_free_function_has_a_table() {
     let names: Vec<_> = spec.parameters[..6].iter().map(|entry| one(entry).name).collect();
     assert_eq!(names, ["title", "priority", "status", "tags", "note", "due_date"]);
     assert!(matches!(spec.parameters[6], ParameterEntry::Group([_, _])));
+}
+
+#[test]
+fn dangers_are_declared_in_the_table() {
+    // REQ-DNG-05
+    let danger = DangerSpec::new(DangerLevel::Dangerous)
+        .reasons(&["Its comments go too", "Nobody has a copy"])
+        .confirmation_message("Delete '{task_id}' {{for good}}?")
+        .cooldown_seconds(30)
+        .requires_reauth();
+    assert_eq!(delete_task::OPERATION.spec.danger, danger);
+    let reasons = DangerSpec::UNDECLARED.reasons(&["They leave the house"]);
+    assert_eq!(export_tasks::OPERATION.spec.danger, reasons);
+    assert_eq!(create_task::OPERATION.spec.danger, DangerSpec::UNDECLARED);
+}
+
+#[test]
+fn lifecycles_are_declared_in_the_table() {
+    // REQ-LIF-09
+    let spec = export_tasks::OPERATION.spec;
+    assert_eq!(spec.lifecycle, Some(LifecycleSpec::new(true, false, true)));
+    // Neither the context nor the execution's is a parameter.
+    assert_eq!(spec.parameters.len(), 1);
+    assert_eq!(start_over::OPERATION.spec.lifecycle, Some(LifecycleSpec::new(false, false, false)));
+    assert_eq!(create_task::OPERATION.spec.lifecycle, None);
 }
 
 #[test]

@@ -19,5 +19,7 @@ fn compile_errors() {
     cases.compile_fail("ui/computed_fields/rustc/*.rs");
     cases.compile_fail("ui/query/*.rs");
     cases.compile_fail("ui/query/rustc/*.rs");
+    cases.compile_fail("ui/danger/*.rs");
+    cases.compile_fail("ui/lifecycle/*.rs");
     cases.compile_fail("ui/rustc/*.rs");
 }

@@ -132,7 +132,15 @@ impl Library {
     }
 
     /// Delete a book of which no copy is lent, and return it once more.
-    #[operation(category = "DELETE", example = { "book_id": 1 })]
+    #[operation(
+        category = "DELETE",
+        danger(
+            level = "destructive",
+            reasons = ["The book leaves the catalogue"],
+            confirmation_message = "Delete book {book_id}?",
+        ),
+        example = { "book_id": 1 },
+    )]
     fn delete_book(
         &self,
         /// Number in the catalogue.

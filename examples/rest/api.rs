@@ -75,8 +75,8 @@ pub(crate) struct Refusal {
     pub(crate) status: u16,
     /// The version that the resource has.
     pub(crate) etag: Option<String>,
-    /// Seconds to wait.
-    pub(crate) retry_after: Option<u64>,
+    /// How long to wait, as the service puts it: seconds, or a date.
+    pub(crate) retry_after: Option<String>,
     /// The beginning of the body.
     pub(crate) body: String,
 }
@@ -174,8 +174,7 @@ impl ParcelApi {
             request,
             status: status.as_u16(),
             etag,
-            retry_after: text_of(response.headers(), &RETRY_AFTER)
-                .and_then(|seconds| seconds.parse().ok()),
+            retry_after: text_of(response.headers(), &RETRY_AFTER).map(str::to_owned),
             body: String::from_utf8_lossy(&body).into_owned(),
         };
         tracing::info!(%refusal, "the service refused");

@@ -88,10 +88,20 @@ impl Refusal {
                 self.etag.as_deref().unwrap_or("another"),
             ),
             (422, _) => self.complaint(about),
-            (429, _) => OperationError::rate_limited(self.retry_after.unwrap_or(A_WHILE)),
+            (429, _) => {
+                let seconds = self.retry_after.as_ref().and_then(|wait| wait.parse().ok());
+                OperationError::rate_limited(seconds.unwrap_or(A_WHILE))
+            }
             // Without the service's own words, which this function could take along.
             (status, _) => OperationError::from_http_status(status, ""),
         }
+    }
+
+    /// Has the adapter remember how long the service wants to be left alone: calls of the operation are
+    /// refused for so long, and no request is sent. A 429 is the error that says so.
+    pub(crate) async fn heed(&self, context: &Context) -> Result<(), OperationError> {
+        let wait = self.retry_after.as_deref().map(|wait| ("Retry-After", wait));
+        context.upstream_answered(self.status, wait.as_slice()).await
     }
 
     /// The service names the field and the rule. Only what this adapter knows gets through, in its

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use api::ParcelApi;
 use mcp_aql::cli::clap::{self, Parser};
+use mcp_aql::limits::RateLimits;
 use mcp_aql::prelude::*;
 use operations::Parcels;
 use reqwest::Url;
@@ -54,6 +55,8 @@ async fn main() -> mcp_aql::Result<()> {
     Adapter::builder("rest")
         .version(env!("CARGO_PKG_VERSION"))
         .operations(Parcels::new(api))
+        // None of our own. What the service says of its limits is remembered and kept to.
+        .rate_limits(RateLimits::new())
         .build()?
         .run_command_of::<Arguments>(arguments.mcp)
         .await

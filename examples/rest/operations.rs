@@ -63,11 +63,15 @@ impl Parcels {
     #[operation(category = "READ", example = { "parcel_id": "p-1" })]
     async fn get_position(
         &self,
+        context: Context,
         /// The parcel.
         #[param(pattern = "^p-[0-9]{1,9}$")]
         parcel_id: String,
     ) -> Result<Position, OperationError> {
         let answer = self.api.get(&["parcels", &parcel_id, "position"]).await;
+        if let Err(ApiError::Refused(refusal)) = &answer {
+            refusal.heed(&context).await?;
+        }
         json_of(answer).map_err(|error| error.explain(About::parcel(&parcel_id)))
     }
 
@@ -102,7 +106,15 @@ impl Parcels {
     }
 
     /// Withdraw a parcel that waits.
-    #[operation(category = "DELETE", example = { "parcel_id": "p-4" })]
+    #[operation(
+        category = "DELETE",
+        danger(
+            level = "destructive",
+            reasons = ["The parcel goes back to whoever handed it in"],
+            confirmation_message = "Withdraw parcel '{parcel_id}'?",
+        ),
+        example = { "parcel_id": "p-4" },
+    )]
     async fn delete_parcel(
         &self,
         /// The parcel.

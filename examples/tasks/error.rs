@@ -79,6 +79,9 @@ pub(crate) enum TaskError {
         /// The file.
         path: PathBuf,
     },
+    /// A task cannot be written down.
+    #[error(transparent)]
+    Unwritten(#[from] serde_json::Error),
     /// The database failed.
     #[error(transparent)]
     Database(#[from] rusqlite::Error),

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `model.rs` | what a task is |
 //! | `operations.rs` | what a caller can do |
+//! | `export.rs` | all tasks as one text |
 //! | `error.rs` | what can go wrong |
 //! | `store/` | where the tasks are kept: one SQLite file |
 
 mod error;
+mod export;
 mod model;
 mod operations;
 mod store;

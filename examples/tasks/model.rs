@@ -142,3 +142,10 @@ pub(crate) struct Deleted {
     /// The task that is gone.
     pub(crate) task_id: String,
 }
+
+/// What remains of many.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DeletedMany {
+    /// How many tasks are gone.
+    pub(crate) deleted: u32,
+}

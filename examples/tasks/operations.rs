@@ -5,7 +5,8 @@ use mcp_aql::query::sql::Record;
 use mcp_aql::query::{RelationshipGraph, Selected};
 
 use crate::error::TaskError;
-use crate::model::{Deleted, Link, NewTask, Relationship, Task};
+use crate::export::{Export, Format};
+use crate::model::{Deleted, DeletedMany, Link, NewTask, Relationship, Task};
 use crate::store::{self, TaskStore};
 
 /// The operations on tasks.
@@ -132,7 +133,15 @@ impl Tasks {
     }
 
     /// Delete a task for good.
-    #[operation(category = "DELETE", example = { "task_id": "t-7" })]
+    #[operation(
+        category = "DELETE",
+        danger(
+            level = "destructive",
+            reasons = ["The task and its links are removed"],
+            confirmation_message = "Delete task '{task_id}'?",
+        ),
+        example = { "task_id": "t-7" },
+    )]
     async fn delete_task(
         &self,
         /// The task.
@@ -141,4 +150,50 @@ impl Tasks {
         self.store.delete(task_id.clone()).await?;
         Ok(Deleted { task_id })
     }
+
+    /// Delete all tasks that are done.
+    #[operation(
+        category = "DELETE",
+        danger(
+            level = "dangerous",
+            reasons = ["Every task that is done is removed, with its links"],
+            confirmation_message = "Delete all tasks that are done?",
+        ),
+    )]
+    async fn delete_done_tasks(&self) -> Result<DeletedMany, TaskError> {
+        Ok(DeletedMany { deleted: self.store.delete_done().await? })
+    }
+
+    /// Export all tasks as text.
+    #[operation(
+        category = "EXECUTE",
+        lifecycle(cancel, retry, progress),
+        example = { "format": "csv" },
+    )]
+    async fn execute_export(
+        &self,
+        execution: ExecutionContext,
+        /// A JSON object for each task and line, or comma-separated values.
+        format: Format,
+    ) -> Result<Export, TaskError> {
+        let mut export = Export::new(format);
+        let (total, mut done, mut last) = (self.store.count().await?, 0, 0);
+        loop {
+            let tasks = self.store.after(last, EXPORTED_AT_ONCE).await?;
+            let Some((number, _)) = tasks.last() else { return Ok(export) };
+            last = *number;
+            for (_, task) in &tasks {
+                export.push(task)?;
+                done += 1;
+            }
+            // Tasks may be added meanwhile.
+            execution.progress(f64::from(done), f64::from(total.max(done)), "exporting").await;
+            if execution.is_cancelled() {
+                return Ok(export);
+            }
+        }
+    }
 }
+
+/// So many tasks are read between two looks at whether to go on.
+const EXPORTED_AT_ONCE: u32 = 100;

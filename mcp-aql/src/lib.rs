@@ -45,7 +45,11 @@
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
 //! | `sql` | no | its executor for SQLite and PostgreSQL; brings `query` |
-//! | `safety` | no | the safety loop, challenges, and the people who answer them |
+//! | `safety` | no | the safety loop, challenges, and the people who answer them; brings `sqlite` |
+//! | `console` | no | a web page on loopback for those people; brings `safety` and `http` |
+//! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
+//! | `postgres` | no | `store::PostgresStore`: state that several machines share |
+//! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
 extern crate self as mcp_aql;
@@ -57,6 +61,8 @@ mod dispatch;
 mod error;
 mod gatekeeper;
 mod introspection;
+#[cfg(feature = "limits")]
+pub mod limits;
 mod main_error;
 mod mcp;
 mod operation;

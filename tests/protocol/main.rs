@@ -21,6 +21,7 @@ mod errors;
 mod gates;
 mod introspection;
 mod leaks;
+mod limits;
 mod properties;
 mod queries;
 mod request;

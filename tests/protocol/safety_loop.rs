@@ -11,11 +11,8 @@ use mcp_aql::store::{MemoryStore, Store};
 use mcp_aql::testing::Client;
 use mcp_aql::{Adapter, BoxFuture, TimeSource, leaks_internals};
 use serde_json::{Value, json};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
+use crate::leaks::logged;
 use crate::support::{block_on, names};
 
 /// An adapter with a loop, people, a clock and a store that outlives it.
@@ -692,42 +689,12 @@ fn an_execution_belongs_to_its_session() {
     });
 }
 
-/// Everything that is logged, at every level.
-#[derive(Clone, Default)]
-struct Logged(Arc<Mutex<String>>);
-
-impl Visit for Logged {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let _ = writeln!(self.0.lock().unwrap(), "{field}={value:?}");
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        let _ = writeln!(self.0.lock().unwrap(), "{field}={value}");
-    }
-}
-
-impl<S: tracing::Subscriber> Layer<S> for Logged {
-    fn on_new_span(&self, attributes: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
-        attributes.record(&mut self.clone());
-    }
-
-    fn on_record(&self, _: &Id, values: &Record<'_>, _: Context<'_, S>) {
-        values.record(&mut self.clone());
-    }
-
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        event.record(&mut self.clone());
-    }
-}
-
 #[test]
 fn no_code_reaches_an_agent_or_a_log() {
     // REQ-OOB-05, REQ-OOB-12
-    let logged = Logged::default();
-    let subscriber = tracing_subscriber::registry().with(logged.clone());
     let guard = Guard::new();
     let mut received = String::new();
-    tracing::subscriber::with_default(subscriber, || {
+    let log = logged(|| {
         block_on(async {
             let agent = guard.begun("a").await;
             let other = guard.begun("b").await;
@@ -765,7 +732,6 @@ fn no_code_reaches_an_agent_or_a_log() {
             );
         });
     });
-    let log = logged.0.lock().unwrap().clone();
     let requests = guard.people.requests();
     assert!(requests.len() >= 6, "{}", requests.len());
     assert!(log.contains("CHALLENGE_FAILED") && log.contains("AGENT_BLOCKED"), "the log was read");
@@ -820,12 +786,18 @@ fn guessing_is_slowed_down() {
 
 #[test]
 fn what_cannot_work_is_told_when_the_adapter_is_built() {
-    // REQ-AUT-17, REQ-OOB-07
+    // REQ-AUT-17, REQ-OOB-07, REQ-OOB-09
     let faulty = SafetyLoop::new().deny(["a["]).challenge_timeout(Duration::from_secs(1));
     let error = Adapter::builder("guard").without_config().safety_loop(faulty).build().unwrap_err();
     for part in ["add a `.channel(…)`", "pattern `a[`", "choose 10 to 86400"] {
         assert!(error.problems().iter().any(|problem| problem.contains(part)), "{part}: {error}");
     }
     let plain = SafetyLoop::new().mode(LoopMode::Monitoring);
-    assert!(Adapter::builder("guard").without_config().safety_loop(plain).build().is_ok());
+    assert!(Adapter::builder("guard").without_config().safety_loop(plain.clone()).build().is_ok());
+    // Blocks outlive the process unless somebody says otherwise: there must be a place for them.
+    let nowhere = Adapter::builder("../x").without_config().safety_loop(plain.clone()).build();
+    let error = nowhere.unwrap_err().to_string();
+    assert!(error.contains("add a `.store(…)`"), "{error}");
+    let disabled = plain.mode(LoopMode::Disabled);
+    assert!(Adapter::builder("../x").without_config().safety_loop(disabled).build().is_ok());
 }

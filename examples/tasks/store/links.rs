@@ -40,6 +40,15 @@ pub(super) fn delete(connection: &Connection, number: i64) -> Result<(), TaskErr
     Ok(())
 }
 
+/// Removes the links of all tasks that are done.
+pub(super) fn delete_done(connection: &Connection) -> Result<(), TaskError> {
+    let delete = "DELETE FROM link
+                  WHERE source IN (SELECT number FROM task WHERE status = 'done')
+                     OR target IN (SELECT number FROM task WHERE status = 'done')";
+    connection.prepare_cached(delete)?.execute([])?;
+    Ok(())
+}
+
 /// The task with this identifier, as the start of a walk.
 pub(super) fn check(connection: &Connection, element: &Element) -> Result<(), TaskError> {
     if element.element_type == TYPE {

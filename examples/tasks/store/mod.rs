@@ -95,6 +95,25 @@ impl TaskStore {
     pub(crate) async fn delete(&self, task_id: String) -> Result<(), TaskError> {
         self.writer.write(move |connection| rows::delete(connection, &task_id)).await
     }
+
+    /// Removes all tasks that are done; tells how many.
+    pub(crate) async fn delete_done(&self) -> Result<u32, TaskError> {
+        self.writer.write(rows::delete_done).await
+    }
+
+    /// How many tasks there are.
+    pub(crate) async fn count(&self) -> Result<u32, TaskError> {
+        self.readers.read(rows::count).await
+    }
+
+    /// Up to `most` tasks behind this number, with their numbers, the oldest first.
+    pub(crate) async fn after(
+        &self,
+        number: i64,
+        most: u32,
+    ) -> Result<Vec<(i64, Task)>, TaskError> {
+        self.readers.read(move |connection| rows::after(connection, number, most)).await
+    }
 }
 
 impl RelationshipSource for TaskStore {

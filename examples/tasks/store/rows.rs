@@ -115,6 +115,29 @@ pub(super) fn delete(connection: &Connection, task_id: &str) -> Result<(), TaskE
     links::delete(connection, number)
 }
 
+pub(super) fn delete_done(connection: &Connection) -> Result<u32, TaskError> {
+    links::delete_done(connection)?;
+    let deleted =
+        connection.prepare_cached("DELETE FROM task WHERE status = 'done'")?.execute([])?;
+    Ok(u32::try_from(deleted).unwrap_or(u32::MAX))
+}
+
+pub(super) fn count(connection: &Connection) -> Result<u32, TaskError> {
+    let mut count = connection.prepare_cached("SELECT count(*) FROM task")?;
+    Ok(count.query_row([], |row| row.get(0))?)
+}
+
+pub(super) fn after(
+    connection: &Connection,
+    number: i64,
+    most: u32,
+) -> Result<Vec<(i64, Task)>, TaskError> {
+    let select = format!("SELECT {COLUMNS} FROM task WHERE number > ?1 ORDER BY number LIMIT ?2");
+    let mut select = connection.prepare_cached(&select)?;
+    let rows = select.query_map((number, most), task)?;
+    rows.collect::<Result<_, _>>().map_err(TaskError::from)
+}
+
 /// Now, or a microsecond after the newest task: tasks are created one after the other, whatever the
 /// clock says.
 fn next_instant(connection: &Connection) -> Result<DateTime<Utc>, TaskError> {

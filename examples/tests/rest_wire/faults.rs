@@ -85,6 +85,25 @@ async fn every_status_has_its_code_and_none_tells_what_the_service_said() {
 }
 
 #[tokio::test]
+async fn a_service_that_wants_to_be_left_alone_is() {
+    // REQ-RATE-01, REQ-RATE-09
+    let (upstream, url) = Upstream::start().await;
+    let rest = in_front_of(&url, "60").await;
+    let error = rest.error(READ, "get_position", id("p-429")).await;
+    assert_eq!(error["code"], "RATE_LIMIT_EXCEEDED");
+    assert_eq!(error["details"]["retry_after_seconds"], 17);
+    assert_discreet(&error);
+    assert_eq!(upstream.requests().len(), 1);
+    let error = rest.error(READ, "get_position", id(parcel::FINE)).await;
+    assert_eq!(error["code"], "RATE_LIMIT_EXCEEDED");
+    let seconds = error["details"]["retry_after_seconds"].as_u64().unwrap();
+    assert!((1..=17).contains(&seconds), "{error}");
+    assert_eq!(upstream.requests().len(), 1, "nothing was sent");
+    rest.data(READ, "get_parcel", id(parcel::FINE)).await;
+    rest.close().await;
+}
+
+#[tokio::test]
 async fn answers_that_are_none_are_faults_of_the_service() {
     // REQ-ERR-04, REQ-ERR-07
     let (upstream, url) = Upstream::start().await;

@@ -121,7 +121,7 @@ async fn handle(
     body: Bytes,
 ) -> Response {
     let path = uri.path().to_owned();
-    let id = path.trim_start_matches("/api/parcels/").to_owned();
+    let id = path.trim_start_matches("/api/parcels/").trim_end_matches("/position").to_owned();
     let posted: Option<Value> = serde_json::from_slice(&body).ok();
     // A new parcel has no number yet, its reference says what happens.
     let id = posted

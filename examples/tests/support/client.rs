@@ -65,8 +65,19 @@ impl Client {
         client
     }
 
-    /// Runs an operation through the tool of a family and returns the reply.
-    pub(crate) fn call(&mut self, family: &str, operation: &str, params: Value) -> Value {
+    /// Runs an operation through the tool of a family and returns the reply. Its user agrees to
+    /// whatever has to be confirmed.
+    pub(crate) fn call(&mut self, family: &str, operation: &str, mut params: Value) -> Value {
+        let reply = self.call_once(family, operation, params.clone());
+        if reply["error"]["code"] != "CONFIRMATION_REQUIRED" {
+            return reply;
+        }
+        params["_confirmation"] = reply["error"]["details"]["confirmation_token"].clone();
+        self.call_once(family, operation, params)
+    }
+
+    /// As [`call`](Self::call), for a client that asks nobody.
+    pub(crate) fn call_once(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let id = self.send(family, operation, params);
         let answer = self.receive().expect("an answer");
         assert_eq!(answer["id"], id, "{answer}");

@@ -66,8 +66,23 @@ impl Mcp {
         self.service.list_all_tools().await.unwrap()
     }
 
-    /// Runs an operation through a tool; gives the reply, and whether MCP calls it an error.
-    pub(crate) async fn call(&self, tool: &str, operation: &str, params: Value) -> (Value, bool) {
+    /// Runs an operation through a tool; gives the reply, and whether MCP calls it an error. Its user
+    /// agrees to whatever has to be confirmed.
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        operation: &str,
+        mut params: Value,
+    ) -> (Value, bool) {
+        let (reply, is_error) = self.call_once(tool, operation, params.clone()).await;
+        if reply["error"]["code"] != "CONFIRMATION_REQUIRED" {
+            return (reply, is_error);
+        }
+        params["_confirmation"] = reply["error"]["details"]["confirmation_token"].clone();
+        self.call_once(tool, operation, params).await
+    }
+
+    async fn call_once(&self, tool: &str, operation: &str, params: Value) -> (Value, bool) {
         let answer = self.service.call_tool(request(tool, operation, params));
         reply(&tokio::time::timeout(PATIENCE, answer).await.expect("an answer").unwrap())
     }

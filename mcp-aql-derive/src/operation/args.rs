@@ -18,6 +18,8 @@ pub(crate) enum Argument<'a> {
     State(&'a Type),
     /// `Context`: what is known of the call.
     Context,
+    /// `ExecutionContext`: what a call in the background knows of itself.
+    Execution(Span),
     /// `input: Update<T>`.
     Input(Input<'a>),
     /// `CollectionQuery<T>` and its like.
@@ -61,9 +63,13 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
         no_options(&argument.attrs, "a `State` is no parameter", errors);
         return Some(Argument::State(state));
     }
-    if last_segment(ty).is_some_and(|it| it.ident == "Context" && it.arguments.is_none()) {
+    if by_name(ty, "Context", errors).is_some() {
         no_options(&argument.attrs, "the `Context` is no parameter", errors);
         return Some(Argument::Context);
+    }
+    if let Some(span) = by_name(ty, "ExecutionContext", errors) {
+        no_options(&argument.attrs, "the `ExecutionContext` is no parameter", errors);
+        return Some(Argument::Execution(span));
     }
     if let Some((resource, update)) = update(ty, errors) {
         no_options(&argument.attrs, "the fields of `input` carry their own `#[param(…)]`", errors);
@@ -97,6 +103,24 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     }
     let ident = ident(&argument.pat, errors)?;
     Some(Argument::One(Box::new(Parameter::new(attr, Doc::of(&argument.attrs), ident, ty))))
+}
+
+/// Where `name` is written, if that is the type; also behind a reference or in an `Option`, which is
+/// a fault.
+fn by_name(ty: &Type, name: &str, errors: &mut Accumulator) -> Option<Span> {
+    let bare = match ty {
+        Type::Reference(reference) => ty::peel(&reference.elem),
+        _ => inside(ty, "Option").unwrap_or(ty),
+    };
+    let segment = last_segment(bare).filter(|it| it.ident == name && it.arguments.is_none())?;
+    if !std::ptr::eq(bare, ty) {
+        let bare = ty::text(bare).unwrap_or_else(|| name.to_owned());
+        errors.push(fault(
+            ty.span(),
+            format_args!("the `{name}` is always there, and the function owns it: write `{bare}`"),
+        ));
+    }
+    Some(segment.ident.span())
 }
 
 /// `IfMatch` is a group without saying so.

@@ -7,6 +7,8 @@ use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 
+use super::danger_attr::{self, Danger};
+use super::lifecycle::{self, Lifecycle};
 use crate::support::category::Category;
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{CratePath, Deprecated, Text};
@@ -14,16 +16,29 @@ use crate::support::{attribute_of, fault};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation",
-    known: &["category", "name", "endpoint", "rationale", "wrap", "deprecated", "example", "crate"],
+    known: &[
+        "category",
+        "name",
+        "endpoint",
+        "rationale",
+        "wrap",
+        "danger",
+        "lifecycle",
+        "deprecated",
+        "example",
+        "crate",
+    ],
     repeatable: &["example"],
     bare: true,
     text: Some("category"),
     hint,
 };
 
-/// `#[operation(READ)]` means the category.
+/// `#[operation(READ)]` means the category, and some words belong one level deeper.
 fn hint(name: &str) -> Option<Hint> {
-    let category = Category::from_name(&name.to_ascii_uppercase()).ok()?;
+    let Ok(category) = Category::from_name(&name.to_ascii_uppercase()) else {
+        return danger_attr::hint(name).or_else(|| lifecycle::hint(name));
+    };
     let remedy = format!("write `category = \"{}\"`", category.as_str());
     Some(Hint { remedy, place: None, meant: Some("category") })
 }
@@ -37,6 +52,8 @@ pub(crate) struct OperationAttr {
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
+    pub(crate) danger: Option<Danger>,
+    pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) deprecated: Option<Deprecated>,
     pub(crate) examples: Vec<JsonOption>,
     pub(crate) runtime: Option<Path>,
@@ -78,6 +95,8 @@ impl OperationAttr {
             endpoint: options.take("endpoint", errors),
             rationale: options.take("rationale", errors),
             wrap: options.take("wrap", errors),
+            danger: options.take("danger", errors).map(SpannedValue::into_inner),
+            lifecycle: options.take("lifecycle", errors).map(SpannedValue::into_inner),
             deprecated: options.take("deprecated", errors).map(SpannedValue::into_inner),
             examples: options.take_json("example"),
             runtime: options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0),

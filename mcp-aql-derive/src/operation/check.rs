@@ -7,9 +7,8 @@ use syn::spanned::Spanned as _;
 use syn::{GenericParam, Safety, Type};
 
 use super::attr::Wrap;
-use super::example;
 use super::model::OperationModel;
-use super::query_check;
+use super::{danger_check, example, lifecycle, query_check};
 use crate::parameter;
 use crate::support::category::Category;
 use crate::support::names::{self, RESERVED_OPERATIONS};
@@ -32,6 +31,8 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
     parameter_names_differ(operation, errors);
     query_check::run(operation, errors);
+    danger_check::run(operation, errors);
+    lifecycle::check(operation, errors);
     example::check(operation, errors);
 }
 

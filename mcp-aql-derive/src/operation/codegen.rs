@@ -6,8 +6,8 @@ use syn::{Attribute, ItemFn, ItemImpl};
 
 use super::args::Argument;
 use super::attr::Wrap;
-use super::fallback;
 use super::model::{OperationModel, Site};
+use super::{danger_note, fallback};
 use crate::parameter::Parameter;
 use crate::support::category::Category;
 use crate::support::runtime_path::RuntimePath;
@@ -24,8 +24,10 @@ pub(crate) fn operation(
     let deprecated = allow_deprecated(&function.attrs);
     let method = method(model, &[], runtime);
     let checks = identifiers(model, runtime);
+    let note = danger_note::note(model).map(|note| quote!(#(#conditions)* #note));
     quote! {
         #marker
+        #note
         #(#conditions)*
         const _: () = {
             #deprecated
@@ -95,7 +97,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
         let entry = quote!(#runtime::ParameterEntry);
         match argument {
             Argument::State(ty) => states.push(quote!(#runtime::StateSpec::of::<#ty>())),
-            Argument::Context => {}
+            Argument::Context | Argument::Execution(_) => {}
             Argument::Input(input) => {
                 let ty = input.ty;
                 parameters.push(quote!(#entry::Input(<#ty as #runtime::UpdateInput>::INPUT)));
@@ -119,6 +121,8 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     });
     let endpoint = model.endpoint.as_ref().map(|it| &it.0).map(|it| quote!(.endpoint(#it)));
     let rationale = model.rationale.as_ref().map(|it| &it.0).map(|it| quote!(.rationale(#it)));
+    let danger = model.danger.as_ref().map(|it| it.tokens(runtime));
+    let lifecycle = model.lifecycle.as_ref().map(|it| it.tokens(runtime));
     let deprecated = model.deprecated.as_ref().map(|it| it.tokens(runtime));
     let examples: Vec<_> = model
         .examples
@@ -133,7 +137,8 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let examples = (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])));
     quote! {
         #runtime::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
-            #parameters #returns #wrap #states #examples #endpoint #rationale #deprecated
+            #parameters #returns #wrap #states #examples #endpoint #rationale
+            #danger #lifecycle #deprecated
     }
 }
 
@@ -149,12 +154,14 @@ fn closure(
     let mut names = Vec::new();
     let mut values = Vec::new();
     for (index, argument) in model.arguments.iter().enumerate() {
-        takes_values |= !matches!(argument, Argument::State(_) | Argument::Context);
+        takes_values |=
+            !matches!(argument, Argument::State(_) | Argument::Context | Argument::Execution(_));
         names.push(format_ident!("__arg{index}", span = span));
         values.push(respan_call(
             match argument {
                 Argument::State(ty) => quote!(__call.state::<#ty>()?),
                 Argument::Context => quote!(__call.context()),
+                Argument::Execution(_) => quote!(__call.execution()?),
                 Argument::Input(input) => {
                     let ty = input.ty;
                     quote!(__call.input::<#ty>()?)

@@ -52,12 +52,7 @@ fn members_are_known(
     if operation.has_groups() {
         return;
     }
-    let mut known: Vec<_> = operation.parameters().map(|it| it.name.text.as_str()).collect();
-    if operation.inputs().next().is_some() {
-        known.push("input");
-    }
-    let name = &operation.name.text;
-    known.extend(operation.queries().flat_map(|query| query.parameters(name)));
+    let known = operation.known_parameters();
     for (key, _) in members {
         let name = key.value();
         if known.contains(&name.as_str()) {

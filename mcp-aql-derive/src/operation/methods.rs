@@ -8,7 +8,7 @@ use syn::{ImplItem, ImplItemFn, Item, ItemImpl, ReceiverKind, Signature, Type};
 
 use super::attr::OperationAttr;
 use super::model::{OperationModel, Site};
-use super::{check, clean, codegen, fallback};
+use super::{check, clean, codegen, danger_note, fallback};
 use crate::support::options::{Grammar, Hint, Options};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty;
@@ -123,6 +123,7 @@ impl Methods {
         self.methods.push(quote!(#(#conditions)* #table));
         let conditions = quote!(#(#conditions)*);
         self.assertions.extend(apart.iter().map(|check| quote!(#conditions const _: () = #check;)));
+        self.assertions.extend(danger_note::note(&model).map(|note| quote!(#conditions #note)));
         Ok(())
     }
 }

@@ -9,10 +9,13 @@ use syn::{Attribute, Signature, Type};
 
 use super::args::{self, Argument, Input};
 use super::attr::{OperationAttr, Wrap};
+use super::danger_attr::Danger;
+use super::lifecycle::Lifecycle;
 use super::query::Query;
 use crate::parameter::Parameter;
 use crate::support::Name;
 use crate::support::category::Category;
+use crate::support::danger::DangerLevel;
 use crate::support::doc::Doc;
 use crate::support::options::JsonOption;
 use crate::support::values::{Deprecated, Text};
@@ -30,6 +33,8 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
+    pub(crate) danger: Option<Danger>,
+    pub(crate) lifecycle: Option<Lifecycle>,
     pub(crate) deprecated: Option<Deprecated>,
     pub(crate) examples: Vec<JsonOption>,
     pub(crate) arguments: Vec<Argument<'a>>,
@@ -70,6 +75,8 @@ impl<'a> OperationModel<'a> {
             endpoint: attr.endpoint,
             rationale: attr.rationale,
             wrap: attr.wrap,
+            danger: attr.danger,
+            lifecycle: attr.lifecycle,
             deprecated: attr.deprecated,
             examples: attr.examples,
             arguments: args::read(signature, errors),
@@ -100,6 +107,29 @@ impl<'a> OperationModel<'a> {
             Argument::Query(query) => Some(&**query),
             _ => None,
         })
+    }
+
+    /// Where arguments of type `ExecutionContext` are written.
+    pub(crate) fn executions(&self) -> impl Iterator<Item = Span> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Execution(span) => Some(*span),
+            _ => None,
+        })
+    }
+
+    /// The names of the parameters, but for those that only another macro knows.
+    pub(crate) fn known_parameters(&self) -> Vec<&str> {
+        let mut known: Vec<_> = self.parameters().map(|it| it.name.text.as_str()).collect();
+        if self.inputs().next().is_some() {
+            known.push("input");
+        }
+        known.extend(self.queries().flat_map(|query| query.parameters(&self.name.text)));
+        known
+    }
+
+    /// The level that was declared.
+    pub(crate) fn danger_level(&self) -> Option<&SpannedValue<DangerLevel>> {
+        self.danger.as_ref()?.level.as_ref()
     }
 
     /// Whether there are parameters whose names only another macro knows.

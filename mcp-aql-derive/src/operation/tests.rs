@@ -125,6 +125,55 @@ fn queries() {
 }
 
 #[test]
+fn dangers_and_executions() {
+    let item = quote! {
+        impl Tasks {
+            /// Delete a task.
+            #[operation(
+                category = "DELETE",
+                danger(
+                    level = "destructive",
+                    reasons = ["Its comments go too", "Nobody has a copy"],
+                    confirmation_message = "Delete task '{task_id}'?",
+                    cooldown_seconds = 30,
+                    requires_reauth
+                )
+            )]
+            fn delete_task(
+                &self,
+                /// Which one.
+                task_id: String,
+            ) -> Result<(), TaskError> {
+                self.store.delete(task_id)
+            }
+
+            /// Export the tasks.
+            #[operation(
+                category = "EXECUTE",
+                danger(reasons = ["They leave the house"]),
+                lifecycle(cancel, progress)
+            )]
+            async fn export_tasks(
+                &self,
+                execution: ExecutionContext,
+                /// Where to.
+                target: String,
+            ) -> Result<usize, TaskError> {
+                self.store.export(execution, target).await
+            }
+
+            /// Empty the cache.
+            #[operation(category = "DELETE")]
+            #[cfg(feature = "cache")]
+            async fn purge_cache(&self) {
+                self.cache.clear().await
+            }
+        }
+    };
+    snapshot("dangers_and_executions", &pretty(operation::expand_block(quote!(), item)));
+}
+
+#[test]
 fn a_group() {
     let item = quote! {
         struct Paging {

@@ -2,6 +2,7 @@
 
 pub(crate) mod category;
 pub(crate) mod codes;
+pub(crate) mod danger;
 pub(crate) mod date;
 pub(crate) mod doc;
 pub(crate) mod format;
@@ -10,6 +11,7 @@ pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod runtime_path;
 pub(crate) mod serde_attr;
+pub(crate) mod slots;
 pub(crate) mod ty;
 pub(crate) mod values;
 

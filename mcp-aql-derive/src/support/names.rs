@@ -70,9 +70,18 @@ pub(crate) fn suggestion<'a>(
 
 /// `` `a`, `b` or `c` ``.
 pub(crate) fn one_of<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
-    let mut quoted: Vec<_> = candidates.into_iter().map(|name| format!("`{name}`")).collect();
+    joined(candidates, "or")
+}
+
+/// `` `a`, `b` and `c` ``.
+pub(crate) fn all_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    joined(names, "and")
+}
+
+fn joined<'a>(names: impl IntoIterator<Item = &'a str>, conjunction: &str) -> String {
+    let mut quoted: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     let last = quoted.pop().unwrap_or_default();
-    if quoted.is_empty() { last } else { format!("{} or {last}", quoted.join(", ")) }
+    if quoted.is_empty() { last } else { format!("{} {conjunction} {last}", quoted.join(", ")) }
 }
 
 #[cfg(test)]

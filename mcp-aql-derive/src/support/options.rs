@@ -218,6 +218,14 @@ impl Options {
         name: &str,
         errors: &mut Accumulator,
     ) -> Option<SpannedValue<T>> {
+        if let Some(object) = self.json.iter().find(|option| option.key == name) {
+            let list = ["danger", "lifecycle", "deprecated"].contains(&name);
+            let form = if list { "(…)" } else { " = …" };
+            errors.push(fault(
+                object.json.span,
+                format_args!("`{name}` takes no object in braces: write `{name}{form}`"),
+            ));
+        }
         let index = self.items.iter().position(|(key, _)| key == name)?;
         let (_, meta) = self.items.swap_remove(index);
         errors.handle(SpannedValue::from_meta(&meta))

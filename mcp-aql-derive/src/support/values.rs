@@ -6,6 +6,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, Lit, Meta, Path};
 
 use super::category::Category;
+use super::danger::DangerLevel;
 use super::date::{NO_DAY, is_date};
 use super::fault;
 use super::format::{FORMATS, Format};
@@ -17,6 +18,10 @@ use super::options::{Grammar, nested, no_hint};
 #[derive(Debug, Clone)]
 pub(crate) struct Text(pub(crate) String);
 
+/// A list of texts, none of them empty.
+#[derive(Debug, Clone)]
+pub(crate) struct Texts(pub(crate) Vec<String>);
+
 /// A word that switches something on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flag;
@@ -24,6 +29,10 @@ pub(crate) struct Flag;
 /// A length: a whole number from zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Length(pub(crate) usize);
+
+/// A whole number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whole(pub(crate) i128);
 
 /// A number.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +127,48 @@ impl FromMeta for Text {
     }
 }
 
+impl FromMeta for Texts {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const FORM: Form = Form { what: "a list of texts", example: "[\"…\"]" };
+        let key = key(meta);
+        let list = match FORM.value(meta)? {
+            Expr::Array(list) => list,
+            Expr::Lit(ExprLit { lit: Lit::Str(only), .. }) => {
+                return Err(FORM.wanted_as(meta, &format!("[{}]", only.to_token_stream())));
+            }
+            _ => return Err(FORM.wanted(meta)),
+        };
+        let mut errors = darling::Error::accumulator();
+        if list.elems.is_empty() {
+            errors.push(fault(
+                list.span(),
+                format_args!(
+                    "`{key}` is empty: write some text, `{key} = [\"…\"]`, or leave it out"
+                ),
+            ));
+        }
+        let mut texts = Vec::new();
+        for element in &list.elems {
+            match strip(element) {
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. })
+                    if !text.value().trim().is_empty() =>
+                {
+                    texts.push(text.value());
+                }
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => errors.push(fault(
+                    text.span(),
+                    format_args!("one of the `{key}` is empty: write some text or leave it out"),
+                )),
+                other => errors.push(fault(
+                    other.span(),
+                    format_args!("`{key}` takes texts: write this one in quotes, `\"…\"`"),
+                )),
+            }
+        }
+        errors.finish_with(Self(texts))
+    }
+}
+
 impl FromMeta for Flag {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         match meta {
@@ -143,6 +194,17 @@ impl FromMeta for Length {
                     fault(span, format_args!("`{key}` is {number}: write a whole number from 0"))
                 })
             }
+            Some(Err(error)) => Err(error),
+            _ => Err(FORM.wanted(meta)),
+        }
+    }
+}
+
+impl FromMeta for Whole {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const FORM: Form = Form { what: "a whole number", example: "30" };
+        match Json::from_expr(FORM.value(meta)?) {
+            Some(Ok(Json { value: Value::Number(Number::Int(number)), .. })) => Ok(Self(number)),
             Some(Err(error)) => Err(error),
             _ => Err(FORM.wanted(meta)),
         }
@@ -196,6 +258,35 @@ impl FromMeta for Category {
                 })
             }
         }
+    }
+}
+
+impl FromMeta for DangerLevel {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const FORM: Form = Form { what: "text", example: "\"destructive\"" };
+        let (span, word) = match FORM.value(meta)? {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                return Self::from_name(&text.value()).map_err(|error| fault(text.span(), error));
+            }
+            // Audits number the levels.
+            Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
+                let level =
+                    number.base10_parse().ok().and_then(|it: usize| Self::ALL.get(it).copied());
+                (number.span(), level.map(Self::as_str).unwrap_or_default().to_owned())
+            }
+            Expr::Path(path) => {
+                let last = path.path.segments.last().map(|it| it.ident.to_string());
+                (path.span(), last.unwrap_or_default().to_ascii_lowercase())
+            }
+            other => (other.span(), String::new()),
+        };
+        Err(if Self::from_name(&word).is_ok() {
+            FORM.wanted_as(meta, &format!("\"{word}\""))
+        } else {
+            let quoted = Self::ALL.map(|level| format!("\"{}\"", level.as_str()));
+            let all = names::one_of(quoted.iter().map(String::as_str));
+            fault(span, format_args!("`level` takes text: write {all}"))
+        })
     }
 }
 

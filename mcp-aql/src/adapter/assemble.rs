@@ -21,9 +21,12 @@ use crate::operation::{
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
-use crate::safety_loop::{self, RecentAudit, SafetyCore, SafetyLoop};
+use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
+#[cfg(feature = "safety")]
+use crate::store::SqliteStore;
+use crate::store::{MemoryStore, Store};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
 use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
@@ -79,11 +82,12 @@ pub(super) fn assemble(
         Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
         None => (None, None),
     };
+    let store = store(&parts, &settings, &mut problems);
     #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
-    let mut audit = audit(&parts, &settings, &mut problems);
+    let mut audit = audit(&parts, &settings, &store, &mut problems);
     #[cfg(feature = "safety")]
     audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
-    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    let services = Arc::new(Services::new(store, settings.time.clone(), audit));
     #[cfg(feature = "safety")]
     let safety = match (&settings.safety, rules, recent) {
         (Some(safety), Some(rules), Some(recent)) => {
@@ -171,7 +175,15 @@ pub(super) fn assemble(
         returns.push(info);
     }
     settings.gate.check_policies(policy_targets(&entries), &mut problems);
-    let further = further_queries(&entries, &parts, &settings, &mut problems);
+    check_people(&entries, &settings, &mut problems);
+    #[cfg_attr(not(feature = "limits"), expect(unused_mut, reason = "limits add a query"))]
+    let mut further = further_queries(&entries, &parts, &settings, &mut problems);
+    #[cfg(feature = "limits")]
+    let limiter = limiter(&entries, &profile, &settings, &services, &mut problems);
+    #[cfg(feature = "limits")]
+    further.extend(limiter.clone().map(|limiter| -> Box<dyn introspection::FurtherQuery> {
+        Box::new(crate::limits::QuotaStatus(limiter))
+    }));
     if let Some(introspect) = entries.first_mut() {
         introspection::publish(&mut introspect.operation, &further);
     }
@@ -209,7 +221,19 @@ pub(super) fn assemble(
         let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
         safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
     }
-    let gatekeeper = Gatekeeper::new(Arc::clone(&services), &settings.gate);
+    let gatekeeper = Gatekeeper::new(
+        Arc::clone(&services),
+        &settings.gate,
+        #[cfg(feature = "safety")]
+        safety.clone(),
+    );
+    #[cfg(feature = "limits")]
+    let upstream: Arc<dyn crate::operation::UpstreamMemory> = match &limiter {
+        Some(limiter) => limiter.clone(),
+        None => Arc::new(crate::limits::Forgetful(settings.time.clone())),
+    };
+    #[cfg(feature = "limits")]
+    let gatekeeper = gatekeeper.with_limits(limiter.clone());
     let inner = Inner {
         parts,
         settings,
@@ -222,8 +246,39 @@ pub(super) fn assemble(
         gatekeeper,
         #[cfg(feature = "safety")]
         safety,
+        #[cfg(feature = "limits")]
+        limiter,
+        #[cfg(feature = "limits")]
+        upstream,
     };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// Where a person has to confirm, there must be a way to ask one.
+fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(SafetyLoop::reaches_people) {
+        return;
+    }
+    let how = if cfg!(feature = "safety") {
+        "add `.safety_loop(…)` with a `.channel(…)`"
+    } else {
+        "switch on the cargo feature `safety`"
+    };
+    for entry in entries {
+        let spec = &entry.operation.spec;
+        if spec.danger.requires_reauth {
+            problems.push(format!(
+                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {how}",
+                spec.name
+            ));
+        }
+    }
+    for operation in settings.gate.asks_people() {
+        problems.push(format!(
+            "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
+        ));
+    }
 }
 
 /// What `introspect` answers besides operations and types (choice C-35).
@@ -244,6 +299,23 @@ fn further_queries(
     queries
 }
 
+/// What counts calls, where limits are set. `introspect` is never counted.
+#[cfg(feature = "limits")]
+fn limiter(
+    entries: &[Entry],
+    profile: &EndpointProfile,
+    settings: &Settings,
+    services: &Arc<Services>,
+    problems: &mut Vec<String>,
+) -> Option<Arc<crate::limits::Limiter>> {
+    let declared = settings.rate_limits.as_ref()?;
+    problems.extend(declared.problems(profile.families().iter().map(Family::name)));
+    let operations = entries.iter().map(|Entry { operation, .. }| {
+        (operation.spec.name, &*operation.endpoint, operation.spec.category)
+    });
+    Some(Arc::new(crate::limits::Limiter::new(declared, operations, Arc::clone(services))))
+}
+
 /// The operations that policies may be about.
 fn policy_targets(
     entries: &[Entry],
@@ -254,7 +326,31 @@ fn policy_targets(
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
 }
 
-fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audit {
+/// Where the adapter keeps what gates, executions and the safety loop must not forget.
+fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
+    if let Some(store) = &parts.store {
+        return Arc::clone(store);
+    }
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(|safety| safety.current_mode() != LoopMode::Disabled) {
+        match SqliteStore::in_user_state(&parts.name) {
+            Ok(store) => return Arc::new(store),
+            Err(error) => problems.push(format!(
+                "the safety loop has no place for its state: {error}; add a `.store(…)`"
+            )),
+        }
+    }
+    #[cfg(not(feature = "safety"))]
+    let _ = (settings, problems);
+    Arc::new(MemoryStore::default())
+}
+
+fn audit(
+    parts: &Parts,
+    settings: &Settings,
+    store: &Arc<dyn Store>,
+    problems: &mut Vec<String>,
+) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
     if let Some(path) = &settings.audit_log {
         match AuditFile::open(path) {
@@ -265,7 +361,7 @@ fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audi
     }
     let time = settings.time.clone();
     if settings.audit_in_store {
-        let store = Arc::clone(&parts.store);
+        let store = Arc::clone(store);
         sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
     }
     let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();

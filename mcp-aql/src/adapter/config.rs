@@ -37,6 +37,16 @@ struct ConfigFile {
     audit_log: Option<PathBuf>,
     #[serde(default)]
     gatekeeper: GateTable,
+    #[cfg(feature = "limits")]
+    #[serde(default)]
+    api_limits: Vec<crate::limits::ApiLimitTable>,
+    #[cfg(feature = "limits")]
+    #[serde(default)]
+    quotas: Vec<crate::limits::Quota>,
+    #[cfg(feature = "limits")]
+    cost: Option<crate::limits::CostTable>,
+    #[cfg(feature = "limits")]
+    rate_limits: Option<crate::limits::FlatTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -120,6 +130,14 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
         (_, None) => {}
     }
     settings.gate.apply(file.gatekeeper, problems);
+    #[cfg(feature = "limits")]
+    crate::limits::LimitTables {
+        api_limits: file.api_limits,
+        quotas: file.quotas,
+        cost: file.cost,
+        rate_limits: file.rate_limits,
+    }
+    .apply(&mut settings.rate_limits, problems);
     if let Some(path) = file.audit_log {
         settings.audit_log = Some(path);
     }

@@ -78,6 +78,11 @@ pub(crate) struct Inner {
     pub(crate) gatekeeper: Gatekeeper,
     #[cfg(feature = "safety")]
     pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
+    #[cfg(feature = "limits")]
+    pub(crate) limiter: Option<Arc<crate::limits::Limiter>>,
+    /// Remembers what wrapped APIs say.
+    #[cfg(feature = "limits")]
+    pub(crate) upstream: Arc<dyn crate::operation::UpstreamMemory>,
 }
 
 impl Adapter {
@@ -338,6 +343,8 @@ impl Adapter {
             })
             .await?;
         let context = context.of(operation.spec.name);
+        #[cfg(feature = "limits")]
+        let context = context.remembering(Arc::clone(&self.inner.upstream));
         warn_of_names(operation, &valid, &context);
         let call = Call {
             arguments: valid.arguments.into_iter(),
@@ -355,7 +362,11 @@ impl Adapter {
             tracing::debug!(%params, "operation called");
         }
         let category = operation.spec.category;
-        self.inner.turnstile.run(permit, category, &context, || function.run(call)).await
+        let outcome =
+            self.inner.turnstile.run(permit, category, &context, || function.run(call)).await;
+        #[cfg(feature = "limits")]
+        self.inner.settle(&context).await;
+        outcome
     }
 
     /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12); one that was measured as it was written
@@ -471,6 +482,19 @@ impl std::fmt::Debug for Adapter {
             .field("name", &self.name())
             .field("operations", &self.inner.registry.entries.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(feature = "limits")]
+impl Inner {
+    /// Counts what an operation has reported by now.
+    pub(crate) async fn settle(&self, context: &Context) {
+        let Some(limiter) = &self.limiter else { return };
+        let usage = context.take_usage();
+        if usage != crate::limits::Usage::default() {
+            // Apart, so that the future of a call that reports nothing stays small.
+            Box::pin(limiter.settle(usage)).await;
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     #[cfg(feature = "safety")]
     pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
     pub(crate) gate: GateSettings,
+    #[cfg(feature = "limits")]
+    pub(crate) rate_limits: Option<crate::limits::RateLimits>,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
     #[cfg(feature = "query")]
@@ -53,6 +55,8 @@ impl Default for Settings {
             #[cfg(feature = "safety")]
             safety: None,
             gate: GateSettings::default(),
+            #[cfg(feature = "limits")]
+            rate_limits: None,
             audit_log: None,
             audit_in_store: false,
             #[cfg(feature = "query")]

@@ -7,6 +7,8 @@ mod matrix;
 mod message;
 mod plan;
 mod policy;
+#[cfg(feature = "limits")]
+mod quota;
 mod settings;
 mod token;
 mod told;
@@ -22,6 +24,8 @@ use crate::dispatch::redacted;
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Context, RegisteredOperation};
 use crate::request::Credentials;
+#[cfg(feature = "safety")]
+use crate::safety_loop::{LoopMode, Pending, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::vocab::{DangerLevel, TrustLevel};
@@ -47,6 +51,11 @@ pub(crate) struct Gatekeeper {
     issuing: Issuing,
     ttl: Option<TimeDelta>,
     trust: Option<TrustLevel>,
+    /// Where people are asked.
+    #[cfg(feature = "safety")]
+    safety: Option<Arc<SafetyCore>>,
+    #[cfg(feature = "limits")]
+    limiter: Option<Arc<crate::limits::Limiter>>,
 }
 
 /// A call at the gate: routed and valid (REQ-GATE-02).
@@ -75,7 +84,11 @@ struct Asked<'a> {
 }
 
 impl Gatekeeper {
-    pub(crate) fn new(services: Arc<Services>, settings: &GateSettings) -> Self {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        settings: &GateSettings,
+        #[cfg(feature = "safety")] safety: Option<Arc<SafetyCore>>,
+    ) -> Self {
         let tokens = Tokens::new(Arc::clone(&services), settings.skew);
         Self {
             issuing: Issuing::new(Arc::clone(&services), tokens.clone()),
@@ -83,12 +96,23 @@ impl Gatekeeper {
             tokens,
             ttl: settings.confirmation_ttl,
             trust: settings.trust.as_ref().map(Trust::level),
+            #[cfg(feature = "safety")]
+            safety,
+            #[cfg(feature = "limits")]
+            limiter: None,
         }
     }
 
-    /// Lets a call pass or says why not: trust and danger, policies, confirmation, in this order
+    /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
     /// (REQ-GATE-01, REQ-GATE-03).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+        let permit = self.pass(visitor).await?;
+        #[cfg(feature = "limits")]
+        self.count(visitor).await?;
+        Ok(permit)
+    }
+
+    async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
         if visitor.operation.gate.is_open() && !self.services.audit.is_read() {
             return Ok(Permit(()));
         }
@@ -114,10 +138,101 @@ impl Gatekeeper {
                 Err(OperationError::permission_denied(reason)
                     .with_detail("operation", visitor.operation.spec.name))
             }
-            Decision::Confirm { session, by_operator: _, reason } => {
-                self.confirm(visitor, &Asked { session, reason }).await
+            Decision::Confirm { session, by_operator, reason } => {
+                let asked = Asked { session, reason };
+                #[cfg(feature = "safety")]
+                if let Some(safety) = self.person_for(visitor, by_operator) {
+                    return self.ask_people(visitor, &asked, safety).await;
+                }
+                #[cfg(not(feature = "safety"))]
+                let _ = by_operator;
+                self.confirm(visitor, &asked).await
             }
         }
+    }
+
+    /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
+    /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
+    #[cfg(feature = "safety")]
+    fn person_for(&self, visitor: Visitor<'_>, by_operator: bool) -> Option<&SafetyCore> {
+        let safety = self.safety.as_deref()?;
+        let executes = || {
+            safety.mode() == LoopMode::Enforcing
+                && visitor.context.session().is_some_and(|session| safety.is_executing(session))
+        };
+        (by_operator || visitor.operation.spec.danger.requires_reauth || executes())
+            .then_some(safety)
+    }
+
+    /// Takes a person's approval of this very call, or asks for it.
+    #[cfg(feature = "safety")]
+    async fn ask_people(
+        &self,
+        visitor: Visitor<'_>,
+        asked: &Asked<'_>,
+        safety: &SafetyCore,
+    ) -> Result<Permit, OperationError> {
+        let operation = visitor.operation;
+        let (spec, level) = (&operation.spec, operation.gate.danger);
+        if asked.session.is_some() && self.issuing.is_granted(visitor.context, spec.name) {
+            self.audit(
+                visitor,
+                "OPERATION_ALLOWED",
+                "confirmed",
+                Some("confirmed in this session"),
+            )
+            .await;
+            return Ok(Permit(()));
+        }
+        let hash = canonical::params_hash(visitor.arguments);
+        let session = visitor.context.session();
+        if safety.take_approval(spec.name, &hash, session).await? {
+            if let Some(time) = asked.session {
+                self.issuing.grant(visitor.context, spec.name, time);
+            }
+            self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
+            return Ok(Permit(()));
+        }
+        let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
+        let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
+        let message = spec
+            .danger
+            .confirmation_message
+            .map(|message| message::filled(message, &operation.parameters, visitor.arguments));
+        let expires_at = token::later(self.services.time.now(), self.ttl(level));
+        let id = safety
+            .request_approval(Pending {
+                operation: spec.name,
+                params_hash: &hash,
+                session,
+                action: &format!("{} {params}", spec.name),
+                reasons: message
+                    .iter()
+                    .cloned()
+                    .chain(reasons.clone().map(str::to_owned))
+                    .collect(),
+                level: level.as_str(),
+                expires_at,
+            })
+            .await?;
+        self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", Some("a person has to approve"))
+            .await;
+        let mut error = OperationError::permission_denied(
+            "a person has to approve this call, and has been asked. Make the same call again after \
+             the approval",
+        )
+        .with_detail("operation", spec.name)
+        .with_detail("danger_level", level.as_str())
+        .with_detail("request_id", id)
+        .with_detail("expires_at", clock::text(expires_at));
+        let reasons: Vec<_> = reasons.collect();
+        if !reasons.is_empty() {
+            error = error.with_detail("reasons", reasons);
+        }
+        if let Some(message) = message {
+            error = error.with_detail("confirmation_message", message);
+        }
+        Err(error)
     }
 
     /// Takes the call's token, or asks for one.
@@ -127,6 +242,9 @@ impl Gatekeeper {
         asked: &Asked<'_>,
     ) -> Result<Permit, OperationError> {
         let operation = visitor.operation;
+        // Nobody is asked about a call that would be refused afterwards, and no token is used up for it.
+        #[cfg(feature = "limits")]
+        self.check_limits(visitor).await?;
         if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
         {
             self.audit(

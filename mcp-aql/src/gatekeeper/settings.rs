@@ -90,6 +90,12 @@ impl GateSettings {
         }
     }
 
+    /// The operations of policies that have a person confirm.
+    pub(crate) fn asks_people(&self) -> impl Iterator<Item = &str> {
+        let asks = |policy: &&Policy| policy.by_operator;
+        self.policies.iter().filter(asks).map(|policy| policy.operation.as_str())
+    }
+
     /// A policy that is about no operation, or about parameters that none of its operations has, would
     /// protect nothing.
     pub(crate) fn check_policies<'a>(

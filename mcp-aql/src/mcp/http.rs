@@ -252,6 +252,8 @@ impl Adapter {
         let shutdown = options.shutdown.clone();
         // Whoever drops this future ends the sessions as well.
         let _end = shutdown.clone().drop_guard();
+        #[cfg(feature = "console")]
+        let _console = self.start_console().await?;
         let router = self.router(&options);
         tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
         let stopping = shutdown.clone();

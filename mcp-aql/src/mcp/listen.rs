@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// Serves connections until `stop`, and then until they are closed or took too long.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     mut listener: TcpListener,
     router: axum::Router,
     patience: Duration,

@@ -24,3 +24,5 @@ mod wire;
 
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
+#[cfg(feature = "console")]
+pub(crate) use listen::serve as serve_connections;

@@ -18,6 +18,8 @@ impl Adapter {
     #[cfg(feature = "stdio")]
     pub fn serve_stdio(&self) -> impl Future<Output = Result> + Send + '_ {
         erased(async {
+            #[cfg(feature = "console")]
+            let _console = self.start_console().await?;
             let (read, write) = rmcp::transport::io::stdio_pipes();
             serve_halves(self, Box::new(read), Box::new(write)).await
         })

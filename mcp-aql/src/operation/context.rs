@@ -31,11 +31,16 @@ use crate::error::OperationError;
 pub struct Context {
     operation: &'static str,
     call: Arc<Inner>,
+    /// Where it is remembered what wrapped APIs say; none for a call that no adapter runs.
+    #[cfg(feature = "limits")]
+    upstream: Option<Arc<dyn super::UpstreamMemory>>,
 }
 
 struct Inner {
     scope: CallScope,
     warnings: Mutex<Warnings>,
+    #[cfg(feature = "limits")]
+    usage: Mutex<super::Usage>,
 }
 
 /// Where progress goes. The `mcp` module sends it to the client; a test may collect it.
@@ -83,12 +88,23 @@ impl fmt::Debug for CallScope {
 impl Context {
     /// Of a call whose operation is not known yet.
     pub(crate) fn new(scope: CallScope) -> Self {
-        Self { operation: "", call: Arc::new(Inner { scope, warnings: Mutex::default() }) }
+        let call = Inner {
+            scope,
+            warnings: Mutex::default(),
+            #[cfg(feature = "limits")]
+            usage: Mutex::default(),
+        };
+        Self {
+            operation: "",
+            call: Arc::new(call),
+            #[cfg(feature = "limits")]
+            upstream: None,
+        }
     }
 
     /// Of the same call, now that its operation is known.
     pub(crate) fn of(&self, operation: &'static str) -> Self {
-        Self { operation, call: Arc::clone(&self.call) }
+        Self { operation, ..self.clone() }
     }
 
     pub(crate) fn scope(&self) -> &CallScope {
@@ -155,6 +171,73 @@ impl Context {
     /// most ten reach the caller, the most urgent first (REQ-WRN-10, REQ-WRN-11).
     pub fn warn(&self, warning: Warning) {
         self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    /// Tells what the call used of a wrapped API, once it is known. It is counted in the quotas when the
+    /// operation is done, whether it succeeds or not; several reports add up.
+    ///
+    /// ```
+    /// use mcp_aql::limits::Usage;
+    /// use mcp_aql::prelude::*;
+    ///
+    /// /// Translate a text.
+    /// #[operation(category = "READ", rationale = "it computes and stores nothing")]
+    /// async fn translate(
+    ///     context: Context,
+    ///     /// The text.
+    ///     text: String,
+    /// ) -> String {
+    ///     let (translated, tokens) = (text.to_uppercase(), 12);
+    ///     context.report_usage(Usage::tokens(tokens).cost(0.02));
+    ///     translated
+    /// }
+    /// ```
+    #[cfg(feature = "limits")]
+    pub fn report_usage(&self, usage: super::Usage) {
+        self.call.usage.lock().unwrap_or_else(PoisonError::into_inner).add(usage);
+    }
+
+    /// What has been reported since the last time that somebody asked.
+    #[cfg(feature = "limits")]
+    pub(crate) fn take_usage(&self) -> super::Usage {
+        std::mem::take(&mut *self.call.usage.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same, with a place to remember what wrapped APIs say.
+    #[cfg(feature = "limits")]
+    pub(crate) fn remembering(self, upstream: Arc<dyn super::UpstreamMemory>) -> Self {
+        Self { upstream: Some(upstream), ..self }
+    }
+
+    /// Tells what a wrapped HTTP API answered: its status and headers, as names and values.
+    ///
+    /// `Retry-After` of a 429 or 503, and the headers that the adapter's limits name, are remembered in
+    /// the store: calls that these limits count are refused before they run while the API said so. Where
+    /// no limit counts the operation, calls of this operation alone are.
+    ///
+    /// ```
+    /// # use mcp_aql::{Context, OperationError};
+    /// async fn ask(context: &Context, status: u16) -> Result<(), OperationError> {
+    ///     let headers = [("Retry-After", "12"), ("X-RateLimit-Remaining", "0")];
+    ///     context.upstream_answered(status, &headers).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// `RATE_LIMIT_EXCEEDED` for the status 429; `INTERNAL_ERROR` when the store fails.
+    ///
+    /// Source: adapter/rate-limiting §4.2 (REQ-RATE-01, REQ-RATE-09).
+    #[cfg(feature = "limits")]
+    pub async fn upstream_answered(
+        &self,
+        status: u16,
+        headers: &[(&str, &str)],
+    ) -> Result<(), OperationError> {
+        match &self.upstream {
+            Some(upstream) => upstream.answered(self.operation, status, headers).await,
+            None if status == 429 => Err(OperationError::from_http_status(status, "")),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn take_warnings(&self) -> Warnings {

@@ -13,6 +13,8 @@ mod spec;
 mod state;
 mod table;
 mod traits;
+#[cfg(feature = "limits")]
+mod usage;
 mod warning;
 
 pub(crate) use arguments::Argument;
@@ -33,5 +35,9 @@ pub(crate) use state::StateMap;
 pub use state::{State, StateSpec};
 pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
 pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup, ParameterType};
+#[cfg(feature = "limits")]
+pub(crate) use usage::UpstreamMemory;
+#[cfg(feature = "limits")]
+pub use usage::Usage;
 pub(crate) use warning::Warnings;
 pub use warning::{Severity, Warning};

@@ -4,7 +4,12 @@
 //! challenges. An [`Operator`] is the handle of whoever decides. Neither is reachable through MCP, and
 //! so an agent cannot approve what it asked for itself (REQ-AUT-16).
 
+mod command;
+#[cfg(feature = "console")]
+mod console;
 mod memory;
+mod terminal;
+mod visible;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +21,13 @@ use serde_json::Value;
 
 use crate::error::OperationError;
 use crate::operation::BoxFuture;
+
+pub use command::CommandChannel;
+#[cfg(feature = "console")]
+pub(crate) use console::ConsoleChannel;
+#[cfg(feature = "console")]
+pub use console::{Console, ConsoleLink, ConsoleOptions};
+pub use terminal::TerminalChannel;
 
 /// Shows requests to people: a window, a terminal, a message to someone's phone.
 ///

@@ -162,6 +162,8 @@ pub struct SafetyLoop {
     pub(super) timeout: Duration,
     pub(super) attempts: usize,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
+    #[cfg(feature = "console")]
+    console: Option<crate::operator::ConsoleOptions>,
 }
 
 impl Default for SafetyLoop {
@@ -181,6 +183,8 @@ impl SafetyLoop {
             timeout: DEFAULT_TIMEOUT,
             attempts: DEFAULT_ATTEMPTS,
             channels: Vec::new(),
+            #[cfg(feature = "console")]
+            console: None,
         }
     }
 
@@ -295,6 +299,29 @@ impl SafetyLoop {
         });
         let agents = agents.collect();
         Rules { base: self.base.compile(problems), agents, scorer: Arc::clone(&self.scorer) }
+    }
+
+    /// Shows requests on a web page of its own, which is there while the adapter is served over standard
+    /// input and output or over HTTP: the operator console. Elsewhere start a
+    /// [`Console`](crate::operator::Console) with [`Adapter::operator`](crate::Adapter::operator).
+    #[cfg(feature = "console")]
+    #[must_use]
+    pub fn console(mut self, options: crate::operator::ConsoleOptions) -> Self {
+        if self.console.replace(options).is_none() {
+            self.channels.push(Arc::new(crate::operator::ConsoleChannel));
+        }
+        self
+    }
+
+    /// The console's options, if there is to be one.
+    #[cfg(feature = "console")]
+    pub(crate) fn console_options(&self) -> Option<&crate::operator::ConsoleOptions> {
+        self.console.as_ref()
+    }
+
+    /// Whether there is a channel to people.
+    pub(crate) fn reaches_people(&self) -> bool {
+        !self.channels.is_empty()
     }
 
     pub(crate) fn current_mode(&self) -> LoopMode {

@@ -42,7 +42,7 @@ impl Records {
                     value: record.value,
                     version: self.version,
                     group: record.group,
-                    expires_at: record.expires_at,
+                    expires_at: record.expires_at.map(micros),
                 };
                 let collection = self.collections.entry(change.collection).or_default();
                 collection.insert(change.key, record);
@@ -57,6 +57,11 @@ impl Records {
             }
         }
     }
+}
+
+/// As every store keeps instants.
+fn micros(at: DateTime<Utc>) -> DateTime<Utc> {
+    DateTime::from_timestamp_micros(at.timestamp_micros()).unwrap_or(at)
 }
 
 impl MemoryStore {
@@ -99,6 +104,7 @@ impl Store for MemoryStore {
 
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(async move {
+            Change::check(&changes)?;
             let mut records = self.records();
             let allowed = changes.iter().all(|change| records.allows(change));
             if allowed {
@@ -112,6 +118,7 @@ impl Store for MemoryStore {
 
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
+            let now = micros(now);
             let mut records = self.records();
             let mut purged = 0;
             for collection in records.collections.values_mut() {

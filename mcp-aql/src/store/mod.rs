@@ -16,15 +16,53 @@
 //! assert_eq!(store.get("claims", "seat-7").await?.map(|record| record.value), Some("\"Ada\"".into()));
 //! # Ok(()) }
 //! ```
+//!
+//! # Which store?
+//!
+//! | | what it keeps survives | for | feature |
+//! |---|---|---|---|
+//! | [`MemoryStore`] | nothing: it ends with the process | tests, and adapters that may forget | – |
+//! | `SqliteStore` | the process and the machine's restart | one process, or several on one machine | `sqlite` |
+//! | `PostgresStore` | what the server does | processes on several machines, behind a load balancer | `postgres` |
+//!
+//! # A store of your own
+//!
+//! Whatever can change several records in one transaction can be a [`Store`]. What others rely on:
+//!
+//! - **All or nothing.** A [`write`](Store::write) with several changes is never seen half done, by no
+//!   reader and after no crash. What it expects still holds when its changes are made: of any number
+//!   of writers that expect the same of one record, exactly one is told `true`. To look first and write
+//!   afterwards is not enough, unless nobody can write in between.
+//! - **`true` is a promise.** A record that was acknowledged is found by every later
+//!   [`get`](Store::get), from every process that shares the store.
+//! - **A version is given once.** Not even a record that was removed and made anew has one that it had
+//!   before; else a writer with an old version would find it by accident. One counter for the whole
+//!   store does it.
+//! - **Texts are any text.** Keys may have U+0000 in them, values are some hundred kilobytes long at
+//!   times, and [`list`](Store::list) orders keys by their bytes. Ask [`Change::check`] before you write.
+//! - **Expiry is for clearing up.** [`get`](Store::get) and [`list`](Store::list) return what has
+//!   expired, until [`purge`](Store::purge) forgets what expired *before* the moment it is given.
+//! - **Errors change nothing about that.** After one a `write` was made as a whole or not at all.
 
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod sql;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 
 use crate::operation::BoxFuture;
 
@@ -57,7 +95,11 @@ pub trait Store: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
     /// Makes all the changes, or none and returns `false` when a record is not what a change expects.
-    /// No two changes of one call are of the same record.
+    /// No two changes of one call are of the same record, and no name is too long:
+    /// [`Change::check`] tells.
+    ///
+    /// After an error, or when its future is dropped, the changes are made or not, but never some of
+    /// them.
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Forgets what expired before `now`, in all collections; tells how many records that were.
@@ -103,11 +145,12 @@ pub struct Record {
     pub key: String,
     /// JSON text.
     pub value: String,
-    /// Another one after each change.
+    /// Another one after each change, and one that no record ever had, not even one of this key that
+    /// was removed since.
     pub version: u64,
     /// What it is listed by.
     pub group: Option<String>,
-    /// When it may be forgotten.
+    /// When it may be forgotten, in whole microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
@@ -118,7 +161,7 @@ pub struct NewRecord {
     pub value: String,
     /// What it is listed by.
     pub group: Option<String>,
-    /// When it may be forgotten.
+    /// When it may be forgotten, to the microsecond.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
@@ -186,7 +229,39 @@ impl Change {
     ) -> Self {
         Self { collection: collection.into(), key: key.into(), expected, record: None }
     }
+
+    /// Whether a store can make these changes at once; every store asks this first.
+    ///
+    /// # Errors
+    /// A name is longer than every store can find it by, [`MOST_KEY_BYTES`] and
+    /// [`MOST_NAME_BYTES`], or two changes are of one record.
+    pub fn check(changes: &[Self]) -> Result<(), StoreError> {
+        let mut seen = HashSet::new();
+        for change in changes {
+            let group = change.record.as_ref().and_then(|record| record.group.as_deref());
+            for (what, name, most) in [
+                ("collection", &*change.collection, MOST_NAME_BYTES),
+                ("key", &*change.key, MOST_KEY_BYTES),
+                ("group", group.unwrap_or_default(), MOST_NAME_BYTES),
+            ] {
+                let length = name.len();
+                if length > most {
+                    let message = format!("a {what} of {length} bytes: it may have {most}");
+                    return Err(StoreError::failed(message));
+                }
+            }
+            if !seen.insert((&change.collection, &change.key)) {
+                return Err(StoreError::failed("two changes of one record in one call"));
+            }
+        }
+        Ok(())
+    }
 }
+
+/// So long the key of a record may be.
+pub const MOST_KEY_BYTES: usize = 512;
+/// So long the name of a collection or a group may be.
+pub const MOST_NAME_BYTES: usize = 256;
 
 /// A store could not do its work; for the log, never for a client.
 #[derive(Debug, thiserror::Error)]

@@ -42,6 +42,16 @@ impl Counter {
     }
 }
 
+/// Write everything down.
+#[operation(
+    category = "EXECUTE",
+    danger(level = "reversible", reasons = ["It may take long"]),
+    lifecycle(cancel, progress)
+)]
+pub async fn start_export(execution: ExecutionContext) -> u32 {
+    execution.attempt()
+}
+
 /// A book.
 #[derive(Debug, serde::Serialize, JsonSchema, Resource)]
 pub struct Book {

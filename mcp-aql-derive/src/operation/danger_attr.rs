@@ -1,0 +1,134 @@
+//! `danger(…)` as written, and its part of the table.
+
+use std::ops::RangeInclusive;
+
+use darling::FromMeta;
+use darling::util::SpannedValue;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::Meta;
+use syn::spanned::Spanned as _;
+
+use crate::support::danger::DangerLevel;
+use crate::support::fault;
+use crate::support::options::{Grammar, Hint, nested};
+use crate::support::runtime_path::RuntimePath;
+use crate::support::values::{Flag, Text, Texts, Whole};
+
+/// What an operation declares of its danger.
+#[derive(Debug, Default)]
+pub(crate) struct Danger {
+    /// `None` leaves it to category and name.
+    pub(crate) level: Option<SpannedValue<DangerLevel>>,
+    reasons: Vec<String>,
+    /// The question to whoever confirms.
+    pub(crate) message: Option<SpannedValue<Text>>,
+    cooldown_seconds: Option<u32>,
+    requires_reauth: bool,
+}
+
+const GRAMMAR: Grammar = Grammar {
+    attribute: "danger",
+    known: &["level", "reasons", "confirmation_message", "cooldown_seconds", "requires_reauth"],
+    repeatable: &[],
+    bare: true,
+    text: Some("level"),
+    hint: |name| match name {
+        "message" | "question" | "prompt" => Hint::new("write `confirmation_message = \"…\"`"),
+        "wait" => Hint::new("write `cooldown_seconds = …`"),
+        _ => level_hint(name),
+    },
+};
+
+/// How long whoever has confirmed may have to wait: a day at most.
+const COOLDOWNS: RangeInclusive<u32> = 1..=86_400;
+
+/// A level without its key: `danger(destructive)`.
+fn level_hint(name: &str) -> Option<Hint> {
+    let level = DangerLevel::from_name(name).ok()?;
+    Hint::new(format!("write `level = \"{}\"`", level.as_str()))
+}
+
+/// What belongs inside of `danger(…)` and stands beside it.
+pub(super) fn hint(name: &str) -> Option<Hint> {
+    let inside = match name {
+        "level" => "level = \"…\"".to_owned(),
+        "reasons" => "reasons = [\"…\"]".to_owned(),
+        "confirmation_message" => "confirmation_message = \"…\"".to_owned(),
+        "cooldown_seconds" => "cooldown_seconds = …".to_owned(),
+        "requires_reauth" => name.to_owned(),
+        _ => format!("level = \"{}\"", DangerLevel::from_name(name).ok()?.as_str()),
+    };
+    Hint::new(format!("write `danger({inside})`"))
+}
+
+impl FromMeta for Danger {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const EXAMPLE: &str = "danger(level = \"destructive\")";
+        let list = match meta {
+            Meta::List(list) if !list.tokens.is_empty() => list,
+            Meta::NameValue(pair) => {
+                let level = DangerLevel::from_meta(meta).map_or("destructive", DangerLevel::as_str);
+                return Err(fault(
+                    pair.value.span(),
+                    format_args!("`danger` takes a list: write `danger(level = \"{level}\")`"),
+                ));
+            }
+            _ => {
+                return Err(fault(
+                    meta.path().span(),
+                    format_args!("`danger` says nothing: write `{EXAMPLE}`, or leave it out"),
+                ));
+            }
+        };
+        let mut errors = darling::Error::accumulator();
+        let mut options = nested(list, &GRAMMAR, &mut errors);
+        let cooldown = options.take::<Whole>("cooldown_seconds", &mut errors);
+        let cooldown_seconds = cooldown.and_then(|seconds| {
+            let known = u32::try_from(seconds.0).ok().filter(|it| COOLDOWNS.contains(it));
+            if known.is_none() {
+                errors.push(fault(
+                    seconds.span(),
+                    format_args!(
+                        "`cooldown_seconds` is {}: write a number from {} to {}, or leave it out",
+                        seconds.0,
+                        COOLDOWNS.start(),
+                        COOLDOWNS.end()
+                    ),
+                ));
+            }
+            known
+        });
+        let read = Self {
+            level: options.take("level", &mut errors),
+            reasons: options
+                .take::<Texts>("reasons", &mut errors)
+                .map(|reasons| reasons.into_inner().0)
+                .unwrap_or_default(),
+            message: options.take("confirmation_message", &mut errors),
+            cooldown_seconds,
+            requires_reauth: options.take::<Flag>("requires_reauth", &mut errors).is_some(),
+        };
+        errors.finish_with(read)
+    }
+}
+
+impl Danger {
+    /// `.danger(DangerSpec::new(DangerLevel::Destructive).reasons(&["…"]))`.
+    pub(super) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
+        let spec = match &self.level {
+            Some(level) => {
+                let variant = format_ident!("{}", level.variant());
+                quote!(#runtime::DangerSpec::new(#runtime::DangerLevel::#variant))
+            }
+            None => quote!(#runtime::DangerSpec::UNDECLARED),
+        };
+        let reasons = &self.reasons;
+        let reasons = (!reasons.is_empty()).then(|| quote!(.reasons(&[#(#reasons),*])));
+        let message = self.message.as_ref().map(|it| &it.0);
+        let message = message.map(|it| quote!(.confirmation_message(#it)));
+        let cooldown = self.cooldown_seconds.map(|it| quote!(.cooldown_seconds(#it)));
+        let reauth = self.requires_reauth.then(|| quote!(.requires_reauth()));
+        quote!(.danger(#spec #reasons #message #cooldown #reauth))
+    }
+}

@@ -1,0 +1,115 @@
+//! The rules of `danger(…)`, each a function named after it.
+
+use darling::error::Accumulator;
+
+use super::model::OperationModel;
+use crate::support::category::Category;
+use crate::support::danger::DangerLevel;
+use crate::support::{fault, names, slots};
+
+/// Every rule of what an operation declares of its danger.
+pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    reads_destroy_nothing(operation, errors);
+    only_reads_are_safe(operation, errors);
+    slots_name_parameters(operation, errors);
+}
+
+/// What changes nothing destroys nothing (MCP-AQL §8.1).
+fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if let Some(level) = operation.danger_level()
+        && **level >= DangerLevel::Destructive
+        && operation.is(Category::Read)
+    {
+        errors.push(fault(
+            level.span(),
+            format_args!(
+                "`{}` is a READ, which changes nothing, and is declared `{}`: write `level = \"safe\"`, or another `category` (danger levels §3.3)",
+                operation.name.text,
+                level.as_str()
+            ),
+        ));
+    }
+}
+
+/// Only what changes nothing is safe (REQ-DNG-02).
+fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let (Some(level), Some(category)) = (operation.danger_level(), operation.category.as_deref())
+    else {
+        return;
+    };
+    if **level > DangerLevel::Safe || *category == Category::Read {
+        return;
+    }
+    let remedy = match category {
+        Category::Delete => "`level = \"destructive\"`, or `\"reversible\"` if it can be undone",
+        _ => "`level = \"reversible\"`, or a higher one",
+    };
+    errors.push(fault(
+        level.span(),
+        format_args!(
+            "only a READ is `safe`, and `{}` is {}: write {remedy} (danger levels §7.1)",
+            operation.name.text,
+            category.as_str()
+        ),
+    ));
+}
+
+/// Each slot of the question is a parameter, and none that is a secret. Names inside of groups are
+/// known when the adapter is built.
+fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
+        return;
+    };
+    let slots = match slots::names(&message.0) {
+        Ok(slots) => slots,
+        Err(unbalanced) => {
+            errors.push(fault(message.span(), unbalanced));
+            return;
+        }
+    };
+    let secrets: Vec<_> = operation
+        .parameters()
+        .filter(|parameter| parameter.sensitive)
+        .map(|parameter| parameter.name.text.as_str())
+        .collect();
+    let mut known = operation.known_parameters();
+    // Some of the changes may be secrets: only their own macro knows.
+    let changes = operation.inputs().next().is_some();
+    known.retain(|name| !(secrets.contains(name) || changes && *name == "input"));
+    let mut seen = Vec::new();
+    for slot in slots {
+        if known.contains(&slot) || seen.contains(&slot) {
+            continue;
+        }
+        seen.push(slot);
+        if secrets.contains(&slot) {
+            errors.push(fault(
+                message.span(),
+                format_args!(
+                    "`{{{slot}}}` would show a `sensitive` parameter to whoever confirms: leave it out"
+                ),
+            ));
+        } else if changes && slot == "input" {
+            errors.push(fault(
+                message.span(),
+                "`{input}` would show all changes, secrets too, to whoever confirms: leave it out",
+            ));
+        } else if !operation.has_groups() || slot.trim().is_empty() {
+            errors.push(fault(message.span(), no_parameter(slot, &known)));
+        }
+    }
+}
+
+/// The complaint about a slot that no parameter fills.
+fn no_parameter(slot: &str, known: &[&str]) -> String {
+    if slot.trim().is_empty() {
+        return "`{}` names no parameter: write its name inside, or `{{}}` for the braces"
+            .to_owned();
+    }
+    let hint = if known.is_empty() {
+        "leave it out, the operation has none that could be shown".to_owned()
+    } else {
+        names::suggestion(slot, known.iter().copied())
+    };
+    format!("`{{{slot}}}` names no parameter: {hint}")
+}

@@ -1,0 +1,56 @@
+//! Slots in a text, as `format!` has them: `{name}`, and `{{` or `}}` for a brace.
+
+/// The names in the slots, or what is wrong with the braces.
+pub(crate) fn names(text: &str) -> Result<Vec<&str>, String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (_, brace) = rest.split_at(at);
+        if let Some(after) = brace.strip_prefix("{{").or_else(|| brace.strip_prefix("}}")) {
+            rest = after;
+            continue;
+        }
+        let Some(slot) = brace.strip_prefix('{') else {
+            return Err("a `}` closes no slot: write `}}` for a brace".to_owned());
+        };
+        let (name, end) = slot.split_at(slot.find(['{', '}']).unwrap_or(slot.len()));
+        let Some(after) = end.strip_prefix('}') else {
+            return Err("a `{` opens a slot that nothing closes: write `}` behind the parameter's name, or `{{` for a brace".to_owned());
+        };
+        names.push(name);
+        rest = after;
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn slots_are_found_and_braces_escaped() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("Delete it?", &[]),
+            ("Delete '{task_id}' of {owner}?", &["task_id", "owner"]),
+            ("{a}{b}", &["a", "b"]),
+            ("{{a}} {{{b}}} {}", &["b", ""]),
+            ("é{ä}é", &["ä"]),
+        ] {
+            assert_eq!(names(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn braces_are_balanced() {
+        for (text, start) in [
+            ("{", "a `{` opens"),
+            ("Delete {task_id", "a `{` opens"),
+            ("{a{b}}", "a `{` opens"),
+            ("task_id}", "a `}` closes"),
+            ("{task_id}}", "a `}` closes"),
+        ] {
+            assert!(names(text).unwrap_err().starts_with(start), "{text}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+use std::collections::VecDeque;
+
+use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::declare::{Span, Window};
+
+/// A point in time: microseconds since 1970.
+pub(crate) type Micros = i64;
+
+/// How many parts a window is kept in. What falls into one part leaves the window together, with the
+/// last of it, so that no window ever has more than it may; a call waits a sixtieth of the window longer
+/// than it must, or less.
+const PARTS: i64 = 60;
+
+/// How much was used in a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Counter {
+    /// For each part of the window, the last time when something was counted, and how much was.
+    #[serde(rename = "s")]
+    Sliding(VecDeque<(Micros, u64)>),
+    /// Which month, counted from the year 0, and how much.
+    #[serde(rename = "m")]
+    Month(i32, u64),
+}
+
+impl Counter {
+    pub(crate) fn new(span: Span) -> Self {
+        match span {
+            Span::Sliding(_) => Self::Sliding(VecDeque::new()),
+            Span::Month => Self::Month(0, 0),
+        }
+    }
+
+    /// What counts now. A counter of the other kind, of an earlier configuration, has nothing.
+    pub(crate) fn used(&self, span: Span, now: Micros) -> u64 {
+        match (self, span) {
+            (Self::Sliding(parts), Span::Sliding(window)) => {
+                counting(parts, window, now).fold(0, |sum, (_, count)| sum.saturating_add(*count))
+            }
+            (Self::Month(month, used), Span::Month) if *month == month_of(now) => *used,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn add(&mut self, span: Span, now: Micros, amount: u64) {
+        match (&mut *self, span) {
+            (Self::Sliding(parts), Span::Sliding(window)) => {
+                let gone = parts.len() - counting(parts, window, now).count();
+                parts.drain(..gone);
+                let width = window.micros() / PARTS;
+                match parts.back_mut() {
+                    Some((last, count)) if last.div_euclid(width) == now.div_euclid(width) => {
+                        *last = now;
+                        *count = count.saturating_add(amount);
+                    }
+                    _ => parts.push_back((now, amount)),
+                }
+            }
+            (Self::Month(month, used), Span::Month) => {
+                let this = month_of(now);
+                let before = if *month == this { *used } else { 0 };
+                (*month, *used) = (this, before.saturating_add(amount));
+            }
+            _ => {
+                *self = Self::new(span);
+                self.add(span, now, amount);
+            }
+        }
+    }
+
+    /// From when on no more than this counts, if nothing is added.
+    pub(crate) fn falls_to(&self, most: u64, span: Span, now: Micros) -> Micros {
+        let mut used = self.used(span, now);
+        match (self, span) {
+            _ if used <= most => now,
+            (Self::Sliding(parts), Span::Sliding(window)) => {
+                for (last, count) in counting(parts, window, now) {
+                    used = used.saturating_sub(*count);
+                    if used <= most {
+                        return last + window.micros();
+                    }
+                }
+                now + window.micros()
+            }
+            _ => end_of_month(month_of(now)),
+        }
+    }
+
+    /// When less counts than now, if anything counts.
+    pub(crate) fn next_fall(&self, span: Span, now: Micros) -> Option<Micros> {
+        let used = self.used(span, now);
+        (used > 0).then(|| self.falls_to(used - 1, span, now))
+    }
+
+    /// Moves what was counted back in time; `now` is the new time.
+    pub(crate) fn set_back(&mut self, by: Micros, now: Micros) {
+        match self {
+            Self::Sliding(parts) => parts.iter_mut().for_each(|(last, _)| *last -= by),
+            Self::Month(month, _) => *month = (*month).min(month_of(now)),
+        }
+    }
+
+    /// Whether it can be forgotten.
+    pub(crate) fn is_over(&self, now: Micros) -> bool {
+        match self {
+            Self::Sliding(parts) => {
+                parts.back().is_none_or(|(last, _)| last + Window::Day.micros() <= now)
+            }
+            Self::Month(month, _) => *month < month_of(now),
+        }
+    }
+}
+
+/// The parts that are in the window that ends now.
+fn counting(
+    parts: &VecDeque<(Micros, u64)>,
+    window: Window,
+    now: Micros,
+) -> impl Iterator<Item = &(Micros, u64)> {
+    parts.iter().skip_while(move |(last, _)| last + window.micros() <= now)
+}
+
+fn month_of(now: Micros) -> i32 {
+    let date = instant(now).date_naive();
+    // `month0` is 11 at most.
+    date.year() * 12 + i32::try_from(date.month0()).unwrap_or_default()
+}
+
+fn end_of_month(month: i32) -> Micros {
+    let next = month + 1;
+    let number = u32::try_from(next.rem_euclid(12)).unwrap_or_default() + 1;
+    NaiveDate::from_ymd_opt(next.div_euclid(12), number, 1)
+        .and_then(|date| date.and_hms_opt(0, 0, 0))
+        .map_or(Micros::MAX, |start| start.and_utc().timestamp_micros())
+}
+
+/// The point in time as others have it.
+pub(crate) fn instant(at: Micros) -> DateTime<Utc> {
+    DateTime::from_timestamp_micros(at).unwrap_or(DateTime::<Utc>::MAX_UTC)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECOND: Micros = 1_000_000;
+    const MINUTE: Span = Span::Sliding(Window::Minute);
+
+    fn at(text: &str) -> Micros {
+        text.parse::<DateTime<Utc>>().unwrap().timestamp_micros()
+    }
+
+    #[test]
+    fn what_was_counted_leaves_the_window_after_its_length() {
+        let mut counter = Counter::new(MINUTE);
+        counter.add(MINUTE, 0, 1);
+        counter.add(MINUTE, 10 * SECOND, 2);
+        assert_eq!(counter.used(MINUTE, 60 * SECOND - 1), 3);
+        assert_eq!(counter.used(MINUTE, 60 * SECOND), 2);
+        assert_eq!(counter.falls_to(2, MINUTE, 20 * SECOND), 60 * SECOND);
+        assert_eq!(counter.falls_to(1, MINUTE, 20 * SECOND), 70 * SECOND);
+        assert_eq!(counter.falls_to(3, MINUTE, 20 * SECOND), 20 * SECOND);
+        assert_eq!(counter.next_fall(MINUTE, 70 * SECOND), None);
+    }
+
+    #[test]
+    fn calls_of_one_part_leave_with_its_last() {
+        let mut counter = Counter::new(MINUTE);
+        counter.add(MINUTE, 0, 1);
+        counter.add(MINUTE, SECOND - 1, 1);
+        assert_eq!(counter.used(MINUTE, 60 * SECOND), 2);
+        assert_eq!(counter.used(MINUTE, 61 * SECOND - 1), 0);
+    }
+
+    #[test]
+    fn months_are_those_of_the_calendar() {
+        // REQ-RATE-05
+        let mut counter = Counter::new(Span::Month);
+        counter.add(Span::Month, at("2031-12-31T23:59:59Z"), 7);
+        assert_eq!(counter.used(Span::Month, at("2031-12-01T00:00:00Z")), 7);
+        assert_eq!(counter.used(Span::Month, at("2032-01-01T00:00:00Z")), 0);
+        let resets = counter.falls_to(6, Span::Month, at("2031-12-31T23:59:59Z"));
+        assert_eq!(resets, at("2032-01-01T00:00:00Z"));
+        assert!(counter.is_over(resets));
+        counter.add(Span::Month, resets, 1);
+        counter.set_back(SECOND, at("2031-12-31T23:59:59Z"));
+        assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 1);
+    }
+
+    proptest! {
+        /// Beside a list of all calls: never less than what is in the window, nothing of what has been
+        /// out of it for longer than a part, and a list that stays short.
+        #[test]
+        fn a_counter_is_exact_to_a_part(
+            steps in proptest::collection::vec((0..3 * SECOND, 1..5_u64), 1..400),
+        ) {
+            let mut counter = Counter::new(MINUTE);
+            let mut calls = Vec::new();
+            let mut now = 0;
+            for (wait, amount) in steps {
+                now += wait;
+                counter.add(MINUTE, now, amount);
+                calls.push((now, amount));
+                let later = now + wait;
+                let since = |oldest: Micros| {
+                    calls.iter().filter(|(at, _)| *at > oldest).map(|(_, amount)| amount).sum()
+                };
+                let (least, most): (u64, u64) =
+                    (since(later - 60 * SECOND), since(later - 61 * SECOND));
+                let used = counter.used(MINUTE, later);
+                prop_assert!(least <= used && used <= most, "{least} <= {used} <= {most}");
+                let Counter::Sliding(parts) = &counter else { unreachable!() };
+                prop_assert!(parts.len() <= 61);
+            }
+        }
+    }
+}

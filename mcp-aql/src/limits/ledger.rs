@@ -1,0 +1,190 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::counter::{Counter, Micros};
+use super::declare::Span;
+
+/// How far the clocks of the processes that share a store may be apart. A clock that is further behind
+/// has been set back.
+const CLOCKS_DIFFER: Micros = 60 * 1_000_000;
+
+/// All that is counted and remembered: one record of the store.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Ledger {
+    /// The latest time that anything was counted.
+    newest: Micros,
+    counters: BTreeMap<String, Counter>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    upstream: BTreeMap<String, Upstream>,
+}
+
+/// What a wrapped API said about a limit.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Upstream {
+    /// Nothing is sent before.
+    #[serde(default)]
+    blocked_until: Micros,
+    /// How many calls it still takes, less those that were let through since, until when.
+    #[serde(default)]
+    left: Option<(u64, Micros)>,
+}
+
+impl Ledger {
+    /// The time to count by. It does not go backwards: within the clocks' difference it stands still
+    /// until the last one is reached. A clock that was set back takes along what was counted, so that
+    /// everything keeps its age or seems younger, never older.
+    pub(crate) fn time(&mut self, now: Micros) -> Micros {
+        let ahead = self.newest - now;
+        if ahead <= CLOCKS_DIFFER {
+            return now.max(self.newest);
+        }
+        for counter in self.counters.values_mut() {
+            counter.set_back(ahead, now);
+        }
+        for upstream in self.upstream.values_mut() {
+            upstream.blocked_until -= ahead;
+            if let Some((_, until)) = &mut upstream.left {
+                *until -= ahead;
+            }
+        }
+        self.newest = now;
+        now
+    }
+
+    pub(crate) fn counter(&self, id: &str) -> Option<&Counter> {
+        self.counters.get(id)
+    }
+
+    pub(crate) fn used(&self, id: &str, span: Span, now: Micros) -> u64 {
+        self.counter(id).map_or(0, |counter| counter.used(span, now))
+    }
+
+    pub(crate) fn add(&mut self, id: &str, span: Span, now: Micros, amount: u64) {
+        self.newest = self.newest.max(now);
+        match self.counters.get_mut(id) {
+            Some(counter) => counter.add(span, now, amount),
+            None => {
+                let mut counter = Counter::new(span);
+                counter.add(span, now, amount);
+                self.counters.insert(id.to_owned(), counter);
+            }
+        }
+    }
+
+    /// Until when nothing is to be sent, if that is so.
+    pub(crate) fn blocked_until(&self, id: &str, now: Micros) -> Option<Micros> {
+        let upstream = self.upstream.get(id)?;
+        let spent = upstream.left.filter(|(left, _)| *left == 0).map(|(_, until)| until);
+        spent.into_iter().chain([upstream.blocked_until]).filter(|until| *until > now).max()
+    }
+
+    /// How many calls the API still takes, as far as it has said.
+    pub(crate) fn left(&self, id: &str, now: Micros) -> Option<u64> {
+        self.upstream.get(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
+    }
+
+    /// One call more is sent.
+    pub(crate) fn take_one(&mut self, id: &str) {
+        if let Some((left, _)) = self.upstream.get_mut(id).and_then(|it| it.left.as_mut()) {
+            *left = left.saturating_sub(1);
+        }
+    }
+
+    /// The API takes no call before.
+    pub(crate) fn block(&mut self, id: &str, now: Micros, until: Micros) {
+        self.newest = self.newest.max(now);
+        let upstream = self.upstream.entry(id.to_owned()).or_default();
+        upstream.blocked_until = upstream.blocked_until.max(until);
+    }
+
+    /// The API takes so many calls. `until` is when it takes more, or when what it said is stale.
+    pub(crate) fn note_left(
+        &mut self,
+        id: &str,
+        now: Micros,
+        left: u64,
+        until: Micros,
+        reset: bool,
+    ) {
+        /// Answers come late, and seconds are rounded.
+        const SAME: Micros = 2_000_000;
+        self.newest = self.newest.max(now);
+        let upstream = self.upstream.entry(id.to_owned()).or_default();
+        // Calls that are under way are counted here and not there yet: in one and the same window of
+        // theirs, the smaller number is nearer to the truth.
+        let left = match upstream.left {
+            Some((known, end)) if reset && end > now && until <= end + SAME => known.min(left),
+            _ => left,
+        };
+        upstream.left = Some((left, until));
+    }
+
+    /// Forgets what no longer counts.
+    pub(crate) fn tidy(&mut self, now: Micros) {
+        self.counters.retain(|_, counter| !counter.is_over(now));
+        self.upstream.retain(|_, upstream| {
+            upstream.blocked_until > now || upstream.left.is_some_and(|(_, until)| until > now)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::declare::Window;
+
+    const SECOND: Micros = 1_000_000;
+    const HOUR: Span = Span::Sliding(Window::Hour);
+
+    #[test]
+    fn time_stands_still_for_a_clock_that_is_a_little_behind() {
+        let mut ledger = Ledger::default();
+        ledger.add("a", HOUR, 1_000 * SECOND, 1);
+        assert_eq!(ledger.time(990 * SECOND), 1_000 * SECOND);
+        assert_eq!(ledger.time(1_010 * SECOND), 1_010 * SECOND);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_takes_along_what_was_counted() {
+        // REQ-RATE-01
+        let mut ledger = Ledger::default();
+        ledger.add("a", HOUR, 90_000 * SECOND, 1);
+        ledger.add("a", HOUR, 90_100 * SECOND, 1);
+        ledger.block("a", 90_100 * SECOND, 90_130 * SECOND);
+        assert_eq!(ledger.time(50_000 * SECOND), 50_000 * SECOND);
+        assert_eq!(ledger.used("a", HOUR, 50_000 * SECOND), 2);
+        assert_eq!(ledger.used("a", HOUR, 53_500 * SECOND), 1);
+        assert_eq!(ledger.used("a", HOUR, 53_600 * SECOND), 0);
+        assert_eq!(ledger.blocked_until("a", 50_000 * SECOND), Some(50_030 * SECOND));
+    }
+
+    #[test]
+    fn what_an_api_says_holds_until_it_says_otherwise() {
+        // REQ-RATE-09
+        let mut ledger = Ledger::default();
+        ledger.note_left("a", 0, 5, 60 * SECOND, true);
+        ledger.take_one("a");
+        assert_eq!(ledger.left("a", 0), Some(4));
+        // An answer to an earlier call.
+        ledger.note_left("a", SECOND, 5, 60 * SECOND, true);
+        assert_eq!(ledger.left("a", SECOND), Some(4));
+        ledger.note_left("a", SECOND, 9, 120 * SECOND, true);
+        assert_eq!(ledger.left("a", SECOND), Some(9));
+        ledger.note_left("a", SECOND, 0, 120 * SECOND, true);
+        assert_eq!(ledger.blocked_until("a", SECOND), Some(120 * SECOND));
+        assert_eq!(ledger.blocked_until("a", 120 * SECOND), None);
+        ledger.tidy(120 * SECOND);
+        assert_eq!(ledger, Ledger { newest: SECOND, ..Ledger::default() });
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let mut ledger = Ledger::default();
+        ledger.add("global:hour", HOUR, 7 * SECOND, 3);
+        ledger.add("cost_per_month", Span::Month, 7 * SECOND, 5);
+        ledger.block("global:hour", 7 * SECOND, 9 * SECOND);
+        let text = serde_json::to_string(&ledger).unwrap();
+        assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+    }
+}

@@ -1,0 +1,90 @@
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use governor::clock::{Clock, Reference as _};
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+
+use super::declare::ApiLimit;
+use crate::clock::TimeSource;
+
+/// Spreads the calls of a limit over its window: a few at once, the others evenly.
+pub(crate) struct Pace(RateLimiter<NotKeyed, InMemoryState, Steady, NoOpMiddleware<Duration>>);
+
+impl Pace {
+    /// Of a limit that has a burst.
+    pub(crate) fn of(limit: &ApiLimit, time: &TimeSource) -> Option<Self> {
+        let burst = NonZeroU32::new(limit.burst?)?;
+        let one =
+            Duration::from_micros(limit.window.micros().unsigned_abs()).checked_div(limit.limit)?;
+        let quota = Quota::with_period(one)?.allow_burst(burst);
+        Some(Self(RateLimiter::direct_with_clock(quota, Steady::new(time.clone()))))
+    }
+
+    /// Lets one call through, or tells how long to wait.
+    pub(crate) fn check(&self) -> Result<(), Duration> {
+        self.0.check().map_err(|refused| {
+            let wait = refused.earliest_possible().duration_since(self.0.clock().now());
+            Duration::from_nanos(wait.as_u64())
+        })
+    }
+}
+
+/// The adapter's clock, made steady: set back, it goes on from where it was.
+struct Steady {
+    time: TimeSource,
+    /// The last reading, in microseconds, and how much time has passed until then.
+    last: Mutex<(i64, Duration)>,
+}
+
+impl Steady {
+    fn new(time: TimeSource) -> Self {
+        let now = time.now().timestamp_micros();
+        Self { time, last: Mutex::new((now, Duration::ZERO)) }
+    }
+}
+
+impl Clock for Steady {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        let now = self.time.now().timestamp_micros();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = u64::try_from(now.saturating_sub(last.0)).unwrap_or_default();
+        *last = (now, last.1.saturating_add(Duration::from_micros(passed)));
+        last.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_burst_goes_through_and_the_rest_is_spread() {
+        let clock = Arc::new(AtomicI64::new(1_000_000));
+        let seconds = Arc::clone(&clock);
+        let time = TimeSource::new(move || {
+            chrono::DateTime::from_timestamp(seconds.load(Ordering::Relaxed), 0).unwrap()
+        });
+        let pace = Pace::of(&ApiLimit::global(60).burst(3), &time).unwrap();
+        for _ in 0..3 {
+            assert_eq!(pace.check(), Ok(()));
+        }
+        assert_eq!(pace.check(), Err(Duration::from_secs(1)));
+        clock.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(pace.check(), Ok(()));
+        assert!(pace.check().is_err());
+        // Set back by a day, and a second later.
+        clock.fetch_sub(86_400, Ordering::Relaxed);
+        assert_eq!(pace.check(), Err(Duration::from_secs(1)));
+        clock.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(pace.check(), Ok(()));
+        assert!(Pace::of(&ApiLimit::global(60), &time).is_none());
+    }
+}

@@ -1,0 +1,291 @@
+use std::collections::HashMap;
+
+use super::RateLimits;
+use super::cost::CostModel;
+use super::counter::Micros;
+use super::declare::{ApiLimit, Metric, Quota, Span, Unit};
+use super::ledger::Ledger;
+use crate::operation::Usage;
+use crate::vocab::SemanticCategory;
+
+/// What the month's calls are counted under, for prices in tiers.
+const CALLS_OF_MONTH: &str = "calls_per_month";
+
+/// The declared limits and quotas, ready to decide by. Nothing in here waits, stores or asks for the
+/// time.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(super) limits: Vec<LimitRule>,
+    pub(super) quotas: Vec<QuotaRule>,
+    costs: Vec<CostModel>,
+    pub(super) currency: String,
+    /// Which limits count an operation's calls.
+    covering: HashMap<String, Vec<usize>>,
+    has_tiers: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct LimitRule {
+    pub(super) id: String,
+    pub(super) limit: ApiLimit,
+}
+
+/// A quota's steps in units that are counted.
+#[derive(Debug)]
+pub(crate) struct QuotaRule {
+    pub(super) metric: Metric,
+    pub(super) warn: Option<u64>,
+    pub(super) pause: Option<u64>,
+    pub(super) hard_stop: Option<u64>,
+}
+
+/// How a quota stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Ok,
+    Warn,
+    Paused,
+    Exhausted,
+}
+
+impl Status {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Paused => "paused",
+            Self::Exhausted => "exhausted",
+        }
+    }
+}
+
+/// What is decided of a call.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// It may run; which quotas are to be warned of.
+    Admit(Vec<Spent>),
+    /// A limit is reached.
+    Exceeded(Exceeded),
+    /// A quota pauses.
+    Paused(Spent),
+    /// A quota is used up, until then.
+    Exhausted(Spent, Micros),
+}
+
+/// A limit that is reached.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Exceeded {
+    /// Its place; none for a limit that only the wrapped API knows.
+    pub(super) limit: Option<usize>,
+    pub(super) resets_at: Micros,
+}
+
+/// A quota, by its place, and how much of it is used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spent {
+    pub(super) quota: usize,
+    pub(super) current: u64,
+}
+
+impl QuotaRule {
+    fn new(quota: &Quota) -> Self {
+        let unit = quota.metric.unit();
+        let count = |amount: Option<f64>| amount.map(|amount| unit.count(amount));
+        let whole = count(quota.hard_stop).or(count(quota.pause));
+        let usual = whole.map(|whole| {
+            let four_fifths = whole.saturating_sub(whole / 5);
+            four_fifths.min(count(quota.pause).unwrap_or(u64::MAX))
+        });
+        Self {
+            metric: quota.metric,
+            warn: count(quota.warn).or(usual),
+            pause: count(quota.pause),
+            hard_stop: count(quota.hard_stop),
+        }
+    }
+
+    /// The amount that is the whole of it.
+    pub(super) fn whole(&self) -> Option<u64> {
+        self.hard_stop.or(self.pause).or(self.warn)
+    }
+
+    /// How it stands when so much is used.
+    pub(super) fn status(&self, current: u64) -> Status {
+        let reached = |step: Option<u64>| step.is_some_and(|step| current >= step);
+        match () {
+            () if reached(self.hard_stop) => Status::Exhausted,
+            () if reached(self.pause) => Status::Paused,
+            () if reached(self.warn) => Status::Warn,
+            () => Status::Ok,
+        }
+    }
+
+    /// Whether a call that needs so much more goes beyond a step.
+    fn passes(step: Option<u64>, current: u64, more: u64) -> bool {
+        step.is_some_and(|step| current >= step || current.saturating_add(more) > step)
+    }
+}
+
+impl Rules {
+    /// Of these limits, for operations of these names, endpoint families and categories.
+    pub(crate) fn new<'a>(
+        declared: &RateLimits,
+        operations: impl IntoIterator<Item = (&'a str, &'a str, SemanticCategory)>,
+    ) -> Self {
+        let covering = operations.into_iter().map(|(name, endpoint, category)| {
+            let places = declared.limits.iter().enumerate();
+            let covering = places.filter(|(_, limit)| limit.scope.covers(endpoint, category));
+            (name.to_owned(), covering.map(|(place, _)| place).collect())
+        });
+        Self {
+            covering: covering.collect(),
+            limits: declared
+                .limits
+                .iter()
+                .map(|limit| LimitRule { id: limit.id(), limit: limit.clone() })
+                .collect(),
+            quotas: declared.quotas.iter().map(QuotaRule::new).collect(),
+            has_tiers: declared.costs.iter().any(|cost| matches!(cost, CostModel::Tiered(_))),
+            costs: declared.costs.clone(),
+            currency: declared.currency.clone().unwrap_or_else(|| "USD".to_owned()),
+        }
+    }
+
+    /// The limits that count an operation's calls, with their places.
+    pub(super) fn covering(&self, operation: &str) -> impl Iterator<Item = (usize, &LimitRule)> {
+        let places = self.covering.get(operation).map_or(&[][..], Vec::as_slice);
+        places.iter().filter_map(|place| Some((*place, self.limits.get(*place)?)))
+    }
+
+    /// What a wrapped API says about an operation that no limit counts is remembered under this.
+    pub(super) fn own_id(operation: &str) -> String {
+        format!("operation:{operation}")
+    }
+
+    /// What a refusal is about, for the audit log.
+    pub(super) fn id_of(&self, exceeded: &Exceeded, operation: &str) -> String {
+        let rule = exceeded.limit.and_then(|place| self.limits.get(place));
+        rule.map_or_else(|| Self::own_id(operation), |rule| rule.id.clone())
+    }
+
+    /// What one more call costs, as far as that is known before.
+    fn price(&self, ledger: &Ledger, now: Micros) -> u64 {
+        if self.costs.is_empty() {
+            return 0;
+        }
+        let calls = ledger.used(CALLS_OF_MONTH, Span::Month, now);
+        self.costs.iter().map(|cost| cost.before(calls)).fold(0, u64::saturating_add)
+    }
+
+    /// How much more of a metric one more call is known to need.
+    fn needs(metric: Metric, price: u64) -> u64 {
+        match metric.unit() {
+            Unit::Requests => 1,
+            Unit::Tokens => 0,
+            Unit::Cost => price,
+        }
+    }
+
+    /// Whether a call of the operation may run now. `continued`: it goes on although a quota pauses.
+    pub(crate) fn decide(
+        &self,
+        ledger: &Ledger,
+        operation: &str,
+        now: Micros,
+        continued: bool,
+    ) -> Verdict {
+        if let Some(exceeded) = self.exceeded(ledger, operation, now) {
+            return Verdict::Exceeded(exceeded);
+        }
+        let price = self.price(ledger, now);
+        let (mut paused, mut warned) = (None, Vec::new());
+        for (place, quota) in self.quotas.iter().enumerate() {
+            let metric = quota.metric;
+            let current = ledger.used(metric.as_str(), metric.span(), now);
+            let more = Self::needs(metric, price);
+            let spent = Spent { quota: place, current };
+            if QuotaRule::passes(quota.hard_stop, current, more) {
+                return Verdict::Exhausted(spent, self.refills(ledger, quota, more, now));
+            }
+            if QuotaRule::passes(quota.pause, current, more) {
+                paused = paused.or(Some(spent));
+            }
+            let after = current.saturating_add(more);
+            if quota.warn.is_some_and(|warn| after >= warn) {
+                warned.push(Spent { quota: place, current: after });
+            }
+        }
+        match paused {
+            Some(spent) if !continued => Verdict::Paused(spent),
+            _ => Verdict::Admit(warned),
+        }
+    }
+
+    /// The limit that keeps a call from running for the longest time.
+    pub(super) fn exceeded(
+        &self,
+        ledger: &Ledger,
+        operation: &str,
+        now: Micros,
+    ) -> Option<Exceeded> {
+        let own = ledger.blocked_until(&Self::own_id(operation), now);
+        let own = own.map(|resets_at| Exceeded { limit: None, resets_at });
+        let declared = self.covering(operation).filter_map(|(place, rule)| {
+            let resets_at =
+                [ledger.blocked_until(&rule.id, now), self.full_until(ledger, rule, now)];
+            let resets_at = resets_at.into_iter().flatten().max()?;
+            Some(Exceeded { limit: Some(place), resets_at })
+        });
+        own.into_iter().chain(declared).max_by_key(|exceeded| exceeded.resets_at)
+    }
+
+    fn full_until(&self, ledger: &Ledger, rule: &LimitRule, now: Micros) -> Option<Micros> {
+        let span = Span::Sliding(rule.limit.window);
+        let most = u64::from(rule.limit.limit);
+        let counter = ledger.counter(&rule.id)?;
+        (counter.used(span, now) >= most)
+            .then(|| counter.falls_to(most.saturating_sub(1), span, now))
+    }
+
+    /// When a quota that is used up has room again for a call that needs so much.
+    fn refills(&self, ledger: &Ledger, quota: &QuotaRule, more: u64, now: Micros) -> Micros {
+        let most = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
+        let metric = quota.metric;
+        let counter = ledger.counter(metric.as_str());
+        counter.map_or(now, |counter| counter.falls_to(most, metric.span(), now))
+    }
+
+    /// Counts a call that was let through.
+    pub(crate) fn count(&self, ledger: &mut Ledger, operation: &str, now: Micros) {
+        let price = self.price(ledger, now);
+        for (_, rule) in self.covering(operation) {
+            ledger.add(&rule.id, Span::Sliding(rule.limit.window), now, 1);
+            ledger.take_one(&rule.id);
+        }
+        for quota in &self.quotas {
+            match Self::needs(quota.metric, price) {
+                0 => {}
+                more => ledger.add(quota.metric.as_str(), quota.metric.span(), now, more),
+            }
+        }
+        if self.has_tiers {
+            ledger.add(CALLS_OF_MONTH, Span::Month, now, 1);
+        }
+    }
+
+    /// Counts what a call has reported.
+    pub(crate) fn settle(&self, ledger: &mut Ledger, usage: Usage, now: Micros) {
+        let due = self.costs.iter().map(|cost| cost.after(usage.tokens, usage.bytes));
+        let cost = due.fold(Unit::Cost.count(usage.cost), u64::saturating_add);
+        for quota in &self.quotas {
+            let amount = match quota.metric.unit() {
+                Unit::Requests => 0,
+                Unit::Tokens => usage.tokens,
+                Unit::Cost => cost,
+            };
+            if amount > 0 {
+                ledger.add(quota.metric.as_str(), quota.metric.span(), now, amount);
+            }
+        }
+    }
+}

@@ -1,0 +1,408 @@
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::cost::{CostModel, Tier};
+use super::declare::{ApiLimit, Metric, Quota, Scope, Window};
+use crate::vocab::{SemanticCategory, closest};
+
+/// The limits and quotas of an adapter.
+///
+/// ```
+/// use mcp_aql::limits::{ApiLimit, CostModel, Metric, Quota, RateLimits, Window};
+///
+/// let limits = RateLimits::new()
+///     .limit(ApiLimit::global(100).per(Window::Minute))
+///     .limit(ApiLimit::endpoint("create", 20).per(Window::Hour))
+///     .quota(Quota::new(Metric::RequestsPerHour).warn(800).pause(950).hard_stop(1000))
+///     .quota(Quota::new(Metric::CostPerMonth).hard_stop(25))
+///     .cost(CostModel::PerCall(0.002));
+/// let adapter = mcp_aql::Adapter::builder("rooms").rate_limits(limits).build();
+/// # assert!(adapter.is_ok());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
+pub struct RateLimits {
+    pub(crate) limits: Vec<ApiLimit>,
+    pub(crate) quotas: Vec<Quota>,
+    pub(crate) costs: Vec<CostModel>,
+    pub(crate) currency: Option<String>,
+}
+
+impl RateLimits {
+    /// None yet. What a wrapped API says of its own limits is kept to nevertheless.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a limit: one for each scope and window.
+    pub fn limit(mut self, limit: ApiLimit) -> Self {
+        self.limits.push(limit);
+        self
+    }
+
+    /// Adds a quota: one for each metric.
+    pub fn quota(mut self, quota: Quota) -> Self {
+        self.quotas.push(quota);
+        self
+    }
+
+    /// Adds something that calls cost.
+    pub fn cost(mut self, model: CostModel) -> Self {
+        self.costs.push(model);
+        self
+    }
+
+    /// What costs are counted in, as three letters. Default: `USD`.
+    pub fn currency(mut self, code: impl Into<String>) -> Self {
+        self.currency = Some(code.into());
+        self
+    }
+
+    /// What is wrong with them. `families` are the endpoint families of the profile.
+    pub(crate) fn problems<'a>(
+        &self,
+        families: impl Iterator<Item = &'a str> + Clone,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut seen = HashSet::new();
+        for limit in &self.limits {
+            let id = limit.id();
+            if limit.limit == 0 {
+                problems.push(format!("limit `{id}` is 0: nothing could ever run"));
+            }
+            if limit.burst.is_some_and(|burst| burst == 0 || burst > limit.limit) {
+                problems.push(format!("limit `{id}`: `burst` must be from 1 to the limit itself"));
+            }
+            if let Scope::Endpoint(name) = &limit.scope
+                && !families.clone().any(|family| family == name)
+            {
+                let near = closest(name, families.clone());
+                let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+                problems.push(format!("limit `{id}` is about no endpoint of the profile{hint}"));
+            }
+            for header in [&limit.remaining_header, &limit.reset_header].into_iter().flatten() {
+                if !is_header(header) {
+                    problems.push(format!("limit `{id}`: `{header}` is no name of a header"));
+                }
+            }
+            if !seen.insert(id.clone()) {
+                problems.push(format!("two limits for `{id}`: keep one"));
+            }
+        }
+        for quota in &self.quotas {
+            problems.extend(quota.problems());
+            if !seen.insert(quota.metric.as_str().to_owned()) {
+                problems.push(format!("two quotas for `{}`: keep one", quota.metric.as_str()));
+            }
+        }
+        problems.extend(self.costs.iter().flat_map(CostModel::problems));
+        let letters =
+            |code: &&String| code.len() == 3 && code.bytes().all(|it| it.is_ascii_uppercase());
+        if let Some(code) = self.currency.as_ref().filter(|code| !letters(code)) {
+            problems.push(format!("currency `{code}` must be three capital letters, as in `EUR`"));
+        }
+        problems
+    }
+}
+
+/// A token, as RFC 9110 calls it.
+fn is_header(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// What the configuration file says of limits, in the form of the protocol and in the short form of
+/// adapter files (choice C-52).
+#[derive(Debug, Default)]
+pub(crate) struct LimitTables {
+    pub(crate) api_limits: Vec<ApiLimitTable>,
+    pub(crate) quotas: Vec<Quota>,
+    pub(crate) cost: Option<CostTable>,
+    pub(crate) rate_limits: Option<FlatTable>,
+}
+
+/// One of `[[api_limits]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ApiLimitTable {
+    scope: ScopeName,
+    endpoint: Option<String>,
+    category: Option<String>,
+    limit: u32,
+    window: Window,
+    burst: Option<u32>,
+    remaining_header: Option<String>,
+    reset_header: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ScopeName {
+    Global,
+    Endpoint,
+    Category,
+}
+
+/// `[cost]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CostTable {
+    currency: Option<String>,
+    per_call: Option<f64>,
+    per_token: Option<f64>,
+    per_byte: Option<f64>,
+    tiered: Option<Vec<Tier>>,
+}
+
+/// `[rate_limits]`: the short form.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlatTable {
+    requests_per_minute: Option<u32>,
+    requests_per_hour: Option<u32>,
+    requests_per_day: Option<u32>,
+    burst_limit: Option<u32>,
+}
+
+impl LimitTables {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.api_limits.is_empty()
+            && self.quotas.is_empty()
+            && self.cost.is_none()
+            && self.rate_limits.is_none()
+    }
+
+    /// Lays the file over what the builder set: a limit of the same scope and window, and a quota of
+    /// the same metric, takes the place of the builder's; prices replace prices.
+    pub(crate) fn apply(self, settings: &mut Option<RateLimits>, problems: &mut Vec<String>) {
+        if self.is_empty() {
+            return;
+        }
+        let settings = settings.get_or_insert_default();
+        let mut limits = Vec::new();
+        if let Some(flat) = self.rate_limits {
+            flat.read(&mut limits, problems);
+        }
+        limits.extend(self.api_limits.into_iter().filter_map(|table| table.read(problems)));
+        let ids: HashSet<_> = limits.iter().map(ApiLimit::id).collect();
+        settings.limits.retain(|limit| !ids.contains(&limit.id()));
+        settings.limits.extend(limits);
+        let metrics: HashSet<Metric> = self.quotas.iter().map(|quota| quota.metric).collect();
+        settings.quotas.retain(|quota| !metrics.contains(&quota.metric));
+        settings.quotas.extend(self.quotas);
+        if let Some(cost) = self.cost {
+            let models: Vec<_> = [
+                cost.per_call.map(CostModel::PerCall),
+                cost.per_token.map(CostModel::PerToken),
+                cost.per_byte.map(CostModel::PerByte),
+                cost.tiered.map(CostModel::Tiered),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            if !models.is_empty() {
+                settings.costs = models;
+            }
+            settings.currency = cost.currency.or(settings.currency.take());
+        }
+    }
+}
+
+impl ApiLimitTable {
+    fn read(self, problems: &mut Vec<String>) -> Option<ApiLimit> {
+        let scope = match (self.scope, self.endpoint, self.category) {
+            (ScopeName::Global, None, None) => Scope::Global,
+            (ScopeName::Endpoint, Some(name), None) => Scope::Endpoint(name),
+            (ScopeName::Category, None, Some(name)) => {
+                let found = SemanticCategory::ALL.into_iter().find(|each| each.as_str() == name);
+                let Some(category) = found else {
+                    problems.push(format!(
+                        "`api_limits`: category `{name}` is not known: write one of CREATE, READ, \
+                         UPDATE, DELETE, EXECUTE"
+                    ));
+                    return None;
+                };
+                Scope::Category(category)
+            }
+            _ => {
+                problems.push(
+                    "`api_limits`: scope `endpoint` goes with `endpoint`, scope `category` with \
+                     `category`, and scope `global` with neither"
+                        .to_owned(),
+                );
+                return None;
+            }
+        };
+        Some(ApiLimit {
+            burst: self.burst,
+            remaining_header: self.remaining_header,
+            reset_header: self.reset_header,
+            ..ApiLimit::of(scope, self.limit).per(self.window)
+        })
+    }
+}
+
+impl FlatTable {
+    /// The burst is that of the shortest window.
+    fn read(self, limits: &mut Vec<ApiLimit>, problems: &mut Vec<String>) {
+        let windows = [
+            (self.requests_per_minute, Window::Minute),
+            (self.requests_per_hour, Window::Hour),
+            (self.requests_per_day, Window::Day),
+        ];
+        let given = windows.into_iter().filter_map(|(limit, window)| Some((limit?, window)));
+        let mut flat: Vec<_> =
+            given.map(|(limit, window)| ApiLimit::global(limit).per(window)).collect();
+        match flat.first_mut() {
+            Some(shortest) => shortest.burst = self.burst_limit,
+            None => problems.push(
+                "`rate_limits` needs `requests_per_minute`, `requests_per_hour` or \
+                 `requests_per_day`"
+                    .to_owned(),
+            ),
+        }
+        limits.append(&mut flat);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAMILIES: [&str; 5] = ["create", "read", "update", "delete", "execute"];
+
+    fn problems(limits: &RateLimits) -> Vec<String> {
+        limits.problems(FAMILIES.into_iter())
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        // REQ-RATE-03, REQ-RATE-04
+        for (fragment, limits) in [
+            ("is 0", RateLimits::new().limit(ApiLimit::global(0))),
+            ("`burst`", RateLimits::new().limit(ApiLimit::global(5).burst(6))),
+            ("did you mean `create`", RateLimits::new().limit(ApiLimit::endpoint("craete", 5))),
+            (
+                "no name of a header",
+                RateLimits::new().limit(ApiLimit::global(5).reset_header("a b")),
+            ),
+            (
+                "two limits for `global:minute`",
+                RateLimits::new().limit(ApiLimit::global(5)).limit(ApiLimit::global(6)),
+            ),
+            ("has no step", RateLimits::new().quota(Quota::new(Metric::CostPerDay))),
+            (
+                "out of order",
+                RateLimits::new().quota(Quota::new(Metric::CostPerDay).warn(9).hard_stop(8)),
+            ),
+            ("above 0", RateLimits::new().quota(Quota::new(Metric::CostPerDay).pause(f64::NAN))),
+            ("whole number", RateLimits::new().quota(Quota::new(Metric::TokensPerDay).pause(0.5))),
+            (
+                "two quotas",
+                RateLimits::new()
+                    .quota(Quota::new(Metric::CostPerDay).warn(1))
+                    .quota(Quota::new(Metric::CostPerDay).warn(1)),
+            ),
+            ("three capital letters", RateLimits::new().currency("euro")),
+            ("price", RateLimits::new().cost(CostModel::PerCall(-0.1))),
+        ] {
+            let found = problems(&limits);
+            assert!(matches!(&found[..], [one] if one.contains(fragment)), "{fragment}: {found:?}");
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        #[serde(default)]
+        api_limits: Vec<ApiLimitTable>,
+        #[serde(default)]
+        quotas: Vec<Quota>,
+        cost: Option<CostTable>,
+        rate_limits: Option<FlatTable>,
+    }
+
+    fn read(text: &str, settings: &mut Option<RateLimits>) -> Result<Vec<String>, String> {
+        let File { api_limits, quotas, cost, rate_limits } =
+            toml_edit::de::from_str(text).map_err(|error| error.to_string())?;
+        let mut problems = Vec::new();
+        LimitTables { api_limits, quotas, cost, rate_limits }.apply(settings, &mut problems);
+        Ok(problems)
+    }
+
+    #[test]
+    fn both_forms_of_the_file_are_read_and_lie_over_the_builders() {
+        // REQ-RATE-03, REQ-RATE-10, choice C-52
+        let mut settings = Some(
+            RateLimits::new()
+                .limit(ApiLimit::global(7).per(Window::Hour))
+                .limit(ApiLimit::category(SemanticCategory::Read, 9))
+                .quota(Quota::new(Metric::CostPerMonth).hard_stop(1)),
+        );
+        let text = r#"
+            [[api_limits]]
+            scope = "endpoint"
+            endpoint = "create"
+            limit = 5
+            window = "second"
+            remaining_header = "X-Left"
+            [[quotas]]
+            metric = "cost_per_month"
+            warn = 8
+            hard_stop = 10.5
+            [cost]
+            currency = "EUR"
+            per_call = 0.01
+            tiered = [{ up_to = 10, per_call = 0.0 }, { per_call = 0.5 }]
+            [rate_limits]
+            requests_per_minute = 60
+            requests_per_hour = 600
+            burst_limit = 3
+        "#;
+        assert_eq!(read(text, &mut settings), Ok(Vec::new()));
+        let expected = RateLimits::new()
+            .limit(ApiLimit::category(SemanticCategory::Read, 9))
+            .limit(ApiLimit::global(60).burst(3))
+            .limit(ApiLimit::global(600).per(Window::Hour))
+            .limit(ApiLimit::endpoint("create", 5).per(Window::Second).remaining_header("X-Left"))
+            .quota(Quota::new(Metric::CostPerMonth).warn(8).hard_stop(10.5))
+            .cost(CostModel::PerCall(0.01))
+            .cost(CostModel::tiered([Tier::up_to(10, 0.0), Tier::beyond(0.5)]))
+            .currency("EUR");
+        assert_eq!(settings.as_ref(), Some(&expected));
+        assert_eq!(problems(&expected), Vec::<String>::new());
+        let mut none = None;
+        assert_eq!(read("", &mut none), Ok(Vec::new()));
+        assert_eq!(none, None, "an adapter without limits has none");
+    }
+
+    #[test]
+    fn nothing_in_the_file_is_ignored() {
+        for (fragment, text) in [
+            ("limitt", "[[api_limits]]\nscope='global'\nlimitt=1\nwindow='hour'"),
+            ("month", "[[api_limits]]\nscope='global'\nlimit=1\nwindow='month'"),
+            ("requests_per_year", "[[quotas]]\nmetric='requests_per_year'\nwarn=1"),
+            ("stop", "[[quotas]]\nmetric='cost_per_day'\nstop=1"),
+            ("per_cal", "[cost]\nper_cal=1.0"),
+            ("burst", "[rate_limits]\nrequests_per_day=1\nburst=1"),
+        ] {
+            let refused = read(text, &mut None).unwrap_err();
+            assert!(refused.contains(fragment), "{fragment}: {refused}");
+        }
+        for (fragment, text) in [
+            ("goes with", "[[api_limits]]\nscope='endpoint'\nlimit=1\nwindow='hour'"),
+            (
+                "goes with",
+                "[[api_limits]]\nscope='global'\ncategory='READ'\nlimit=1\nwindow='hour'",
+            ),
+            ("READ", "[[api_limits]]\nscope='category'\ncategory='read'\nlimit=1\nwindow='hour'"),
+            ("needs", "[rate_limits]\nburst_limit=1"),
+        ] {
+            let problems = read(text, &mut None).unwrap();
+            assert!(matches!(&problems[..], [one] if one.contains(fragment)), "{problems:?}");
+        }
+    }
+}

@@ -1,0 +1,526 @@
+//! The limiter as a whole: beside a list of all calls, under load, and by several adapters at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+use chrono::DateTime;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::counter::Micros;
+use super::ledger::Ledger;
+use super::rules::{Exceeded, Rules, Spent, Verdict};
+use super::*;
+use crate::audit::AuditSink;
+use crate::store::{Change, MemoryStore, Record, Store, StoreError};
+use crate::{
+    Adapter, BoxFuture, Context, OperationError, SemanticCategory, TimeSource, leaks_internals,
+    operations,
+};
+
+const SECOND: Micros = 1_000_000;
+
+/// 2031-05-06T07:00:00Z
+const START: Micros = 1_935_817_200 * SECOND;
+
+#[derive(Clone)]
+struct Clock(Arc<AtomicI64>);
+
+impl Clock {
+    fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(START)))
+    }
+
+    fn pass(&self, seconds: i64) {
+        self.0.fetch_add(seconds * SECOND, Ordering::Relaxed);
+    }
+
+    fn source(&self) -> TimeSource {
+        let now = Arc::clone(&self.0);
+        TimeSource::new(move || {
+            DateTime::from_timestamp_micros(now.load(Ordering::Relaxed)).unwrap()
+        })
+    }
+}
+
+/// One store for several adapters.
+#[derive(Clone, Default)]
+struct Shared(Arc<MemoryStore>);
+
+impl Store for Shared {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move {
+            // Lets others in between.
+            tokio::task::yield_now().await;
+            self.0.get(collection, key).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        self.0.list(collection, group, after, most)
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.0.write(changes).await
+        })
+    }
+
+    fn purge(&self, now: DateTime<chrono::Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.0.purge(now)
+    }
+}
+
+/// Counts how often it ran, and reports what its calls used.
+struct Rooms(Arc<AtomicUsize>);
+
+#[operations]
+impl Rooms {
+    /// Book a room.
+    #[operation(category = "CREATE", rationale = "a booking is made")]
+    async fn book_room(&self, context: Context) -> usize {
+        context.report_usage(Usage::tokens(100).cost(0.25));
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// List the rooms.
+    #[operation(category = "READ")]
+    async fn list_rooms(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ask the carrier.
+    #[operation(category = "READ", rationale = "it asks")]
+    async fn ask_carrier(
+        &self,
+        context: Context,
+        /// What it answers.
+        status: u16,
+        /// A header of it.
+        header: Option<String>,
+        /// What is in there.
+        value: Option<String>,
+    ) -> Result<usize, OperationError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let (header, value) = (header.unwrap_or_default(), value.unwrap_or_default());
+        context.upstream_answered(status, &[(&header, &value), ("Content-Type", "x")]).await?;
+        Ok(0)
+    }
+}
+
+fn rules(limits: RateLimits) -> Rules {
+    let operations = [
+        ("book_room", "create", SemanticCategory::Create),
+        ("list_rooms", "read", SemanticCategory::Read),
+    ];
+    Rules::new(&limits, operations)
+}
+
+proptest! {
+    /// Whatever the callers and the clock do, no window of true time has more calls than declared. The
+    /// clock may be set back at any time; forwards it goes as time does.
+    #[test]
+    fn no_window_ever_has_more_than_declared(
+        steps in proptest::collection::vec(
+            (0..20_000_i64, prop_oneof![9 => Just(0_i64), 1 => 0..90_000_000_i64], any::<bool>()),
+            1..300,
+        ),
+        global in 1..12_u32,
+        create in 1..6_u32,
+    ) {
+        // REQ-RATE-01
+        let rules = rules(
+            RateLimits::new()
+                .limit(ApiLimit::global(global))
+                .limit(ApiLimit::endpoint("create", create))
+                .limit(ApiLimit::global(5).per(Window::Second)),
+        );
+        let (mut ledger, mut clock, mut truth) = (Ledger::default(), START, 0);
+        let mut admitted: Vec<(Micros, bool)> = Vec::new();
+        for (wait, back, creates) in steps {
+            clock += wait * 1_000;
+            truth += wait * 1_000;
+            clock -= back * 1_000;
+            let operation = if creates { "book_room" } else { "list_rooms" };
+            let now = ledger.time(clock);
+            if matches!(rules.decide(&ledger, operation, now, false), Verdict::Admit(_)) {
+                rules.count(&mut ledger, operation, now);
+                admitted.push((truth, creates));
+            }
+        }
+        for (start, _) in &admitted {
+            let within = |length: Micros, all: bool| {
+                let end = start + length;
+                let calls = admitted.iter().filter(|(at, creates)| {
+                    start <= at && *at < end && (all || *creates)
+                });
+                u32::try_from(calls.count()).unwrap()
+            };
+            prop_assert!(within(60 * SECOND, true) <= global);
+            prop_assert!(within(60 * SECOND, false) <= create);
+            prop_assert!(within(SECOND, true) <= 5);
+        }
+    }
+
+    /// And it is no stricter than that by more than a part of the window.
+    #[test]
+    fn no_call_waits_much_longer_than_it_must(
+        waits in proptest::collection::vec(0..20_000_i64, 1..300),
+        limit in 1..12_u32,
+    ) {
+        // REQ-RATE-01
+        let rules = rules(RateLimits::new().limit(ApiLimit::global(limit)));
+        let (mut ledger, mut now) = (Ledger::default(), START);
+        let mut admitted: Vec<Micros> = Vec::new();
+        for wait in waits {
+            now += wait * 1_000;
+            let recent = admitted.iter().filter(|at| **at > now - 61 * SECOND).count();
+            match rules.decide(&ledger, "list_rooms", now, false) {
+                Verdict::Admit(_) => {
+                    rules.count(&mut ledger, "list_rooms", now);
+                    admitted.push(now);
+                }
+                refused => {
+                    prop_assert!(recent >= usize::try_from(limit).unwrap());
+                    let Verdict::Exceeded(Exceeded { resets_at, .. }) = refused else {
+                        panic!("{refused:?}")
+                    };
+                    // What is promised is kept.
+                    let then = rules.decide(&ledger, "list_rooms", resets_at, false);
+                    prop_assert!(matches!(then, Verdict::Admit(_)));
+                    let before = rules.decide(&ledger, "list_rooms", resets_at - 1, false);
+                    prop_assert!(matches!(before, Verdict::Exceeded(_)));
+                }
+            }
+        }
+    }
+}
+
+fn adapter(limits: RateLimits, clock: &Clock, store: Shared, ran: &Arc<AtomicUsize>) -> Adapter {
+    Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::clone(ran)))
+        .rate_limits(limits)
+        .store(store)
+        .time_source(clock.source())
+        .build()
+        .unwrap()
+}
+
+async fn many(adapters: &[Adapter], calls: usize) -> usize {
+    let calls: Vec<_> = (0..calls)
+        .map(|number| {
+            let adapter = adapters[number % adapters.len()].clone();
+            tokio::spawn(async move { adapter.call("book_room", json!({})).await })
+        })
+        .collect();
+    let mut done = 0;
+    for call in calls {
+        let result = call.await.unwrap();
+        assert!(
+            matches!(result.code(), None | Some("RATE_LIMIT_EXCEEDED")),
+            "{:?}",
+            result.error()
+        );
+        done += usize::from(result.is_success());
+    }
+    done
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_and_adapters_at_the_same_time_keep_to_the_limit_together() {
+    // REQ-RATE-01
+    let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+    let limits = || RateLimits::new().limit(ApiLimit::global(10));
+    let one = [adapter(limits(), &clock, store.clone(), &ran)];
+    assert_eq!(many(&one, 64).await, 10);
+    clock.pass(61);
+    let two = [&one[..], &[adapter(limits(), &clock, store.clone(), &ran)]].concat();
+    assert_eq!(many(&two, 64).await, 10);
+    assert_eq!(ran.load(Ordering::Relaxed), 20);
+    // A restart: other adapters on the same store.
+    let again = [adapter(limits(), &clock, store, &ran)];
+    assert_eq!(many(&again, 4).await, 0);
+}
+
+#[tokio::test]
+async fn what_is_refused_elsewhere_is_not_counted() {
+    // REQ-RATE-01
+    let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+    let limits = RateLimits::new().limit(ApiLimit::global(1));
+    let adapter = adapter(limits, &clock, store, &ran);
+    for (operation, params) in [
+        ("introspect", json!({ "query": "operations" })),
+        ("introspect", json!({ "query": "quota_status" })),
+        ("book_rom", json!({})),
+        ("book_room", json!({ "nonsense": 1 })),
+    ] {
+        adapter.call(operation, params).await;
+    }
+    assert!(adapter.call("book_room", json!({})).await.is_success());
+    assert_eq!(adapter.call("book_room", json!({})).await.code(), Some("RATE_LIMIT_EXCEEDED"));
+}
+
+#[tokio::test]
+async fn what_operations_report_is_counted_afterwards() {
+    // REQ-RATE-05, REQ-RATE-10
+    let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+    let limits = RateLimits::new()
+        .quota(Quota::new(Metric::TokensPerHour).hard_stop(250))
+        .quota(Quota::new(Metric::CostPerMonth).hard_stop(100))
+        .cost(CostModel::PerCall(1.0))
+        .cost(CostModel::PerToken(0.01));
+    let adapter = adapter(limits, &clock, store, &ran);
+    for _ in 0..3 {
+        assert!(adapter.call("book_room", json!({})).await.is_success());
+    }
+    let refused = adapter.call("book_room", json!({})).await;
+    assert_eq!(refused.code(), Some("RATE_LIMIT_QUOTA_EXHAUSTED"));
+    let details = &refused.error().unwrap().details;
+    assert_eq!(details["current"], 300);
+    assert_eq!(details["hard_stop_threshold"], 250);
+    assert_eq!(details["retry_after_seconds"], 3_600);
+    let status = adapter.call("introspect", json!({ "query": "quota_status" })).await;
+    // Three calls with a hundred tokens each, and what each reported beyond that.
+    assert_eq!(status.data()["quotas"][1]["current"], 3.0 + 3.0 + 0.75);
+    clock.pass(3_600);
+    assert!(adapter.call("book_room", json!({})).await.is_success());
+}
+
+#[test]
+fn a_call_whose_price_leads_beyond_the_quota_does_not_run() {
+    // REQ-RATE-04, REQ-RATE-10
+    let rules = rules(
+        RateLimits::new()
+            .quota(Quota::new(Metric::CostPerDay).warn(1.5).hard_stop(2))
+            .cost(CostModel::tiered([Tier::up_to(1, 0.0), Tier::beyond(0.75)])),
+    );
+    let mut ledger = Ledger::default();
+    for current in [0, 750_000, 1_500_000] {
+        let warned: Vec<_> =
+            (current >= 1_500_000).then_some(Spent { quota: 0, current }).into_iter().collect();
+        let verdict = rules.decide(&ledger, "book_room", START, false);
+        assert_eq!(verdict, Verdict::Admit(warned));
+        rules.count(&mut ledger, "book_room", START);
+    }
+    let verdict = rules.decide(&ledger, "book_room", START, false);
+    let spent = Spent { quota: 0, current: 1_500_000 };
+    assert_eq!(verdict, Verdict::Exhausted(spent, START + 86_400 * SECOND));
+}
+
+#[test]
+fn warnings_begin_at_four_fifths_and_are_urgent_above_nine_tenths() {
+    // REQ-WRN-06, REQ-RATE-06
+    let rules = rules(
+        RateLimits::new().quota(Quota::new(Metric::RequestsPerHour).pause(95).hard_stop(100)),
+    );
+    let warning = |current| refusal::warning(&rules, Spent { quota: 0, current }).unwrap();
+    for (current, severity) in [(80, "medium"), (90, "medium"), (91, "high"), (100, "high")] {
+        let warning = serde_json::to_value(warning(current)).unwrap();
+        assert_eq!(
+            warning,
+            json!({
+                "code": "RATE_LIMIT_QUOTA_WARNING",
+                "message": "Approaching quota limit: 'requests_per_hour'",
+                "severity": severity,
+                "details": {
+                    "metric": "requests_per_hour", "current": current, "warn_threshold": 80,
+                    "pause_threshold": 95, "hard_stop_threshold": 100,
+                },
+            })
+        );
+    }
+    let mut ledger = Ledger::default();
+    for _ in 0..79 {
+        assert_eq!(rules.decide(&ledger, "list_rooms", START, false), Verdict::Admit(Vec::new()));
+        rules.count(&mut ledger, "list_rooms", START);
+    }
+    let warned = vec![Spent { quota: 0, current: 80 }];
+    assert_eq!(rules.decide(&ledger, "list_rooms", START, false), Verdict::Admit(warned));
+}
+
+#[test]
+fn no_refusal_looks_like_a_leak() {
+    // REQ-ERR-04, REQ-RATE-06
+    let rules = rules(
+        RateLimits::new()
+            .limit(ApiLimit::global(5))
+            .quota(Quota::new(Metric::CostPerMonth).warn(1).pause(2).hard_stop(3)),
+    );
+    let (now, spent) = (START, Spent { quota: 0, current: 2_500_000 });
+    let token = ("quota_continue_x".to_owned(), DateTime::UNIX_EPOCH);
+    for error in [
+        refusal::exceeded(&rules, &Exceeded { limit: Some(0), resets_at: now + 1 }, now),
+        refusal::exceeded(&rules, &Exceeded { limit: None, resets_at: now }, now),
+        refusal::exhausted(&rules, spent, now, now),
+        refusal::paused(&rules, spent, token),
+    ] {
+        assert!(!leaks_internals(error.message()), "{}", error.message());
+        assert_ne!(error.code(), crate::ErrorCode::InternalError);
+    }
+    assert!(!leaks_internals(refusal::warning(&rules, spent).unwrap().message()));
+}
+
+/// An audit log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<std::sync::Mutex<Vec<Value>>>);
+
+impl AuditSink for Log {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, std::io::Result<()>> {
+        self.0.lock().unwrap().push(serde_json::from_str(line).unwrap());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn every_decision_is_in_the_audit_log() {
+    // REQ-RATE-04, REQ-RATE-07
+    let log = Log::default();
+    let limits = RateLimits::new()
+        .limit(ApiLimit::category(SemanticCategory::Read, 1))
+        .quota(Quota::new(Metric::RequestsPerHour).warn(1).pause(2).hard_stop(3));
+    let adapter = Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::default()))
+        .rate_limits(limits)
+        .audit_sink(log.clone())
+        .build()
+        .unwrap();
+    adapter.call("list_rooms", json!({})).await;
+    adapter.call("list_rooms", json!({})).await;
+    adapter.call("book_room", json!({})).await;
+    let paused = adapter.call("book_room", json!({})).await;
+    let token = paused.error().unwrap().details["confirmation_token"].clone();
+    let again = adapter.call("book_room", json!({ "_quota_continue": token })).await;
+    assert!(again.is_success());
+    adapter.call("book_room", json!({})).await;
+    let lines = log.0.lock().unwrap();
+    let decisions: Vec<_> = lines
+        .iter()
+        .filter(|line| {
+            let event = line["event"].as_str().unwrap();
+            event.starts_with("QUOTA_") || event.starts_with("LIMIT_")
+        })
+        .map(|line| {
+            ["event", "operation", "outcome", "reason"].map(|key| line[key].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        decisions,
+        [
+            ["QUOTA_WARNING", "list_rooms", "allowed", "requests_per_hour"],
+            ["LIMIT_EXCEEDED", "list_rooms", "denied", "category:READ:minute"],
+            ["QUOTA_WARNING", "book_room", "allowed", "requests_per_hour"],
+            ["QUOTA_PAUSED", "book_room", "denied", "requests_per_hour"],
+            ["QUOTA_CONTINUED", "book_room", "confirmed", "requests_per_hour"],
+            ["QUOTA_WARNING", "book_room", "allowed", "requests_per_hour"],
+            ["QUOTA_EXHAUSTED", "book_room", "denied", "requests_per_hour"],
+        ]
+    );
+}
+
+#[tokio::test]
+async fn counters_that_cannot_be_read_let_nothing_through() {
+    let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+    let record = crate::store::NewRecord::new("[]");
+    let change = Change::put("limits", "hotel", crate::store::Expected::Absent, record);
+    store.write(vec![change]).await.unwrap();
+    let limits = RateLimits::new().limit(ApiLimit::global(1));
+    let adapter = adapter(limits, &clock, store, &ran);
+    assert_eq!(adapter.call("book_room", json!({})).await.code(), Some("INTERNAL_ERROR"));
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
+    // REQ-RATE-01, REQ-RATE-02, REQ-RATE-09
+    let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+    let limits = || {
+        RateLimits::new().limit(
+            ApiLimit::endpoint("create", 50).remaining_header("X-Left").reset_header("X-Reset"),
+        )
+    };
+    let first = adapter(limits(), &clock, store.clone(), &ran);
+    let ask = |status: u16, header: &str, value: &str| json!({ "status": status, "header": header, "value": value });
+    let answer = first.call("ask_carrier", ask(429, "Retry-After", "12")).await;
+    assert_eq!(answer.code(), Some("RATE_LIMIT_EXCEEDED"));
+    let details = &answer.error().unwrap().details;
+    assert_eq!(details["retry_after_seconds"], 12);
+    assert_eq!(details["resets_at"], "2031-05-06T07:00:12.000Z");
+    assert_eq!(details["limit"], Value::Null);
+    // No limit counts it: others go on, and it is kept over sessions and restarts.
+    assert!(first.call("book_room", json!({})).await.is_success());
+    let second = adapter(limits(), &clock, store.clone(), &ran);
+    clock.pass(11);
+    let answer = second.call("ask_carrier", ask(200, "X", "")).await;
+    assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 1);
+    assert_eq!(ran.load(Ordering::Relaxed), 2, "the call was sent");
+    clock.pass(1);
+    assert!(second.call("ask_carrier", ask(200, "X", "")).await.is_success());
+    // Unavailable for now: the answer is the operation's own, the wait is kept.
+    assert!(second.call("ask_carrier", ask(503, "retry-after", "5")).await.is_success());
+    let answer = second.call("ask_carrier", ask(200, "X", "")).await;
+    assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 5);
+}
+
+#[test]
+fn headers_of_a_limit_block_what_it_counts() {
+    // REQ-RATE-03, REQ-RATE-09
+    let services = || {
+        let audit = crate::audit::Audit {
+            adapter: "hotel".to_owned(),
+            trust: crate::TrustLevel::Untested,
+            time: TimeSource::default(),
+            sinks: Vec::new(),
+        };
+        let store = Arc::new(MemoryStore::default());
+        Arc::new(crate::services::Services::new(store, TimeSource::default(), audit))
+    };
+    let limits = RateLimits::new()
+        .limit(ApiLimit::global(100).per(Window::Hour))
+        .limit(ApiLimit::endpoint("create", 50).remaining_header("X-Left").reset_header("X-Reset"));
+    let operations = [
+        ("book_room", "create", SemanticCategory::Create),
+        ("list_rooms", "read", SemanticCategory::Read),
+    ];
+    let limiter = Limiter::new(&limits, operations, services());
+    let until = |ledger: &Ledger, operation| {
+        limiter.rules.exceeded(ledger, operation, START).map(|it| (it.resets_at - START) / SECOND)
+    };
+    for (headers, status, book, list) in [
+        (&[("x-left", "3")][..], 200, None, None),
+        (&[("x-left", "0")], 200, Some(60), None),
+        (&[("x-left", "0"), ("x-reset", "20")], 429, Some(20), None),
+        (&[("x-left", "0"), ("retry-after", "30")], 429, Some(30), None),
+        (&[("retry-after", "30")], 429, Some(30), Some(30)),
+        (&[("x-reset", "20")], 429, Some(20), Some(20)),
+        (&[], 429, Some(60), Some(60)),
+        (&[], 503, None, None),
+        (&[("retry-after", "30")], 200, None, None),
+    ] {
+        let mut ledger = Ledger::default();
+        let told = limiter.take_note(&mut ledger, "book_room", status, headers, START);
+        assert_eq!(until(&ledger, "book_room"), book, "{headers:?}");
+        assert_eq!(until(&ledger, "list_rooms"), list, "{headers:?}");
+        assert_eq!(told, ledger != Ledger::default(), "{headers:?}");
+    }
+    // What is left grows less with each call, until the API says otherwise.
+    let mut ledger = Ledger::default();
+    limiter.take_note(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
+    for _ in 0..2 {
+        assert_eq!(until(&ledger, "book_room"), None);
+        limiter.rules.count(&mut ledger, "book_room", START);
+    }
+    assert_eq!(until(&ledger, "book_room"), Some(60));
+}

@@ -1,0 +1,115 @@
+//! What a wrapped API says about its limits in the headers of a response.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chrono::DateTime;
+
+use super::counter::Micros;
+
+const SECOND: Micros = 1_000_000;
+/// The longest that one answer blocks calls. Whoever is to wait longer asks again after a day.
+const LONGEST: Micros = 86_400 * SECOND;
+
+/// A header, whatever the case of its name.
+pub(crate) fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
+    let found = headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.trim())
+}
+
+/// The time that `Retry-After` names: seconds from now, or a date (RFC 9110).
+pub(crate) fn retry_after(headers: &[(&str, &str)], now: Micros) -> Option<Micros> {
+    let value = header(headers, "retry-after")?;
+    let at = match value.parse::<Micros>() {
+        Ok(seconds) => now.saturating_add(seconds.max(0).saturating_mul(SECOND)),
+        Err(_) => date(value)?,
+    };
+    Some(bounded(at, now))
+}
+
+/// The time that a reset header names: seconds from now, or seconds or milliseconds since 1970, or a
+/// date.
+pub(crate) fn reset(value: &str, now: Micros) -> Option<Micros> {
+    // Nobody's window is 30 years long, and nobody's clock shows the seventies.
+    const SINCE_1970: f64 = 1e9;
+    const IN_MILLISECONDS: f64 = 1e11;
+    let at = match value.parse::<f64>() {
+        Ok(number) if !number.is_finite() || number < 0.0 => return None,
+        Ok(number) if number >= IN_MILLISECONDS => (number * 1e3).ceil() as Micros,
+        Ok(number) if number >= SINCE_1970 => (number * 1e6).ceil() as Micros,
+        Ok(number) => now.saturating_add((number * 1e6).ceil() as Micros),
+        Err(_) => date(value)?,
+    };
+    Some(bounded(at, now))
+}
+
+/// How many calls a remaining header says are left.
+pub(crate) fn remaining(value: &str) -> Option<u64> {
+    let number = value.parse::<f64>().ok()?;
+    // Some count in fractions, and some below zero.
+    number.is_finite().then(|| number.max(0.0).floor() as u64)
+}
+
+fn bounded(at: Micros, now: Micros) -> Micros {
+    at.clamp(now, now.saturating_add(LONGEST))
+}
+
+fn date(text: &str) -> Option<Micros> {
+    if let Ok(date) = httpdate::parse_http_date(text) {
+        return micros(date);
+    }
+    DateTime::parse_from_rfc3339(text).ok().map(|date| date.timestamp_micros())
+}
+
+fn micros(at: SystemTime) -> Option<Micros> {
+    Micros::try_from(at.duration_since(UNIX_EPOCH).ok()?.as_micros()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2031-05-06T07:00:00Z
+    const NOW: Micros = 1_935_817_200 * SECOND;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        // REQ-RATE-09
+        for (value, expected) in [
+            ("12", Some(NOW + 12 * SECOND)),
+            ("0", Some(NOW)),
+            ("-5", Some(NOW)),
+            ("Tue, 06 May 2031 07:00:30 GMT", Some(NOW + 30 * SECOND)),
+            ("Tuesday, 06-May-31 07:00:30 GMT", Some(NOW + 30 * SECOND)),
+            ("Tue May  6 07:00:30 2031", Some(NOW + 30 * SECOND)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(NOW)),
+            ("99999999999999999", Some(NOW + LONGEST)),
+            ("soon", None),
+        ] {
+            assert_eq!(retry_after(&[("Retry-AFTER", value)], NOW), expected, "{value}");
+        }
+        assert_eq!(retry_after(&[("x", "12")], NOW), None);
+    }
+
+    #[test]
+    fn resets_come_in_many_forms() {
+        // REQ-RATE-09
+        for (value, expected) in [
+            ("30", Some(NOW + 30 * SECOND)),
+            ("0.5", Some(NOW + SECOND / 2)),
+            ("1935817230", Some(NOW + 30 * SECOND)),
+            ("1935817230000", Some(NOW + 30 * SECOND)),
+            ("2031-05-06T07:00:30Z", Some(NOW + 30 * SECOND)),
+            ("Tue, 06 May 2031 07:00:30 GMT", Some(NOW + 30 * SECOND)),
+            ("NaN", None),
+            ("-1", None),
+            ("later", None),
+        ] {
+            assert_eq!(reset(value, NOW), expected, "{value}");
+        }
+        for (value, expected) in
+            [("7", Some(7)), ("7.9", Some(7)), ("-1", Some(0)), ("inf", None), ("many", None)]
+        {
+            assert_eq!(remaining(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,668 @@
+"use strict";
+// The operator console. What agents wrote is put on the page as text and nothing else, with characters
+// that cannot be seen, or that turn text around, made visible.
+(() => {
+  const POLL_MS = 1000;
+  const PATIENCE_MS = 5000;
+  const CODE_SHOWN_MS = 60000;
+  const SHIELD_MS = 700;
+  const AUDIT_ROWS = 200;
+  const TOAST_MS = 6000;
+  const TOKEN = "mcp-aql-console-token";
+  const KEYS_OFF = "mcp-aql-console-keys-off";
+  const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/u;
+
+  const KINDS = {
+    operation: { chip: "Approval", tone: "accent", title: "Run this operation once?" },
+    start: { chip: "Approval", tone: "accent", title: "May this agent begin?" },
+    step: { chip: "Approval", tone: "accent", title: "May this agent take this step?" },
+    verify: { chip: "Verification", tone: "warn", title: "Verify this step" },
+    block: { chip: "Blocked", tone: "danger", title: "May this blocked agent go on?" },
+  };
+  const TONES = {
+    good: ["allowed", "approved", "confirmed", "verified", "succeeded", "completed", "consumed", "granted"],
+    danger: ["denied", "blocked", "failed", "aborted", "refused", "rejected", "stopped", "revoked"],
+    warn: ["pending", "expired", "issued", "paused", "waiting", "required", "cancelled", "timed_out"],
+    accent: ["running", "pending_approval", "in_progress", "started"],
+  };
+
+  const $ = (id) => document.getElementById(id);
+  const state = {
+    overview: null,
+    tag: null,
+    offset: 0,
+    failing: false,
+    signedOut: false,
+    lastSeen: null,
+    order: [],
+    codes: new Map(),
+    busy: new Set(),
+    shieldUntil: 0,
+    asked: null,
+    timer: 0,
+    toast: 0,
+    polling: false,
+    again: false,
+  };
+
+  // --- Making elements -------------------------------------------------------------------------
+
+  function el(name, properties, ...children) {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(properties || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (key === "class") node.className = value;
+      else if (key === "onclick") node.addEventListener("click", value);
+      else if (key === "strange") strange(node, value);
+      else node.setAttribute(key, value === true ? "" : value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  /** Puts an agent's text into a node. */
+  function strange(node, text) {
+    const parts = [];
+    let plain = "";
+    const flush = () => {
+      for (const part of plain.split(/(\s+)/)) {
+        const breaks = part.includes("-") && part.length <= 20;
+        if (part) parts.push(breaks ? el("span", { class: "whole" }, part) : part);
+      }
+      plain = "";
+    };
+    for (const character of String(text)) {
+      if (character === "\n" || character === "\t" || !HIDDEN.test(character)) {
+        plain += character;
+        continue;
+      }
+      flush();
+      const name = "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+      parts.push(el("span", { class: "sign", title: "a character that cannot be seen" }, name));
+    }
+    flush();
+    node.classList.add("strange");
+    node.replaceChildren(...parts);
+    return node;
+  }
+
+  /** Makes a list hold these nodes; those that stay are not touched, so focus stays as well. */
+  function fill(list, nodes) {
+    const wanted = new Set(nodes);
+    for (const child of [...list.children]) if (!wanted.has(child)) child.remove();
+    nodes.forEach((node, place) => {
+      if (list.children[place] !== node) list.insertBefore(node, list.children[place] || null);
+    });
+  }
+
+  /** Nodes by key, made anew when their content has changed. */
+  function cache(make) {
+    let known = new Map();
+    return (entries) => {
+      const next = new Map();
+      const nodes = entries.map(([key, value]) => {
+        const content = JSON.stringify(value);
+        let entry = known.get(key);
+        if (!entry) entry = { content, node: make(value, null, key) };
+        else if (entry.content !== content) entry = { content, node: make(value, entry.node, key) };
+        next.set(key, entry);
+        return entry.node;
+      });
+      known = next;
+      return nodes;
+    };
+  }
+
+  function tone(word) {
+    const plain = String(word || "").toLowerCase();
+    return Object.keys(TONES).find((each) => TONES[each].includes(plain)) || "";
+  }
+
+  const words = (text) => String(text || "").replaceAll("_", " ").toLowerCase();
+  const sentence = (text) => { const plain = words(text); return plain.charAt(0).toUpperCase() + plain.slice(1); };
+  const now = () => Date.now() + state.offset;
+  const announce = (text) => { $("announcer").textContent = ""; setTimeout(() => { $("announcer").textContent = text; }, 50); };
+  /** For those who listen and those who look. */
+  function tell(text) {
+    announce(text);
+    $("toast").textContent = text;
+    $("toast").hidden = false;
+    clearTimeout(state.toast);
+    state.toast = setTimeout(() => { $("toast").hidden = true; }, TOAST_MS);
+  }
+
+  const short = (text) => { const all = [...String(text)]; return all.length > 120 ? all.slice(0, 120).join("") + "…" : all.join(""); };
+
+  function ago(at) {
+    const seconds = Math.max(0, Math.round((now() - Date.parse(at)) / 1000));
+    if (seconds < 60) return "just now";
+    if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+    if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+    return `${Math.floor(seconds / 86400)} d ago`;
+  }
+
+  const since = (at) => el("time", { datetime: at, title: new Date(at).toLocaleString(), "data-since": at }, ago(at));
+
+  // --- Talking to the server -------------------------------------------------------------------
+
+  function token() {
+    const found = /^#token=([\w-]+)$/.exec(location.hash);
+    if (found) {
+      localStorage.setItem(TOKEN, found[1]);
+      history.replaceState(null, "", "/");
+    }
+    return localStorage.getItem(TOKEN) || "";
+  }
+
+  function ask(path, options) {
+    return fetch(path, {
+      cache: "no-store",
+      redirect: "error",
+      signal: AbortSignal.timeout(PATIENCE_MS),
+      ...options,
+      headers: { "X-Console-Token": token(), ...(options && options.headers) },
+    });
+  }
+
+  async function poll() {
+    if (state.polling) {
+      state.again = true;
+      return;
+    }
+    clearTimeout(state.timer);
+    state.polling = true;
+    await look();
+    state.polling = false;
+    if (!state.signedOut) state.timer = setTimeout(poll, state.again ? 0 : POLL_MS);
+    state.again = false;
+  }
+
+  async function look() {
+    if (state.signedOut) return;
+    try {
+      const answer = await ask("/api/overview", { headers: state.tag ? { "If-None-Match": state.tag } : {} });
+      if (answer.status === 401 || answer.status === 403) return signedOut();
+      if (answer.status !== 200 && answer.status !== 304) throw new Error((await answer.json()).error);
+      const date = Date.parse(answer.headers.get("Date") || "");
+      // The header counts whole seconds: only a clock that is really off counts.
+      if (date) state.offset = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0;
+      if (answer.status === 200) {
+        const overview = await answer.json();
+        state.tag = answer.headers.get("ETag");
+        show(overview);
+      }
+      state.lastSeen = new Date();
+      connected();
+    } catch (error) {
+      lost(error);
+    }
+  }
+
+  function connected() {
+    const was = state.failing;
+    state.failing = false;
+    document.body.classList.remove("stale");
+    $("live").dataset.state = "on";
+    $("live-text").textContent = "Live";
+    $("banner").hidden = true;
+    if (was) {
+      shield();
+      announce("The connection is back.");
+    }
+    enable();
+  }
+
+  function lost(error) {
+    const first = !state.failing;
+    state.failing = true;
+    document.body.classList.add("stale");
+    $("live").dataset.state = "off";
+    $("live-text").textContent = "Not connected";
+    const seen = state.lastSeen ? ` What you see is from ${state.lastSeen.toLocaleTimeString()}.` : "";
+    const server = error instanceof TypeError || error.name === "TimeoutError" ? "Connection lost." : `The server has a problem: ${error.message}.`;
+    const text = `${server}${seen} Trying again every second.`;
+    if ($("banner").textContent !== text) $("banner").textContent = text;
+    $("banner").hidden = false;
+    if (first) shield();
+    enable();
+  }
+
+  function signedOut() {
+    state.signedOut = true;
+    state.codes.clear();
+    localStorage.removeItem(TOKEN);
+    if ($("ask").open) $("ask").close("no");
+    $("main").hidden = true;
+    $("sign-out").hidden = true;
+    $("live").dataset.state = "off";
+    $("live-text").textContent = "Signed out";
+    $("banner").textContent = "You are signed out. Open a new login link to go on.";
+    $("banner").hidden = false;
+    document.title = "Signed out – Operator console";
+  }
+
+  /** While nothing is known for sure nothing can be decided. */
+  function enable() {
+    for (const button of document.querySelectorAll("main button")) {
+      button.disabled = state.failing || state.busy.has(button.dataset.subject);
+    }
+  }
+
+  /** A click that was meant for what stood here a moment ago counts for nothing. */
+  function shield() {
+    state.shieldUntil = performance.now() + SHIELD_MS;
+  }
+
+  function shielded(event) {
+    // Keys and assistive tools press what has the focus, wherever it stands.
+    if (event.detail === 0 || performance.now() > state.shieldUntil) return false;
+    tell("The page has just changed: look again before you click.");
+    return true;
+  }
+
+  async function act(subject, path, done) {
+    if (state.busy.has(subject) || state.failing) return null;
+    state.busy.add(subject);
+    enable();
+    try {
+      const answer = await ask(path, { method: "POST" });
+      if (answer.status === 401 || answer.status === 403) return signedOut();
+      const content = answer.status === 204 ? {} : await answer.json();
+      if (!answer.ok) throw new Error(content.error);
+      if (done) tell(done);
+      return content;
+    } catch (error) {
+      tell(`That failed: ${error.message}`);
+      return null;
+    } finally {
+      state.busy.delete(subject);
+      enable();
+      poll();
+    }
+  }
+
+  // --- Decisions -------------------------------------------------------------------------------
+
+  const request = (id) => state.overview.requests.find((each) => each.id === id);
+  const block = (agent) => state.overview.blocks.find((each) => each.agent === agent);
+  const whose = (agent) => agent === null ? "A client" : `Agent ${agent}`;
+
+  /** Asks before it is done. */
+  function confirmed(question) {
+    const dialog = $("ask");
+    if (dialog.open) return;
+    $("ask-title").textContent = question.title;
+    strange($("ask-who"), whose(question.agent));
+    strange($("ask-what"), question.action);
+    $("ask-note").textContent = question.note;
+    $("ask-yes").textContent = question.yes;
+    $("ask-yes").classList.toggle("stern", question.stern);
+    const back = document.activeElement;
+    state.asked = question;
+    dialog.returnValue = "no";
+    dialog.onclose = () => {
+      state.asked = null;
+      if (back && back.isConnected) back.focus();
+      if (dialog.returnValue === "yes") question.then();
+    };
+    dialog.showModal();
+    (question.stern ? $("ask-no") : $("ask-yes")).focus();
+  }
+
+  function decide(id, approve, sure) {
+    const asked = request(id);
+    if (!asked) return;
+    const verb = approve ? "approve" : "deny";
+    const path = `/api/requests/${encodeURIComponent(id)}/${verb}`;
+    const done = approve ? "Approved." : "Denied.";
+    const go = () => act(id, path, done);
+    if (sure) return go();
+    const blocked = asked.kind === "block";
+    const notes = approve
+      ? { block: "It may go on without proving the code. Be sure that you know why it was stopped.", verify: "Approving counts as if the code had been given." }
+      : { block: "It stays blocked." };
+    confirmed({
+      subject: id,
+      title: approve ? (blocked ? "Let this agent go on?" : "Approve this?") : "Deny this?",
+      agent: asked.agent,
+      action: asked.action,
+      note: notes[asked.kind] || (approve ? "It may be done once you approve." : "The agent is told that it may not do this."),
+      yes: approve ? "Approve" : "Deny",
+      stern: approve && blocked,
+      then: go,
+    });
+  }
+
+  async function toggleCode(id) {
+    if (state.codes.has(id)) return hideCode(id);
+    const asked = request(id);
+    if (!asked || !asked.has_code) return tell("There is no code here: issue a new one.");
+    const content = await act(id, `/api/requests/${encodeURIComponent(id)}/code`, "");
+    if (!content) return;
+    const timer = setTimeout(() => hideCode(id), CODE_SHOWN_MS);
+    state.codes.set(id, { code: content.code, expires: asked.expires_at, timer });
+    codes();
+    announce(`The code is ${[...content.code].join(" ")}`);
+  }
+
+  function hideCode(id) {
+    const shown = state.codes.get(id);
+    if (!shown) return;
+    clearTimeout(shown.timer);
+    state.codes.delete(id);
+    codes();
+  }
+
+  async function copy(code) {
+    try {
+      await navigator.clipboard.writeText(code);
+      tell("Copied.");
+    } catch {
+      tell("The browser does not allow that: select the code and copy it.");
+    }
+  }
+
+  async function renew(id) {
+    hideCode(id);
+    if (await act(id, `/api/requests/${encodeURIComponent(id)}/renew`, "A new code was issued; the old one is worth nothing.")) {
+      shield();
+    }
+  }
+
+  function unblock(agent) {
+    const blocked = block(agent);
+    if (!blocked) return;
+    confirmed({
+      subject: agent,
+      title: "Unblock this agent?",
+      agent,
+      action: blocked.action,
+      note: "It may go on without proving a code. Be sure that you know why it was stopped.",
+      yes: "Unblock",
+      stern: true,
+      then: () => act(agent, `/api/agents/${encodeURIComponent(agent)}/unblock`, "Unblocked."),
+    });
+  }
+
+  // --- The lists -------------------------------------------------------------------------------
+
+  function button(text, key, subject, properties, run) {
+    const name = properties.about ? `${text}: ${properties.about}` : null;
+    const node = el("button", { type: "button", class: properties.class, "data-subject": subject, "data-act": properties.act, "aria-label": name, "aria-keyshortcuts": key, "aria-expanded": properties.expanded }, text);
+    node.addEventListener("click", (event) => { if (!shielded(event)) run(); });
+    return node;
+  }
+
+  const who = (agent) => agent === null
+    ? el("p", { class: "who" }, "A client outside of the safety loop")
+    : el("p", { class: "who" }, "Agent ", el("b", { strange: agent }));
+
+  function requestCard(view, old, id) {
+    const kind = KINDS[view.kind] || { chip: words(view.kind), tone: "", title: "A request" };
+    const about = short(view.action);
+    const title = el("h3", { id: `title-${id}` }, kind.title);
+    const sure = view.kind !== "block" && view.kind !== "verify";
+    const content = [
+      el("div", { class: "top" },
+        el("span", { class: "chip", "data-tone": kind.tone }, kind.chip),
+        el("span", { class: "left", "data-expires": view.expires_at })),
+      title,
+      who(view.agent),
+      el("pre", { class: "action", strange: view.action, tabindex: view.action.length > 400 ? "0" : null, "aria-label": view.action.length > 400 ? "What is about to happen" : null, role: view.action.length > 400 ? "region" : null }),
+      view.reasons.length ? el("ul", { class: "why", "aria-label": "Why you are asked" }, ...view.reasons.map((reason) => el("li", { strange: reason }))) : null,
+      el("div", { class: "code", hidden: true }),
+      el("div", { class: "buttons" },
+        button(sure ? "Approve" : "Approve …", "a", id, { class: view.kind === "block" ? "stern" : "primary", act: "approve", about }, () => decide(id, true, sure)),
+        button("Deny", "d", id, { act: "deny", about }, () => decide(id, false, true)),
+        el("span", { class: "gap" }),
+        view.has_code ? button("Show code", "c", id, { class: "quiet", act: "code", about, expanded: "false" }, () => toggleCode(id)) : null,
+        button("New code", "n", id, { class: "quiet", act: "renew", about }, () => renew(id))),
+    ].filter(Boolean);
+    if (old) {
+      const focused = old.contains(document.activeElement) && document.activeElement.dataset.act;
+      old.replaceChildren(...content);
+      if (focused) (old.querySelector(`[data-act="${focused}"]`) || old).focus();
+      return old;
+    }
+    return el("li", { class: "card new", tabindex: "-1", "data-request": id, "aria-labelledby": title.id }, ...content);
+  }
+
+  function codes() {
+    for (const card of $("request-list").children) {
+      const id = card.dataset.request;
+      const shown = state.codes.get(id);
+      const place = card.querySelector(".code");
+      const toggle = card.querySelector('[data-act="code"]');
+      if (toggle) {
+        toggle.setAttribute("aria-expanded", String(Boolean(shown)));
+        toggle.textContent = shown ? "Hide code" : "Show code";
+        toggle.setAttribute("aria-label", `${shown ? "Hide" : "Show"} code: ${short(request(id).action)}`);
+      }
+      if (place.hidden !== !shown) shield();
+      place.hidden = !shown;
+      if (!shown) {
+        place.replaceChildren();
+      } else if (!place.firstChild) {
+        const challenge = ["verify", "block"].includes(request(id).kind);
+        place.replaceChildren(
+          el("output", {}, shown.code),
+          el("div", {},
+            el("p", {}, "Tell it to the agent, for ", el("code", {}, challenge ? "verify_challenge" : "confirm_operation"),
+              challenge ? " with the challenge " : ".", challenge ? el("code", { strange: id }) : null, challenge ? "." : null, " It hides again after a minute."),
+            button("Copy", null, id, { act: "copy" }, () => copy(shown.code))));
+      }
+    }
+  }
+
+  function blockCard(view, old) {
+    const content = [
+      el("div", { class: "top" }, el("span", { class: "chip", "data-tone": "danger" }, "Blocked"), el("span", { class: "left" }, since(view.since))),
+      el("h3", { strange: view.agent }),
+      el("pre", { class: "action", strange: view.action }),
+      el("p", { strange: view.reason }),
+      el("div", { class: "buttons" }, button("Unblock …", "u", view.agent, { class: "stern", act: "unblock", about: view.agent }, () => unblock(view.agent))),
+    ];
+    if (old) {
+      const focused = old.contains(document.activeElement) && document.activeElement.dataset.act;
+      old.replaceChildren(...content);
+      if (focused) (old.querySelector(`[data-act="${focused}"]`) || old).focus();
+      return old;
+    }
+    return el("li", { class: "card block", tabindex: "-1", "data-block": view.agent }, ...content);
+  }
+
+  function directive(value) {
+    if (value === null || typeof value !== "object") return null;
+    const [text, kind] = value.stopped ? ["Stopped", "danger"] : value.continue === false ? ["Must wait", "warn"] : value.continue === true ? ["May go on", "good"] : ["Told", ""];
+    const reason = typeof value.reason === "string" ? value.reason : text === "Told" ? JSON.stringify(value) : "";
+    return el("p", { class: "directive", "data-tone": kind }, el("b", {}, text), reason ? ": " : null, reason ? el("span", { strange: reason }) : null);
+  }
+
+  const agentRow = (view) => el("li", { class: "agent" },
+    el("div", { class: "top" }, el("h3", { strange: view.agent }), el("span", { class: "chip", "data-tone": tone(view.status) }, sentence(view.status))),
+    view.last_action === null ? null : el("p", { class: "last", strange: view.last_action, title: view.last_action }),
+    directive(view.directive),
+    el("p", { class: "facts" }, el("span", {}, `${view.steps} ${view.steps === 1 ? "step" : "steps"}`), el("span", {}, "began ", since(view.started_at))));
+
+  function auditRow(entry) {
+    const at = Date.parse(entry.timestamp || "");
+    const time = el("time", { datetime: entry.timestamp, title: at ? new Date(at).toLocaleString() : null }, at ? new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "");
+    const about = [entry.agent, entry.operation].filter(Boolean).join(" · ");
+    const text = el("span", { class: "event" }, el("b", { strange: sentence(entry.event) }));
+    if (about) text.append(" ", el("span", { strange: about }));
+    if (entry.reason) text.append(" ", el("span", { class: "about", strange: entry.reason }));
+    if (entry.decided_by) text.append(" ", el("span", { class: "about", strange: `(by ${entry.decided_by})` }));
+    return el("li", {}, el("details", {},
+      el("summary", {}, time, el("span", { class: "chip", "data-tone": tone(entry.outcome), strange: sentence(entry.outcome) }), text),
+      el("pre", { strange: JSON.stringify(entry, null, 2), tabindex: "0", role: "region", "aria-label": "The whole entry" })));
+  }
+
+  const requestNodes = cache(requestCard);
+  const blockNodes = cache(blockCard);
+  const agentNodes = cache((view) => agentRow(view));
+  const auditNodes = cache((entry) => auditRow(entry));
+
+  function numbered(entries) {
+    const counts = new Map();
+    return entries.map((entry) => {
+      const text = JSON.stringify(entry);
+      const count = (counts.get(text) || 0) + 1;
+      counts.set(text, count);
+      return [`${count} ${text}`, entry];
+    });
+  }
+
+  function count(name, number) {
+    const node = $(`${name}-count`);
+    node.textContent = number;
+    node.toggleAttribute("data-open", number > 0);
+    const empty = $(`${name}-empty`);
+    if (empty) empty.hidden = number > 0;
+  }
+
+  function show(overview) {
+    const before = state.overview;
+    state.overview = overview;
+    const focused = document.activeElement && document.activeElement.closest("[data-request], [data-block]");
+    const cards = focused ? selectable() : [];
+
+    // What stands somewhere stays there: new requests come last, wherever the server has them.
+    const ids = new Set(overview.requests.map((each) => each.id));
+    const known = new Set(state.order);
+    const gone = state.order.some((id) => !ids.has(id));
+    const fresh = overview.requests.filter((each) => !known.has(each.id));
+    state.order = [...state.order.filter((id) => ids.has(id)), ...fresh.map((each) => each.id)];
+    for (const [id, shown] of state.codes) {
+      const asked = request(id);
+      if (!asked || asked.expires_at !== shown.expires) hideCode(id);
+    }
+    fill($("request-list"), requestNodes(state.order.map((id) => [id, request(id)])));
+    fill($("block-list"), blockNodes(overview.blocks.map((each) => [each.agent, each])));
+    fill($("agent-list"), agentNodes(overview.agents.map((each) => [each.execution_id + " " + each.agent, each])));
+    if (before && (gone || fresh.length || before.blocks.length !== overview.blocks.length)) shield();
+    codes();
+    audit();
+
+    $("agent-list").hidden = overview.agents.length === 0;
+    count("requests", overview.requests.length);
+    count("blocks", overview.blocks.length);
+    count("agents", overview.agents.length);
+    strange($("adapter"), overview.adapter);
+    $("mode").hidden = !overview.mode;
+    strange($("mode"), sentence(overview.mode));
+    const open = overview.requests.length;
+    document.title = `${open ? `(${open}) ` : ""}Operator console – ${overview.adapter}`;
+
+    if (state.asked && !request(state.asked.subject) && !block(state.asked.subject)) {
+      $("ask").close("no");
+      tell("The request is closed: somebody answered it, or its time is up.");
+    }
+    // Whoever was on a card that is gone goes on with the next one.
+    if (focused && !focused.isConnected && !$("ask").open) {
+      const rest = selectable();
+      const next = rest[Math.min(cards.indexOf(focused), rest.length - 1)];
+      (next || $("requests")).focus();
+    }
+    if (!before) {
+      announce(open ? `${open} ${open === 1 ? "request waits" : "requests wait"} for you.` : "Nothing waits for you.");
+    } else if (fresh.length) {
+      announce(fresh.map((each) => `New request. ${whose(each.agent)}: ${short(each.action)}`).join(" "));
+    }
+    tick();
+    enable();
+  }
+
+  function audit() {
+    const entries = state.overview.audit;
+    const outcomes = [...new Set(entries.map((entry) => String(entry.outcome || "")))].filter(Boolean).sort();
+    const select = $("audit-outcome");
+    const chosen = select.value;
+    if (chosen && !outcomes.includes(chosen)) outcomes.push(chosen);
+    const options = [...select.options].slice(1).map((option) => option.value);
+    if (JSON.stringify(options) !== JSON.stringify(outcomes)) {
+      select.replaceChildren(select.options[0], ...outcomes.map((outcome) => el("option", { value: outcome }, sentence(outcome))));
+      select.value = chosen;
+    }
+    const text = $("audit-text").value.trim().toLowerCase();
+    const found = entries.filter((entry) => (!chosen || entry.outcome === chosen) && (!text || JSON.stringify(entry).toLowerCase().includes(text) || words(entry.event).includes(text)));
+    fill($("audit-list"), auditNodes(numbered(found.slice(0, AUDIT_ROWS))));
+    $("audit-list").hidden = found.length === 0;
+    $("audit-empty").hidden = found.length > 0;
+    $("audit-empty").textContent = entries.length ? "No entry matches." : "Nothing was decided yet.";
+  }
+
+  function tick() {
+    for (const node of document.querySelectorAll("[data-expires]")) {
+      const seconds = Math.floor((Date.parse(node.dataset.expires) - now()) / 1000);
+      const minutes = Math.floor(seconds / 60);
+      const text = seconds <= 0 ? "Code expired" : seconds >= 3600 ? `Code good for ${Math.floor(minutes / 60)} h` : `Code good for ${minutes}:${String(seconds % 60).padStart(2, "0")}`;
+      if (node.textContent !== text) node.textContent = text;
+      node.dataset.tone = seconds <= 0 ? "danger" : seconds < 60 ? "warn" : "";
+    }
+    for (const node of document.querySelectorAll("[data-since]")) {
+      const text = ago(node.dataset.since);
+      if (node.textContent !== text) node.textContent = text;
+    }
+  }
+
+  // --- Keys ------------------------------------------------------------------------------------
+
+  const selectable = () => [...$("request-list").children, ...$("block-list").children];
+
+  function move(by) {
+    const cards = selectable();
+    if (!cards.length) return;
+    const place = cards.findIndex((card) => card.contains(document.activeElement));
+    const next = cards[place < 0 ? (by > 0 ? 0 : cards.length - 1) : Math.min(Math.max(place + by, 0), cards.length - 1)];
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  function key(event) {
+    if (!keysOn() || event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(event.key)) return;
+    if (state.signedOut || document.querySelector("dialog[open]") || event.target.closest("input, select, textarea")) return;
+    const card = event.target.closest("[data-request], [data-block]");
+    const id = card && card.dataset.request;
+    const agent = card && card.dataset.block;
+    const keys = {
+      j: () => move(1),
+      k: () => move(-1),
+      "/": () => $("audit-text").focus(),
+      "?": () => $("help").showModal(),
+      ...(id ? { a: () => decide(id, true, false), d: () => decide(id, false, false), c: () => toggleCode(id), n: () => renew(id) } : {}),
+      ...(agent ? { u: () => unblock(agent) } : {}),
+    };
+    if (!Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    if (state.failing && !"jk/?".includes(event.key)) return;
+    keys[event.key]();
+  }
+
+  const keysOn = () => localStorage.getItem(KEYS_OFF) === null;
+
+  function showKeys() {
+    document.body.classList.toggle("keys-on", keysOn());
+    $("keys-on").checked = keysOn();
+  }
+
+  document.addEventListener("keydown", key);
+  $("help-open").addEventListener("click", () => $("help").showModal());
+  $("keys-on").addEventListener("change", () => {
+    if ($("keys-on").checked) localStorage.removeItem(KEYS_OFF);
+    else localStorage.setItem(KEYS_OFF, "1");
+    showKeys();
+  });
+  $("audit-text").addEventListener("input", audit);
+  $("audit-outcome").addEventListener("change", audit);
+  $("audit-text").addEventListener("keydown", (event) => { if (event.key === "Escape") $("audit-text").blur(); });
+  $("sign-out").addEventListener("click", async () => {
+    if (await act("sign-out", "/api/logout", "")) signedOut();
+    else if (!state.signedOut) tell("You are still signed in: the server did not answer.");
+  });
+  // A page that comes back shows what is true now.
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
+  token();
+  showKeys();
+  setInterval(tick, 1000);
+  poll();
+})();

@@ -1,0 +1,155 @@
+//! What stands before the console's pages: who may ask, from where, and what every answer says to the
+//! browser.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::HttpBody as _;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
+    ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::Shared;
+use super::routes::{ICON, LOGIN, STYLE, refusal, signed_out};
+use super::sessions::Seen;
+
+/// Carries the token that belongs to a session.
+pub(super) const TOKEN: &str = "x-console-token";
+
+/// Said with every answer, errors included.
+const HEADERS: [(HeaderName, &str); 8] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+         frame-ancestors 'none'; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
+    ),
+    (X_FRAME_OPTIONS, "DENY"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+];
+
+pub(super) async fn pass(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = match admit(&shared, &request) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused.response(&shared, request.uri().path()),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Why a request goes no further.
+#[derive(Debug, Clone, Copy)]
+enum Refused {
+    Host,
+    Method,
+    Site,
+    Nobody,
+    Token,
+    Body,
+}
+
+impl Refused {
+    fn response(self, shared: &Shared, path: &str) -> Response {
+        let (status, message) = match self {
+            Self::Nobody => {
+                return signed_out(
+                    shared,
+                    path,
+                    StatusCode::UNAUTHORIZED,
+                    "You are not signed in.",
+                );
+            }
+            Self::Host => (StatusCode::FORBIDDEN, "Call the console by 127.0.0.1 and its port."),
+            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are answered."),
+            Self::Site => (StatusCode::FORBIDDEN, "This came from another site."),
+            Self::Token => (StatusCode::FORBIDDEN, "The session's token is missing or wrong."),
+            Self::Body => (StatusCode::PAYLOAD_TOO_LARGE, "No request has a body."),
+        };
+        refusal(status, message)
+    }
+}
+
+fn admit(shared: &Shared, request: &Request) -> Result<(), Refused> {
+    let headers = request.headers();
+    let host = own_host(shared.port, request).ok_or(Refused::Host)?;
+    let posts = match *request.method() {
+        Method::GET => false,
+        Method::POST => true,
+        _ => return Err(Refused::Method),
+    };
+    let path = request.uri().path();
+    let api = path.starts_with("/api/");
+    if (api || posts) && !same_site(headers, host, posts) {
+        return Err(Refused::Site);
+    }
+    // Nothing is read that nobody wants.
+    if !request.body().is_end_stream() {
+        return Err(Refused::Body);
+    }
+    if !posts && [LOGIN, STYLE, ICON].contains(&path) {
+        return Ok(());
+    }
+    let token = headers.get(TOKEN).and_then(|value| value.to_str().ok());
+    let cookie = cookie(shared.port, headers).ok_or(Refused::Nobody)?;
+    match shared.sessions.look_up(cookie, token, Instant::now()) {
+        Seen::Nobody => Err(Refused::Nobody),
+        Seen::Cookie if api || posts => Err(Refused::Token),
+        Seen::Cookie | Seen::Both => Ok(()),
+    }
+}
+
+/// The name by which the console was called, if it is one of its own. Other names lead here too when
+/// somebody's DNS says so.
+fn own_host(port: u16, request: &Request) -> Option<&str> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    let also = request.uri().authority().is_none_or(|authority| authority.as_str() == host);
+    let (name, number) = host.rsplit_once(':')?;
+    let own = ["127.0.0.1", "localhost"].contains(&name) && number.parse() == Ok(port);
+    (own && also && hosts.next().is_none()).then_some(host)
+}
+
+/// Whether a page of this server asks. Browsers say so: with each POST by `Origin`, and with every
+/// request by `Sec-Fetch-Site`.
+fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
+    let site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    let origin = match headers.get(ORIGIN) {
+        Some(origin) => {
+            origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")) == Some(host)
+        }
+        None => !posts,
+    };
+    site && origin
+}
+
+/// The session's cookie. Cookies do not tell ports apart, so its name does.
+pub(super) fn cookie_name(port: u16) -> String {
+    format!("mcp_aql_console_{port}")
+}
+
+pub(super) fn cookie(port: u16, headers: &HeaderMap) -> Option<&str> {
+    let wanted = cookie_name(port);
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(name, value)| (name == wanted).then_some(value))
+}

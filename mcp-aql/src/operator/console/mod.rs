@@ -1,0 +1,291 @@
+//! The operator console: a web page on loopback for the people who watch.
+
+#[cfg(test)]
+mod demo;
+mod guard;
+mod links;
+mod record;
+mod routes;
+mod sessions;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use self::links::{AT_START, Key, Links, ON_DEMAND};
+pub use self::record::ConsoleLink;
+use self::record::Record;
+use self::sessions::Sessions;
+use super::{ChannelError, HumanChannel, HumanRequest, Operator, terminal};
+use crate::main_error::{Error, Result};
+use crate::operation::BoxFuture;
+
+/// How long a browser may take to send a request, to read its answer, and to do nothing on a connection.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the audit log calls decisions that were made here.
+const NAME: &str = "console";
+
+/// How the operator console is run.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_aql::operator::ConsoleOptions;
+///
+/// let options = ConsoleOptions::new()
+///     .port(8686)
+///     .state_dir("/var/lib/guard")
+///     .login_command("guard console")
+///     .session_timeout(Duration::from_secs(15 * 60));
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ConsoleOptions {
+    port: u16,
+    state_dir: Option<PathBuf>,
+    login_command: Option<String>,
+    session_timeout: Duration,
+    announce: bool,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ConsoleOptions {
+    /// Any free port; the login link goes to the terminal.
+    pub fn new() -> Self {
+        Self {
+            port: 0,
+            state_dir: None,
+            login_command: None,
+            session_timeout: Duration::from_secs(60 * 60),
+            announce: true,
+        }
+    }
+
+    /// Listens on this port of `127.0.0.1`. Default: 0, any that is free.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Keeps a file there, for its owner's eyes only, with which [`Console::login_links`] makes more
+    /// links. Default: none, and then there are no links but the one on the terminal and those of
+    /// [`Console::link`].
+    pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(folder.into());
+        self
+    }
+
+    /// The command that prints a link ([`Console::login_links`]), for the page that tells how to sign
+    /// in.
+    pub fn login_command(mut self, command: impl Into<String>) -> Self {
+        self.login_command = Some(command.into());
+        self
+    }
+
+    /// Signs a browser out that has asked nothing for so long; an open page asks every second. Default:
+    /// one hour.
+    pub fn session_timeout(mut self, after: Duration) -> Self {
+        self.session_timeout = after;
+        self
+    }
+
+    /// Prints a login link on the terminal from which the process was started, if there is one; never
+    /// to standard output or standard error, which an agent may read. Default: on.
+    pub fn announce(mut self, on: bool) -> Self {
+        self.announce = on;
+        self
+    }
+}
+
+/// The operator console: a web page on its own port of `127.0.0.1` that shows what goes on and takes
+/// decisions. It is there until this is dropped.
+///
+/// Signing in takes a one-time link. The page works without a network, in any browser of the last years,
+/// and with the keyboard alone.
+///
+/// ```no_run
+/// use mcp_aql::operator::{Console, ConsoleOptions, Operator};
+///
+/// # async fn sample(operator: Operator) -> mcp_aql::Result<()> {
+/// let console = Console::start(operator, ConsoleOptions::new()).await?;
+/// eprintln!("the operator console listens on {}", console.address());
+/// # Ok(()) }
+/// ```
+///
+/// Source: MCP-AQL §8.8.6 (REQ-OOB-13).
+pub struct Console {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    // Goes first: whoever still finds the file finds the console too.
+    _record: Option<Record>,
+    _stop: DropGuard,
+}
+
+/// What requests need.
+struct Shared {
+    operator: Operator,
+    port: u16,
+    key: Key,
+    links: Links,
+    sessions: Sessions,
+    login_command: Option<String>,
+}
+
+impl Console {
+    /// Starts the console of this operator.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the port is taken, or the state directory cannot be written to.
+    pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
+        let listener = listen(options.port).await?;
+        let address = listener.local_addr()?;
+        let key = Key::random().map_err(io::Error::other)?;
+        let record = match &options.state_dir {
+            None => None,
+            Some(folder) => Some(Record::write(folder, address.port(), &key).map_err(|error| {
+                told(&error, format_args!("'{}' cannot be written to", folder.display()))
+            })?),
+        };
+        let shared = Arc::new(Shared {
+            operator,
+            port: address.port(),
+            key,
+            links: Links::default(),
+            sessions: Sessions::new(options.session_timeout),
+            login_command: options.login_command.clone(),
+        });
+        let stopped = CancellationToken::new();
+        let router = routes::router(Arc::clone(&shared));
+        tokio::spawn(crate::mcp::serve_connections(listener, router, PATIENCE, stopped.clone()));
+        let console = Self { shared, address, _record: record, _stop: stopped.drop_guard() };
+        tracing::info!(%address, "the operator console listens");
+        if options.announce {
+            console.announce(&options).await?;
+        }
+        Ok(console)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A one-time link to sign in with, good for two minutes. Show it to people only.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the system gives no random numbers.
+    pub fn link(&self) -> Result<String> {
+        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND);
+        Ok(link.map_err(io::Error::other)?)
+    }
+
+    /// One-time links to the consoles that run with this [state directory](ConsoleOptions::state_dir),
+    /// the youngest first: for a command that the operator runs. Files of consoles that are gone are
+    /// removed.
+    ///
+    /// # Errors
+    /// When the directory, or a file in it, cannot be read. One that does not exist has no consoles.
+    ///
+    /// ```no_run
+    /// use mcp_aql::operator::Console;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// for link in Console::login_links("/var/lib/guard")? {
+    ///     println!("process {}: {}", link.process, link.url);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn login_links(state_dir: impl AsRef<Path>) -> io::Result<Vec<ConsoleLink>> {
+        record::links(state_dir.as_ref())
+    }
+
+    async fn announce(&self, options: &ConsoleOptions) -> Result {
+        let link = self.shared.key.link(self.address.port(), Utc::now(), AT_START);
+        let link = link.map_err(io::Error::other)?;
+        let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
+        if let Err(error) = terminal::print(text).await {
+            match (&options.login_command, &options.state_dir) {
+                (Some(command), Some(_)) => {
+                    tracing::info!(%error, command, "no terminal to print a login link on: the command prints one");
+                }
+                (None, Some(_)) => {
+                    tracing::info!(%error, "no terminal to print a login link on: `Console::login_links` makes one");
+                }
+                (_, None) => tracing::warn!(
+                    %error,
+                    "no terminal to print a login link on and no state directory: only the program itself can make one"
+                ),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Console").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Requests show on the page as the operator's desk has them; there is nothing to send.
+/// Requests that wait on the page of a console, which asks for them itself.
+#[derive(Debug)]
+pub(crate) struct ConsoleChannel;
+
+impl HumanChannel for ConsoleChannel {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl crate::Adapter {
+    /// Starts the operator console, if the adapter has one. It is there until what this gives is
+    /// dropped.
+    pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
+        let safety = self.inner.settings.safety.as_ref();
+        let options = safety.and_then(crate::safety_loop::SafetyLoop::console_options);
+        match (options, self.operator()) {
+            (Some(options), Some(operator)) => {
+                Console::start(operator, options.clone()).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl HumanChannel for Console {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+async fn listen(port: u16) -> Result<TcpListener> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| told(&error, format_args!("the operator console needs {address}")))
+}
+
+fn told(error: &io::Error, what: std::fmt::Arguments<'_>) -> Error {
+    Error::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
+}

@@ -1,0 +1,193 @@
+//! The console's pages and what they ask for.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{
+    CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_NONE_MATCH, LOCATION, RETRY_AFTER, SET_COOKIE,
+};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::Utc;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{NAME, Shared, guard};
+use crate::error::{ErrorCode, OperationError};
+
+pub(super) const LOGIN: &str = "/login";
+pub(super) const STYLE: &str = "/console.css";
+pub(super) const ICON: &str = "/icon.svg";
+
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+
+type Console = State<Arc<Shared>>;
+
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    let file = |kind: &'static str, text: &'static str| {
+        get(move || std::future::ready(([(CONTENT_TYPE, kind)], text)))
+    };
+    Router::new()
+        .route("/", file(HTML, include_str!("page.html")))
+        .route("/console.js", file("text/javascript; charset=utf-8", include_str!("console.js")))
+        .route(STYLE, file("text/css; charset=utf-8", include_str!("console.css")))
+        .route(ICON, file("image/svg+xml", include_str!("icon.svg")))
+        .route(LOGIN, get(login))
+        .route("/api/logout", post(logout))
+        .route("/api/overview", get(overview))
+        .route("/api/requests/{id}/{verb}", post(decide))
+        .route("/api/agents/{agent}/unblock", post(unblock))
+        .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "There is nothing here.")))
+        .layer(from_fn_with_state(Arc::clone(&shared), guard::pass))
+        .with_state(shared)
+}
+
+/// Exchanges a one-time link for a session. A good link is never turned away, however many others
+/// failed: an agent that guesses must not be able to keep people out.
+async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
+    let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
+    if !once.is_some_and(|once| shared.links.redeem(&shared.key, once, Utc::now())) {
+        return failed_login(&shared);
+    }
+    let credentials = match shared.sessions.open(Instant::now()) {
+        Ok(credentials) => credentials,
+        Err(error) => {
+            tracing::error!(%error, "the system gives no random numbers");
+            return refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The system gives no random numbers.",
+            );
+        }
+    };
+    tracing::info!("an operator signed in to the console");
+    let name = guard::cookie_name(shared.port);
+    let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
+    // What comes after `#` stays in the browser: neither logs nor other servers get to see it.
+    let page = format!("/#token={}", credentials.token);
+    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, page)]).into_response()
+}
+
+fn failed_login(shared: &Shared) -> Response {
+    if shared.sessions.failed(Instant::now()) {
+        let text = "Too many links that are no good.";
+        let mut response = signed_out(shared, LOGIN, StatusCode::TOO_MANY_REQUESTS, text);
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+        return response;
+    }
+    tracing::warn!("a login link of the operator console was refused");
+    let text = "This link was used before, or its time is up.";
+    signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
+}
+
+async fn logout(State(shared): Console, headers: HeaderMap) -> Response {
+    if let Some(cookie) = guard::cookie(shared.port, &headers) {
+        shared.sessions.close(cookie);
+    }
+    let name = guard::cookie_name(shared.port);
+    let gone = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, gone)]).into_response()
+}
+
+async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
+    let text = match shared.operator.overview().await {
+        Ok(overview) => serde_json::to_vec(&overview).map_err(OperationError::internal),
+        Err(error) => Err(error),
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return failure(&error),
+    };
+    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(&text)));
+    if headers.get(IF_NONE_MATCH).is_some_and(|known| known == tag.as_str()) {
+        return (StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response();
+    }
+    ([(ETAG, tag), (CONTENT_TYPE, JSON.to_owned())], text).into_response()
+}
+
+async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>) -> Response {
+    let operator = &shared.operator;
+    let done = match &*verb {
+        "approve" => operator.approve(&id, NAME).await,
+        "deny" => operator.deny(&id, NAME).await,
+        "renew" => operator.renew(&id, NAME).await,
+        "code" => {
+            return match operator.code(&id).await {
+                Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),
+                None => refusal(StatusCode::NOT_FOUND, "This process does not have the code."),
+            };
+        }
+        _ => return refusal(StatusCode::NOT_FOUND, "There is nothing here."),
+    };
+    outcome(done)
+}
+
+async fn unblock(State(shared): Console, Path(agent): Path<String>) -> Response {
+    outcome(shared.operator.unblock(&agent, NAME).await)
+}
+
+fn outcome(done: Result<(), OperationError>) -> Response {
+    match done {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => failure(&error),
+    }
+}
+
+fn failure(error: &OperationError) -> Response {
+    let status = match error.code() {
+        ErrorCode::NotFoundResource => StatusCode::NOT_FOUND,
+        ErrorCode::InternalError => {
+            let cause = error.cause().map(tracing::field::display);
+            tracing::error!(%error, cause, "the operator console cannot do what it was asked for");
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+        _ => StatusCode::CONFLICT,
+    };
+    refusal(status, error.message())
+}
+
+/// An error, for the page's own script.
+pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
+    answer(status, &json!({ "error": message }))
+}
+
+fn answer(status: StatusCode, value: &Value) -> Response {
+    (status, typed(JSON), Body::from(value.to_string())).into_response()
+}
+
+fn typed(kind: &'static str) -> [(HeaderName, &'static str); 1] {
+    [(CONTENT_TYPE, kind)]
+}
+
+/// Tells how to sign in: a page, or an error where the script asked.
+pub(super) fn signed_out(shared: &Shared, path: &str, status: StatusCode, why: &str) -> Response {
+    if path.starts_with("/api/") {
+        return refusal(status, why);
+    }
+    let how = match &shared.login_command {
+        Some(command) => format!(
+            "<p>On the machine where the adapter runs, this command prints a new link:</p>\n\
+             <pre><code>{}</code></pre>",
+            escaped(command)
+        ),
+        None => {
+            "<p>Open the one-time link that the adapter printed on its terminal when it started, \
+                 or ask whoever runs it for a new one.</p>"
+                .to_owned()
+        }
+    };
+    let page =
+        include_str!("signed_out.html").replace("{why}", &escaped(why)).replace("{how}", &how);
+    (status, typed(HTML), page).into_response()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,182 @@
+//! Who is signed in, and who tried to be.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use super::links::random;
+
+/// So many browsers may be signed in; the one that was idle longest makes room.
+const MOST: usize = 16;
+
+/// Failed attempts to sign in, and the time they count for.
+const ATTEMPTS: usize = 10;
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// What a browser gets when it signs in. Both are needed: a cookie reaches every port of its host, and
+/// so other servers on this machine; the token stays with pages of this port.
+pub(super) struct Credentials {
+    pub(super) cookie: String,
+    pub(super) token: String,
+}
+
+/// Secrets are kept hashed.
+struct Session {
+    cookie: [u8; 32],
+    token: [u8; 32],
+    used: Instant,
+}
+
+pub(super) struct Sessions {
+    timeout: Duration,
+    open: Mutex<Vec<Session>>,
+    failures: Mutex<VecDeque<Instant>>,
+}
+
+/// What became of a request's credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    Nobody,
+    /// The cookie is right; the token is missing or wrong.
+    Cookie,
+    Both,
+}
+
+impl Sessions {
+    pub(super) fn new(timeout: Duration) -> Self {
+        Self { timeout, open: Mutex::default(), failures: Mutex::default() }
+    }
+
+    pub(super) fn open(&self, now: Instant) -> Result<Credentials, getrandom::Error> {
+        let (cookie, token) = (secret()?, secret()?);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forget_idle(&mut open, now);
+        while open.len() >= MOST {
+            let idle = open.iter().enumerate().min_by_key(|(_, session)| session.used);
+            let Some((place, _)) = idle else { break };
+            open.swap_remove(place);
+        }
+        open.push(Session { cookie: hash(&cookie), token: hash(&token), used: now });
+        Ok(Credentials { cookie, token })
+    }
+
+    /// Looks a request's credentials up; the session counts as used.
+    pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> Seen {
+        let cookie = hash(cookie);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forget_idle(&mut open, now);
+        match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
+            None => Seen::Nobody,
+            Some(session) => {
+                session.used = now;
+                match token {
+                    Some(token) if same(&session.token, &hash(token)) => Seen::Both,
+                    _ => Seen::Cookie,
+                }
+            }
+        }
+    }
+
+    pub(super) fn close(&self, cookie: &str) {
+        let cookie = hash(cookie);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|session| !same(&session.cookie, &cookie));
+    }
+
+    /// Counts a failed attempt to sign in. True where there were too many lately.
+    pub(super) fn failed(&self, now: Instant) -> bool {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.retain(|failure| now.duration_since(*failure) < WINDOW);
+        if failures.len() >= ATTEMPTS {
+            return true;
+        }
+        failures.push_back(now);
+        false
+    }
+
+    fn forget_idle(&self, open: &mut Vec<Session>, now: Instant) {
+        open.retain(|session| now.duration_since(session.used) < self.timeout);
+    }
+}
+
+/// 256 bits, as text.
+fn secret() -> Result<String, getrandom::Error> {
+    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
+}
+
+fn hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret).into()
+}
+
+/// In a time that does not depend on where they differ.
+fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
+    black_box(differ) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn cookie_and_token_belong_together() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let one = sessions.open(now).unwrap();
+        let two = sessions.open(now).unwrap();
+        assert_eq!(one.cookie.len(), 43, "256 bits");
+        for (cookie, token, seen) in [
+            (&*one.cookie, Some(&*one.token), Seen::Both),
+            (&one.cookie, Some(&two.token), Seen::Cookie),
+            (&one.cookie, Some(""), Seen::Cookie),
+            (&one.cookie, None, Seen::Cookie),
+            (&one.token, Some(&one.token), Seen::Nobody),
+            ("", Some(&one.token), Seen::Nobody),
+        ] {
+            assert_eq!(sessions.look_up(cookie, token, now), seen);
+        }
+        sessions.close(&one.cookie);
+        assert_eq!(sessions.look_up(&one.cookie, None, now), Seen::Nobody);
+        assert_eq!(sessions.look_up(&two.cookie, None, now), Seen::Cookie);
+    }
+
+    #[test]
+    fn an_idle_session_ends_and_one_in_use_does_not() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let session = sessions.open(now).unwrap();
+        for half_hours in 1..6 {
+            let now = now + HOUR / 2 * half_hours;
+            assert_eq!(sessions.look_up(&session.cookie, None, now), Seen::Cookie);
+        }
+        let later = now + HOUR / 2 * 5 + HOUR;
+        assert_eq!(sessions.look_up(&session.cookie, None, later), Seen::Nobody);
+    }
+
+    #[test]
+    fn sessions_do_not_pile_up() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let first = sessions.open(now).unwrap();
+        let second = sessions.open(now + Duration::from_secs(1)).unwrap();
+        let later = now + Duration::from_secs(2);
+        sessions.look_up(&first.cookie, None, later);
+        for _ in 0..MOST - 1 {
+            sessions.open(later).unwrap();
+        }
+        assert_eq!(sessions.look_up(&second.cookie, None, later), Seen::Nobody);
+        assert_eq!(sessions.look_up(&first.cookie, None, later), Seen::Cookie);
+    }
+
+    #[test]
+    fn failures_count_for_a_minute() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        assert!((0..ATTEMPTS).all(|_| !sessions.failed(now)));
+        assert!(sessions.failed(now));
+        assert!(!sessions.failed(now + WINDOW));
+    }
+}

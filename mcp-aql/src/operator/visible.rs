@@ -1,0 +1,116 @@
+//! Text of agents, for terminals: what would move the cursor, turn text around or stay unseen is shown
+//! as what it is.
+
+use std::fmt::Write as _;
+
+/// Columns of a line. Terminals that are narrower break it once more.
+const WIDTH: usize = 72;
+
+/// Appends `text` in lines of their own, each after `margin`, so that no line of an agent's text can
+/// pass for one of ours.
+pub(super) fn write_block(to: &mut String, margin: &str, text: &str) {
+    for line in text.split('\n') {
+        to.push_str(margin);
+        let mut column = 0;
+        for character in line.strip_suffix('\r').unwrap_or(line).chars() {
+            let width = width(character);
+            if column + width > WIDTH {
+                to.push('\n');
+                to.push_str(margin);
+                column = 0;
+            }
+            column += width;
+            push(to, character);
+        }
+        to.push('\n');
+    }
+}
+
+/// `text` in one line.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    text.chars().for_each(|character| push(&mut shown, character));
+    shown
+}
+
+fn push(to: &mut String, character: char) {
+    if is_hidden(character) {
+        // Writing to a string cannot fail.
+        let _ = write!(to, "<U+{:04X}>", u32::from(character));
+    } else {
+        to.push(character);
+    }
+}
+
+/// Columns that a character takes, and rather too many than too few.
+fn width(character: char) -> usize {
+    match character {
+        ' '..='~' => 1,
+        _ if is_hidden(character) => "<U+10FFFF>".len(),
+        _ => 2,
+    }
+}
+
+/// Whether a character acts on the text around it, or cannot be seen.
+fn is_hidden(character: char) -> bool {
+    match character {
+        ' '..='~' => false,
+        // Nothing to see, though Unicode counts them among letters and marks.
+        '\u{34f}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{3164}'
+        | '\u{ffa0}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        // Controls, formats, separators, private and unassigned characters are what the standard
+        // library escapes; before a letter, since it escapes marks that have none.
+        _ => {
+            let mut bytes = [b'a', 0, 0, 0, 0];
+            let length = bytes.get_mut(1..).map_or(0, |rest| character.encode_utf8(rest).len());
+            let text = bytes.get(..=length).and_then(|bytes| std::str::from_utf8(bytes).ok());
+            text.is_none_or(|text| text.escape_debug().count() != text.chars().count())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_is_shown_as_text() {
+        for (shows, text, expected) in [
+            ("plain text", "rm -rf 'C:\\x' \"ä\"", "rm -rf 'C:\\x' \"ä\""),
+            ("an escape sequence", "\u{1b}[2J\u{1b}]0;x\u{7}", "<U+001B>[2J<U+001B>]0;x<U+0007>"),
+            ("C1 controls", "\u{9b}31m", "<U+009B>31m"),
+            ("line ends and tabs", "a\r\n\tb", "a<U+000D><U+000A><U+0009>b"),
+            ("delete", "\u{7f}", "<U+007F>"),
+            ("text turned around", "\u{202e}cod\u{2066}", "<U+202E>cod<U+2066>"),
+            ("no width", "a\u{200b}\u{feff}\u{ad}b", "a<U+200B><U+FEFF><U+00AD>b"),
+            ("line separators", "\u{2028}\u{2029}", "<U+2028><U+2029>"),
+            ("tags", "\u{e0041}", "<U+E0041>"),
+            ("fillers", "\u{3164}\u{115f}", "<U+3164><U+115F>"),
+            ("spaces that are none", "a\u{a0}b\u{3000}", "a<U+00A0>b<U+3000>"),
+            ("accents as marks", "e\u{301} हिन्दी", "e\u{301} हिन्दी"),
+            ("other scripts", "日本 שלום 🦀", "日本 שלום 🦀"),
+        ] {
+            assert_eq!(visible(text), expected, "{shows}");
+        }
+    }
+
+    #[test]
+    fn a_block_has_its_margin_on_every_line_that_a_terminal_shows() {
+        let padded = format!("drop\r\nCode: 1\r{}Code: 2 {}", " ".repeat(100), "日".repeat(60));
+        let mut block = String::new();
+        write_block(&mut block, "  | ", &padded);
+        assert!(block.lines().count() > 4, "{block}");
+        for line in block.lines() {
+            assert!(line.starts_with("  | "), "{block}");
+            assert!(line.chars().map(width).sum::<usize>() <= WIDTH + 4, "{block}");
+        }
+        assert!(block.contains("| drop\n") && block.contains("<U+000D>"), "{block}");
+    }
+}

@@ -1,0 +1,148 @@
+//! One try on one connection.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Client, GenericClient, Object, Pool};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{IsolationLevel, Row};
+
+use super::SILENCE;
+use super::failure::Failure;
+use crate::store::StoreError;
+use crate::store::sql::{Statement, Step, Tables, Upgrade, Value};
+
+/// Changing the layout of many records takes longer than a statement usually may, and so does
+/// waiting for another process that does it.
+const MIGRATION: Duration = Duration::from_secs(300);
+/// Held by whoever looks after the layout; any number that others are unlikely to use.
+const LOCK: i64 = 0x006d_6370_5f61_716c;
+
+/// The rows that a statement gives.
+pub(super) async fn rows(pool: &Pool, statement: &Statement) -> Result<Vec<Vec<Value>>, Failure> {
+    let client = pool.get().await?;
+    let done = limited(SILENCE, query(&client, statement)).await;
+    give_back(client, done)
+}
+
+/// How many rows the steps changed, unless one that decides did not.
+pub(super) async fn transact(pool: &Pool, steps: &[Step]) -> Result<Option<u64>, Failure> {
+    let mut client = pool.get().await?;
+    let done = limited(SILENCE, transaction(&mut client, steps)).await;
+    give_back(client, done)
+}
+
+/// Brings the layout up to date.
+pub(super) async fn migrate(pool: &Pool, tables: &Tables, schema: &str) -> Result<(), Failure> {
+    let mut client = pool.get().await?;
+    let done = limited(MIGRATION, migration(&mut client, tables, schema)).await;
+    give_back(client, done)
+}
+
+async fn limited<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(Failure::silence(limit)))
+}
+
+/// A connection that broke is nobody else's.
+fn give_back<T>(client: Client, done: Result<T, Failure>) -> Result<T, Failure> {
+    if done.as_ref().is_err_and(|failure| failure.lost) {
+        drop(Object::take(client));
+    }
+    done
+}
+
+/// Begins a transaction that writes, whatever the server's defaults are. Each condition of ours is
+/// part of a statement that changes its row: it locks the row first and looks at what was committed,
+/// so nothing stronger is needed.
+async fn begin(client: &mut Client) -> Result<deadpool_postgres::Transaction<'_>, Failure> {
+    let builder = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
+    Ok(builder.read_only(false).start().await?)
+}
+
+async fn transaction(client: &mut Client, steps: &[Step]) -> Result<Option<u64>, Failure> {
+    let transaction = begin(client).await?;
+    let mut all = 0;
+    for step in steps {
+        let changed = execute(&transaction, &step.statement).await?;
+        if step.decides && changed != 1 {
+            transaction.rollback().await?;
+            return Ok(None);
+        }
+        all += changed;
+    }
+    transaction.commit().await.map_err(Failure::at_commit)?;
+    Ok(Some(all))
+}
+
+async fn migration(client: &mut Client, tables: &Tables, schema: &str) -> Result<(), Failure> {
+    let transaction = begin(client).await?;
+    let alone = format!(
+        "SET LOCAL statement_timeout = {}; SELECT pg_advisory_xact_lock({LOCK})",
+        MIGRATION.as_millis()
+    );
+    transaction.batch_execute(&alone).await?;
+    let there = query(&transaction, &tables.tables_there()?).await?;
+    let layout = if Tables::is_ours(&there) {
+        Some(query(&transaction, &tables.layout()?).await?)
+    } else {
+        None
+    };
+    let place = format!("the schema {schema:?} in PostgreSQL");
+    if let Upgrade::Steps(statements) = tables.upgrade(&there, layout.as_deref(), &place)? {
+        // Only where it is missing: to create what is there takes a right as well.
+        let found = query(&transaction, &tables.schema_there()?).await?;
+        if found.is_empty() {
+            execute(&transaction, &Tables::create_schema(schema)).await?;
+        }
+        for statement in &statements {
+            execute(&transaction, statement).await?;
+        }
+    }
+    transaction.commit().await.map_err(Failure::at_commit)
+}
+
+/// Values as their places in a statement take them.
+fn bound<'a>(values: &'a [Value], types: &[Type]) -> Vec<&'a (dyn ToSql + Sync)> {
+    let each = values.iter().zip(types).map(|(value, kind)| -> &(dyn ToSql + Sync) {
+        match value {
+            Value::Text(text) => text,
+            Value::Int(number) => number,
+            Value::Null if *kind == Type::INT8 => &None::<i64>,
+            Value::Null => &None::<String>,
+        }
+    });
+    each.collect()
+}
+
+async fn execute(client: &impl GenericClient, statement: &Statement) -> Result<u64, Failure> {
+    let prepared = client.prepare_cached(&statement.sql).await?;
+    let values = bound(&statement.values, prepared.params());
+    Ok(client.execute(&prepared, &values).await?)
+}
+
+async fn query(
+    client: &impl GenericClient,
+    statement: &Statement,
+) -> Result<Vec<Vec<Value>>, Failure> {
+    let prepared = client.prepare_cached(&statement.sql).await?;
+    let values = bound(&statement.values, prepared.params());
+    let rows = client.query(&prepared, &values).await?;
+    rows.iter().map(row).collect()
+}
+
+fn row(row: &Row) -> Result<Vec<Value>, Failure> {
+    let value = |(place, column): (usize, &tokio_postgres::Column)| {
+        Ok(match *column.type_() {
+            Type::TEXT => row.try_get::<_, Option<String>>(place)?.map(Value::Text),
+            Type::INT8 => row.try_get::<_, Option<i64>>(place)?.map(Value::Int),
+            ref other => {
+                let message = format!("a column of type {other}, which no version made");
+                return Err(StoreError::Unreadable(message).into());
+            }
+        }
+        .unwrap_or(Value::Null))
+    };
+    row.columns().iter().enumerate().map(value).collect()
+}

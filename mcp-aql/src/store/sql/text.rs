@@ -1,0 +1,54 @@
+//! Texts as databases keep them: PostgreSQL has no U+0000, and tools of SQLite end a text there.
+
+/// The text without U+0000, in the same order beside other texts: U+0000 becomes U+0001 U+0001, and
+/// U+0001 becomes U+0001 U+0002.
+pub(super) fn kept(text: &str) -> String {
+    if !text.contains(['\0', '\u{1}']) {
+        return text.to_owned();
+    }
+    text.replace('\u{1}', "\u{1}\u{2}").replace('\0', "\u{1}\u{1}")
+}
+
+/// What [`kept`] was given; none where it did not write this.
+pub(super) fn read(kept: String) -> Option<String> {
+    if !kept.contains('\u{1}') {
+        return Some(kept);
+    }
+    let mut text = String::with_capacity(kept.len());
+    let mut rest = kept.chars();
+    while let Some(next) = rest.next() {
+        text.push(match next {
+            '\u{1}' => match rest.next()? {
+                '\u{1}' => '\0',
+                '\u{2}' => '\u{1}',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{kept, read};
+
+    proptest! {
+        #[test]
+        fn every_text_comes_back_and_keeps_its_place(
+            one in "[\0\u{1}\u{2}aé]{0,5}", other in "[\0\u{1}\u{2}aé]{0,5}"
+        ) {
+            prop_assert!(!kept(&one).contains('\0'));
+            prop_assert_eq!(kept(&one).cmp(&kept(&other)), one.cmp(&other));
+            prop_assert_eq!(read(kept(&one)), Some(one));
+        }
+    }
+
+    #[test]
+    fn what_was_not_kept_is_not_read() {
+        assert_eq!(read("a\u{1}".to_owned()), None);
+        assert_eq!(read("a\u{1}b".to_owned()), None);
+    }
+}

@@ -1,0 +1,164 @@
+mod file;
+mod place;
+mod worker;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use rusqlite::Connection;
+
+use self::file::File;
+use self::worker::Worker;
+use super::sql::{PURGED_AT_ONCE, Statement, record};
+use super::{Change, Record, Store, StoreError};
+use crate::operation::BoxFuture;
+
+/// Keeps records in one file, with SQLite.
+///
+/// What [`write`](Store::write) acknowledged is on the disk: it survives the end of the process, however
+/// it comes, and of the system. Several processes may share the file, as long as they are on one
+/// machine and the file is on a disk of its own: file systems of the network do not lock as SQLite
+/// needs it.
+///
+/// ```
+/// use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("mcp-aql-doc-{}", std::process::id()));
+/// let store = SqliteStore::open(folder.join("state.db"));
+/// let seat = Change::put("claims", "seat-7", Expected::Absent, NewRecord::new("\"Ada\""));
+/// assert!(store.write(vec![seat]).await?);
+/// # drop(store);
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok(()) }
+/// ```
+///
+/// SQLite runs on two threads of the store's own, one that reads and one that writes, which start with
+/// the first call. A reader waits for no writer.
+#[derive(Debug)]
+pub struct SqliteStore {
+    file: Arc<File>,
+    reader: Worker,
+    writer: Worker,
+}
+
+impl SqliteStore {
+    /// A store in this file. It is opened by the first call, which makes it, and the folders above it,
+    /// where they are missing: for this user alone, as what is kept is nobody else's business.
+    #[must_use]
+    pub fn open(path: impl AsRef<Path>) -> Self {
+        let file = Arc::new(File::new(path.as_ref()));
+        let [reader, writer] = [(); 2].map(|()| Worker::new(Arc::clone(&file)));
+        Self { file, reader, writer }
+    }
+
+    /// A store where the state of this user's programs belongs: in `mcp-aql/NAME/state.db` below
+    /// `$XDG_STATE_HOME` or else `~/.local/state`, on Apple's systems below
+    /// `~/Library/Application Support`, on Windows below `%LOCALAPPDATA%`.
+    ///
+    /// # Errors
+    /// No such place is known, or the name cannot be that of a folder.
+    pub fn in_user_state(name: &str) -> Result<Self, StoreError> {
+        place::of_user(name).map(Self::open)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    async fn read(&self, statement: Statement) -> Result<Vec<Record>, StoreError> {
+        let file = Arc::clone(&self.file);
+        self.reader
+            .run(move |connection| {
+                let rows =
+                    file::rows(connection, &statement).map_err(|error| file.failed(error))?;
+                rows.into_iter().map(record).collect()
+            })
+            .await
+    }
+}
+
+impl Store for SqliteStore {
+    fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        // To open it is all there is to do.
+        Box::pin(self.writer.run(|_| Ok(())))
+    }
+
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move {
+            let mut found = self.read(self.file.tables.get(collection, key)?).await?;
+            Ok(found.pop())
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        Box::pin(
+            async move { self.read(self.file.tables.list(collection, group, after, most)?).await },
+        )
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            Change::check(&changes)?;
+            if changes.is_empty() {
+                return Ok(true);
+            }
+            let file = Arc::clone(&self.file);
+            self.writer
+                .run(move |connection| {
+                    let steps = file.tables.write(changes)?;
+                    write(connection, &steps).map_err(|error| file.failed(error))
+                })
+                .await
+        })
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let mut purged = 0;
+            loop {
+                // A job each, so that whoever writes has a turn in between.
+                let file = Arc::clone(&self.file);
+                let some = self.writer.run(move |connection| {
+                    let step = file.tables.purge(now)?;
+                    file::execute(connection, &step.statement).map_err(|error| file.failed(error))
+                });
+                let some = u64::try_from(some.await?).unwrap_or(u64::MAX);
+                purged += some;
+                if some < PURGED_AT_ONCE {
+                    return Ok(purged);
+                }
+            }
+        })
+    }
+}
+
+fn write(connection: &mut Connection, steps: &[super::sql::Step]) -> rusqlite::Result<bool> {
+    let transaction = file::begin(connection)?;
+    for step in steps {
+        let changed = file::execute(&transaction, &step.statement)?;
+        if step.decides && changed != 1 {
+            transaction.rollback()?;
+            return Ok(false);
+        }
+    }
+    transaction.commit()?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests;

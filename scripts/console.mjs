@@ -1,0 +1,228 @@
+// Drives the operator console in a real browser; `console.py` starts everything and tells the arguments:
+// the link, Chromium, the folder of playwright-core, axe's script, a folder for screenshots or "".
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+
+const [link, chromium, playwright, axe, pictures] = process.argv.slice(2);
+const { chromium: browserType } = createRequire(import.meta.url)(playwright);
+const origin = new URL(link).origin;
+const faults = [];
+let checks = 0;
+
+function check(shows, holds, found) {
+  checks += 1;
+  console.log(`${holds ? "ok  " : "FAIL"} ${shows}`);
+  if (!holds) faults.push(`${shows}${found === undefined ? "" : `: ${JSON.stringify(found)}`}`);
+}
+
+const browser = await browserType.launch({
+  executablePath: chromium,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run"],
+});
+const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light" });
+const page = await context.newPage();
+const elsewhere = [];
+const complaints = [];
+page.on("request", (request) => {
+  if (new URL(request.url()).origin !== origin) elsewhere.push(request.url());
+});
+page.on("console", (message) => {
+  // The browser notes each refused request, which some of the checks below ask for.
+  if (["error", "warning"].includes(message.type()) && !/Failed to load resource/.test(message.text())) {
+    complaints.push(message.text());
+  }
+});
+page.on("pageerror", (error) => complaints.push(String(error)));
+page.on("dialog", (dialog) => { complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+await page.addInitScript(() => {
+  window.violations = [];
+  document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+});
+
+const cards = () => page.locator("#request-list > li").count();
+const until = async (what, wanted) => {
+  for (let tries = 0; tries < 50; tries += 1) {
+    if (await what() === wanted) return true;
+    await page.waitForTimeout(100);
+  }
+  return false;
+};
+const settle = () => page.waitForTimeout(900);
+const rules = async (shows) => {
+  await page.evaluate(readFileSync(axe, "utf8"));
+  const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const found = result.violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+  check(`axe finds nothing: ${shows}`, found.length === 0, found);
+};
+const picture = async (name, options) => {
+  if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, ...options });
+};
+
+// Without a link.
+const refused = await page.goto(`${origin}/`);
+check("without a link the page is refused with an explanation", refused.status() === 401
+  && await page.getByRole("heading", { name: "Sign in with a link" }).isVisible());
+await rules("signed out");
+await picture("signed-out");
+
+// With it, once.
+await page.goto(link);
+await page.locator("#request-list > li").first().waitFor();
+check("the link signs in, and nothing of it stays in the address", page.url() === `${origin}/`, page.url());
+const cookies = await context.cookies();
+check("one session cookie, for HTTP only and this site only", cookies.length === 1 && cookies[0].httpOnly
+  && cookies[0].sameSite === "Strict" && cookies[0].expires === -1, cookies);
+const other = await browser.newContext();
+const again = await other.newPage();
+check("the link is used up", (await again.goto(link)).status() === 401);
+await other.close();
+
+// What there is to see.
+const open = await cards();
+check("requests, blocks, agents and the audit trail are shown", open >= 3
+  && await page.locator("#block-list > li").count() >= 1 && await page.locator("#agent-list > li").count() >= 2
+  && await page.locator("#audit-list > li").count() >= 3);
+check("the title counts what is open", (await page.title()).startsWith(`(${open}) `), await page.title());
+check("the live region tells how many wait", await until(
+  async () => (await page.locator("#announcer").textContent()).startsWith(`${open} requests wait`), true));
+const text = await page.locator("#request-list").textContent();
+check("an agent's markup stays text", text.includes("<img src=x onerror=") && text.includes("<script>alert(1)</script>")
+  && await page.locator("main img, main script").count() === 0);
+check("text turned around is shown as it is", text.includes("U+202Egpj.exeU+202C"));
+await rules("light");
+await picture("console-light", { fullPage: true });
+await page.emulateMedia({ colorScheme: "dark" });
+await rules("dark");
+await picture("console-dark", { fullPage: true });
+await page.emulateMedia({ colorScheme: "light" });
+
+// A narrow window.
+await page.setViewportSize({ width: 320, height: 700 });
+check("nothing is wider than 320 px", await page.evaluate(() => document.documentElement.scrollWidth) <= 320);
+await rules("narrow");
+await picture("console-narrow", { fullPage: true });
+await page.setViewportSize({ width: 1280, height: 900 });
+
+// The keyboard alone.
+await page.keyboard.press("j");
+check("j goes to the first request", await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
+await page.keyboard.press("j");
+await page.keyboard.press("k");
+check("k goes back", await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
+check("the focus can be seen", await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle !== "none"));
+const first = await page.locator("#request-list > li").first().getAttribute("data-request");
+await page.keyboard.press("c");
+const code = page.locator("#request-list > li").first().locator("output");
+await code.waitFor();
+check("c shows the code", /^[0-9A-Z]{4}(-[0-9A-Z]{4}){12}$/.test(await code.textContent()));
+await page.waitForTimeout(1500);
+await picture("console-code", { fullPage: false });
+await page.keyboard.press("c");
+check("c hides it", await code.count() === 0);
+await page.keyboard.press("d");
+await page.locator("#ask[open]").waitFor();
+await page.keyboard.press("Escape");
+await page.waitForTimeout(1200);
+check("Esc changes nothing, and the focus is back", await cards() === open
+  && await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
+await page.keyboard.press("a");
+await page.locator("#ask[open]").waitFor();
+check("a asks first", await cards() === open);
+await rules("a question");
+await page.waitForTimeout(300);
+await picture("console-question");
+await page.keyboard.press("Enter");
+check("Enter approves", await until(cards, open - 1)
+  && await page.locator(`[data-request="${first}"]`).count() === 0);
+check("the focus goes on to the next request", await until(
+  () => page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")), true));
+check("the audit trail names who decided", await until(
+  async () => (await page.locator("#audit-list > li").first().textContent()).includes("(by console)"), true));
+check("and the page says so", await page.locator("#toast").textContent() === "Approved.");
+check("the title counts anew", (await page.title()).startsWith(`(${open - 1}) `), await page.title());
+
+// Tab reaches every button of the page, in its order.
+await page.evaluate(() => { document.activeElement.blur(); window.scrollTo(0, 0); });
+const reached = new Set();
+for (let presses = 0; presses < 80; presses += 1) {
+  await page.keyboard.press("Tab");
+  reached.add(await page.evaluate(() => [...document.querySelectorAll("button, input, select, summary")].indexOf(document.activeElement)));
+}
+const all = await page.evaluate(() => [...document.querySelectorAll("button, input, select, summary")]
+  .map((node, place) => [node, place]).filter(([node]) => !node.closest("dialog") && !node.disabled).map(([, place]) => place));
+check("Tab reaches every control", all.every((place) => reached.has(place)), all.filter((place) => !reached.has(place)));
+
+// A click on what has just moved counts for nothing.
+await settle();
+const deny = page.locator("#request-list > li").first().getByRole("button", { name: /^Deny/ });
+const spot = await deny.boundingBox();
+const before = await cards();
+await page.mouse.click(spot.x + 5, spot.y + 5);
+await until(cards, before - 1);
+await page.mouse.click(spot.x + 5, spot.y + 5);
+await page.waitForTimeout(1500);
+check("a second click does not hit the next request", await cards() === before - 1, await cards());
+
+// Blocks.
+const blocked = await page.locator("#block-list > li").count();
+await settle();
+await page.getByRole("button", { name: /^Unblock/ }).first().click();
+await page.locator("#ask[open]").waitFor();
+check("Unblock asks, and Cancel has the focus", await page.evaluate(() => document.activeElement.id === "ask-no"));
+await page.locator("#ask-yes").click();
+check("Unblock unblocks", await until(() => page.locator("#block-list > li").count(), blocked - 1));
+
+// The audit trail.
+await page.keyboard.press("/");
+await page.keyboard.type("unblocked");
+check("the audit trail is filtered", await page.locator("#audit-list > li").count() === 1);
+await page.keyboard.press("Escape");
+await page.locator("#audit-list summary").first().click();
+check("an entry shows in full", await page.locator("#audit-list pre").first().isVisible());
+await rules("an entry in full");
+
+// Another site cannot ask, and cannot show it in a frame.
+const elsewherePage = await context.newPage();
+await elsewherePage.route("http://evil.test/", (route) => route.fulfill({ contentType: "text/html", body: `<iframe src="${origin}/"></iframe>` }));
+await elsewherePage.goto("http://evil.test/");
+const remaining = await cards();
+const forged = await elsewherePage.evaluate(async (address) => {
+  try {
+    await fetch(address, { method: "POST", mode: "no-cors", credentials: "include" });
+    return "sent";
+  } catch {
+    return "refused by the browser";
+  }
+}, `${origin}/api/requests/rq-hostile/approve`);
+await page.waitForTimeout(1500);
+check(`another site's request does nothing (${forged})`, await cards() === remaining);
+const frame = elsewherePage.frames().find((each) => each !== elsewherePage.mainFrame());
+check("no frame shows it", (await frame.locator("body").textContent().catch(() => "")).includes("Waiting for you") === false);
+await elsewherePage.close();
+
+// The connection.
+await context.setOffline(true);
+check("a lost connection is told", await until(() => page.locator("#banner").isVisible(), true)
+  && (await page.locator("#banner").textContent()).startsWith("Connection lost."));
+check("and nothing can be decided meanwhile", await page.locator("main button:enabled").count() === 0);
+await rules("connection lost");
+await picture("console-lost");
+await page.getByRole("button", { name: "Sign out" }).click();
+check("nor can anybody believe to be signed out", (await page.locator("#toast").textContent()).startsWith("You are still signed in"));
+await context.setOffline(false);
+check("and told when it is back", await until(() => page.locator("#banner").isVisible(), false));
+
+// Signing out.
+await page.getByRole("button", { name: "Sign out" }).click();
+check("signing out ends it", await until(() => page.locator("#main").isVisible(), false)
+  && (await page.goto(`${origin}/`)).status() === 401);
+
+check("nothing was asked from anywhere else", elsewhere.length === 0, elsewhere);
+const violations = await page.evaluate(() => window.violations);
+check("no complaint of the browser, no violation of the policy", complaints.length === 0 && violations.length === 0, [complaints, violations]);
+
+await browser.close();
+console.log(`${checks} checks, ${faults.length} failed`);
+faults.forEach((fault) => console.log(`  ${fault}`));
+process.exit(faults.length ? 1 : 0);

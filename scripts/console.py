@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Uses the operator console in a real, headless Chromium, as an operator would and as an attacker would.
+
+    scripts/console.py [--pictures DIR] [COMMAND …]
+
+COMMAND serves a console until its standard input ends. It gets a terminal of its own, on which it has to
+print the login link, and nowhere else. What it shows has to be what the tests' demonstration shows, which
+runs by default:
+
+    CONSOLE_DEMO=1 cargo test -p mcp-aql --lib --features console -- operator::console::demo --nocapture
+
+Needs node, npm, and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM; as root on Debian and
+its kin, installs it where there is none. playwright-core and axe-core come from npm, once, into
+target/clients. Ends with 1 when a check failed.
+"""
+
+import argparse
+import fcntl
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import termios
+from pathlib import Path
+
+import npm
+
+ROOT = Path(__file__).resolve().parent.parent
+DEMO = ["cargo", "test", "--locked", "-p", "mcp-aql", "--lib", "--features", "console", "--",
+        "operator::console::demo", "--nocapture"]
+LINK = re.compile(rb"http://127\.0\.0\.1:\d+/login\?once=[\w-]+(?=\s)")
+PLAYWRIGHT = "playwright-core", "1.65.1"
+AXE = "axe-core", "4.14.1"
+
+
+def chromium():
+    names = [os.environ.get("CHROMIUM", ""), "chromium", "google-chrome", "chromium-browser"]
+    if found := next(filter(None, map(shutil.which, names)), None):
+        return found
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        sys.exit("Chromium is missing: install it, or set CHROMIUM to its path")
+    print("Chromium is not installed: installing Debian's package", file=sys.stderr)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", "chromium"]):
+        subprocess.run(["apt-get", *arguments], check=True, env=quiet, stdout=sys.stderr)
+    return shutil.which("chromium")
+
+
+def start(command, output):
+    """The process, and the terminal that it was started from."""
+    terminal, own = pty.openpty()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "CONSOLE_DEMO": "1"},
+        stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(own, termios.TIOCSCTTY, 0), pass_fds=[own],
+    )
+    os.close(own)
+    return process, terminal
+
+
+def link(terminal):
+    """The login link, as the operator finds it; none where the process ends without one."""
+    shown = b""
+    while not (found := LINK.search(shown)):
+        try:
+            shown += os.read(terminal, 4096)
+        except OSError:
+            # Nobody has this terminal any more.
+            return None
+    return found.group().decode()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pictures", type=Path, default="", help="puts screenshots there")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    browser = chromium()
+    node, playwright, axe = npm.node(), npm.install(*PLAYWRIGHT), npm.install(*AXE)
+    if options.pictures:
+        options.pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile() as output:
+        process, terminal = start(options.command or DEMO, output)
+        try:
+            address = link(terminal)
+            pictures = options.pictures and options.pictures.resolve()
+            script = ROOT / "scripts" / "console.mjs"
+            failed = 1 if address is None else subprocess.run(
+                [node, script, address, browser, playwright, axe / "axe.min.js", pictures],
+                check=False, timeout=300,
+            ).returncode
+        finally:
+            process.stdin.close()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        output.seek(0)
+        printed = output.read()
+    if address is None:
+        sys.exit(f"{printed.decode(errors='replace')}\nit ended without a login link on its terminal")
+    if b"once=" in printed:
+        sys.exit("the login link is on standard output or standard error, where agents read")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

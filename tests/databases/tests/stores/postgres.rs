@@ -1,0 +1,314 @@
+//! What PostgreSQL's store does with servers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp_aql::store::{Change, Expected, NewRecord, PostgresStore, Store, StoreError};
+use mcp_aql_tests_databases::postgres;
+use tokio_postgres::Client;
+
+use crate::place::schema;
+
+fn put(key: &str) -> Vec<Change> {
+    vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]
+}
+
+struct Server {
+    /// A connection beside those of the store.
+    client: Client,
+    address: String,
+    schema: String,
+}
+
+impl Server {
+    async fn new() -> Option<Self> {
+        let (address, schema) = schema().await?;
+        Some(Self { client: postgres::connect().await?, address, schema })
+    }
+
+    fn store(&self) -> PostgresStore {
+        PostgresStore::connect(&self.address).unwrap().schema(&self.schema)
+    }
+
+    /// Executes this in the store's schema.
+    async fn batch(&self, sql: &str) {
+        let schema = self.schema.replace('"', "\"\"");
+        let path = format!("SET search_path = \"{schema}\"; {sql}");
+        self.client.batch_execute(&path).await.unwrap();
+    }
+
+    async fn create(&self, sql: &str) {
+        let schema = self.schema.replace('"', "\"\"");
+        self.client.batch_execute(&format!("CREATE SCHEMA \"{schema}\"")).await.unwrap();
+        self.batch(sql).await;
+    }
+
+    /// How many connections with this name there are.
+    async fn connections(&self, name: &str) -> i64 {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1";
+        self.client.query_one(sql, &[&name]).await.unwrap().get(0)
+    }
+
+    /// Ends the connections with this name.
+    async fn terminate(&self, name: &str) -> usize {
+        let sql =
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+        self.client.query(sql, &[&name]).await.unwrap().len()
+    }
+
+    async fn indexes(&self) -> Vec<String> {
+        let sql = "SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 ORDER BY 1";
+        let rows = self.client.query(sql, &[&self.schema]).await.unwrap();
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+}
+
+const FIRST_LAYOUT: &str = r#"
+    CREATE TABLE mcp_aql_layout (number bigint NOT NULL);
+    CREATE TABLE record (collection text COLLATE "C" NOT NULL, key text COLLATE "C" NOT NULL,
+        value text COLLATE "C" NOT NULL, version bigint NOT NULL, group_key text COLLATE "C",
+        expires_at bigint, PRIMARY KEY (collection, key));
+    CREATE SEQUENCE record_version START 42;
+    INSERT INTO mcp_aql_layout VALUES (1);
+    INSERT INTO record VALUES ('c', 'a', '{}', 7, 'g', NULL), ('c', 'b', '[]', 41, NULL, 5),
+        ('c', 'ä', '0', 12, 'g', 1900000000000000);"#;
+
+#[tokio::test]
+async fn a_schema_of_the_first_layout_becomes_one_of_today() {
+    let Some(server) = Server::new().await else { return };
+    server.create(FIRST_LAYOUT).await;
+    assert_eq!(server.indexes().await, ["record_pkey"]);
+    let store = server.store();
+    store.prepare().await.unwrap();
+    assert_eq!(server.indexes().await, ["record_by_expiry", "record_by_group", "record_pkey"]);
+    let listed = store.list("c", Some("g"), None, 9).await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|it| (&*it.key, &*it.value, it.version)).collect();
+    assert_eq!(listed, [("a", "{}", 7), ("ä", "0", 12)]);
+    assert!(store.write(put("new")).await.unwrap());
+    assert_eq!(store.get("c", "new").await.unwrap().unwrap().version, 42);
+    assert_eq!(store.purge(chrono::Utc::now()).await.unwrap(), 1);
+    server.store().prepare().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_later_or_not_ours_is_refused() {
+    let Some(server) = Server::new().await else { return };
+    let store = server.store();
+    store.write(put("a")).await.unwrap();
+    server.batch("UPDATE mcp_aql_layout SET number = 3").await;
+    // Who is at work already goes on; who begins is told.
+    store.get("c", "a").await.unwrap();
+    let error = server.store().prepare().await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
+    assert!(error.to_string().contains("update this program, or name another place"), "{error}");
+
+    let Some(server) = Server::new().await else { return };
+    server.create("CREATE TABLE record (x int)").await;
+    let error = server.store().write(put("a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
+    assert!(error.to_string().contains("belongs to another program"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_may_begin_at_once() {
+    for old in [false, true] {
+        let Some(server) = Server::new().await else { return };
+        if old {
+            server.create(FIRST_LAYOUT).await;
+        }
+        let mut tasks = tokio::task::JoinSet::new();
+        for number in 0..16 {
+            let store = server.store();
+            tasks.spawn(async move {
+                store.prepare().await.unwrap();
+                assert!(store.write(put(&format!("new {number}"))).await.unwrap());
+            });
+        }
+        tasks.join_all().await;
+        let there = server.store().list("c", None, None, 99).await.unwrap();
+        assert_eq!(there.iter().filter(|record| record.key.starts_with("new")).count(), 16);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_that_are_ended_are_made_anew() {
+    let Some(server) = Server::new().await else { return };
+    let name = format!("ended {}", server.schema);
+    let named = format!("{} application_name='{name}'", server.address);
+    let store = PostgresStore::connect(&named).unwrap().schema(&server.schema).connections(4);
+    let store = Arc::new(store);
+    store.write(put("a")).await.unwrap();
+    // At rest: whoever comes next does not notice.
+    for _ in 0..20 {
+        assert!(server.terminate(&name).await > 0);
+        assert!(store.get("c", "a").await.unwrap().is_some());
+        assert!(server.terminate(&name).await > 0);
+        assert!(store.write(put("a")).await.unwrap());
+    }
+    // At work: what was acknowledged is there, and an error says that something was not.
+    let mut tasks = tokio::task::JoinSet::new();
+    for writer in 0..8 {
+        let store = Arc::clone(&store);
+        tasks.spawn(async move {
+            let (mut written, mut failed) = (Vec::new(), 0);
+            for number in 0..150 {
+                let key = format!("{writer} {number}");
+                let change = Change::put("w", &key, Expected::Absent, NewRecord::new("0"));
+                match store.write(vec![change]).await {
+                    Ok(made) => {
+                        assert!(made);
+                        written.push(key);
+                    }
+                    Err(_) => failed += 1,
+                }
+            }
+            (written, failed)
+        });
+    }
+    let mut ended = 0;
+    for _ in 0..25 {
+        tokio::time::sleep(Duration::from_millis(8)).await;
+        ended += server.terminate(&name).await;
+    }
+    let (mut written, mut failed) = (0, 0);
+    for (keys, errors) in tasks.join_all().await {
+        failed += errors;
+        written += keys.len();
+        for key in keys {
+            assert!(store.get("w", &key).await.unwrap().is_some(), "{key} is lost");
+        }
+    }
+    assert!(ended > 10, "{ended} were ended");
+    assert_eq!(written + failed, 8 * 150);
+    assert!(failed <= ended, "{failed} of {written} failed, with {ended} connections ended");
+    assert!(server.connections(&name).await <= 4);
+}
+
+#[tokio::test]
+async fn there_are_so_many_connections_and_no_more() {
+    let Some(server) = Server::new().await else { return };
+    let name = format!("bounded {}", server.schema);
+    let named = format!("{} application_name='{name}'", server.address);
+    let store = PostgresStore::connect(&named).unwrap().schema(&server.schema).connections(3);
+    let store = Arc::new(store);
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..40 {
+        let store = Arc::clone(&store);
+        tasks.spawn(async move { store.write(put(&number.to_string())).await.unwrap() });
+    }
+    tasks.join_all().await;
+    assert_eq!(server.connections(&name).await, 3);
+}
+
+#[tokio::test]
+async fn a_statement_does_not_wait_for_ever() {
+    let Some(server) = Server::new().await else { return };
+    server.store().write(put("a")).await.unwrap();
+    server.batch("BEGIN; SELECT 1 FROM record FOR UPDATE").await;
+    let limited = format!("{} options='-c statement_timeout=200'", server.address);
+    let store = PostgresStore::connect(&limited).unwrap().schema(&server.schema).connections(1);
+    let start = Instant::now();
+    let error = store.write(put("a")).await.unwrap_err();
+    assert!(error.to_string().contains("statement timeout"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(5), "the user's limit counts");
+    // What is not locked goes on, on the same connection.
+    assert!(store.get("c", "a").await.unwrap().is_some());
+    assert!(store.write(put("b")).await.unwrap());
+    server.batch("ROLLBACK").await;
+    assert!(store.write(put("a")).await.unwrap());
+}
+
+#[tokio::test]
+async fn limits_are_set_where_the_server_has_none() {
+    let Some(server) = Server::new().await else { return };
+    server.store().write(put("a")).await.unwrap();
+    server.batch("BEGIN; SELECT 1 FROM record FOR UPDATE").await;
+    let start = Instant::now();
+    let error = server.store().write(put("a")).await.unwrap_err();
+    assert!(error.to_string().contains("statement timeout"), "{error}");
+    assert!((5..25).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    server.batch("ROLLBACK").await;
+}
+
+#[tokio::test]
+async fn groups_are_read_from_an_index() {
+    let Some(server) = Server::new().await else { return };
+    let store = server.store();
+    store.prepare().await.unwrap();
+    server
+        .batch(
+            "INSERT INTO record SELECT 'c', lpad(n::text, 6, '0'), '0', n, 'g' || n % 1000, n
+                 FROM generate_series(1, 20000) AS s (n);
+             ANALYZE record",
+        )
+        .await;
+    let scans = async |index: &str| {
+        let sql =
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname = $2";
+        server.client.query_one(sql, &[&server.schema, &index]).await.unwrap().get::<_, i64>(0)
+    };
+    let grown = async |index: &str, before: i64| {
+        let start = Instant::now();
+        // The server counts with a delay.
+        while scans(index).await == before {
+            assert!(start.elapsed().as_secs() < 20, "{index} is not used");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let before = scans("record_by_group").await;
+    let found = store.list("c", Some("g7"), Some("010000"), 3).await.unwrap();
+    let keys: Vec<_> = found.iter().map(|record| &*record.key).collect();
+    assert_eq!(keys, ["010007", "011007", "012007"]);
+    grown("record_by_group", before).await;
+    let before = scans("record_by_expiry").await;
+    let now = chrono::DateTime::from_timestamp_micros(11).unwrap();
+    assert_eq!(store.purge(now).await.unwrap(), 10);
+    grown("record_by_expiry", before).await;
+}
+
+#[tokio::test]
+async fn a_role_needs_no_right_to_create_what_is_there() {
+    let Some(server) = Server::new().await else { return };
+    server.store().write(put("a")).await.unwrap();
+    let role = format!("user_{}_{}", std::process::id(), server.schema.rsplit('"').next().unwrap());
+    let schema = server.schema.replace('"', "\"\"");
+    let sql = format!(
+        "DROP ROLE IF EXISTS {role}; CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA \"{schema}\" TO {role};
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"{schema}\" TO {role};
+         GRANT USAGE ON ALL SEQUENCES IN SCHEMA \"{schema}\" TO {role}"
+    );
+    server.client.batch_execute(&sql).await.unwrap();
+    let limited = format!("{} user={role}", server.address);
+    let store = PostgresStore::connect(&limited).unwrap().schema(&server.schema);
+    assert!(store.write(put("a")).await.unwrap());
+    // Elsewhere it is told what is missing.
+    let error = store_elsewhere(&limited).prepare().await.unwrap_err();
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    let sql = format!("DROP OWNED BY {role}; DROP ROLE {role}");
+    server.client.batch_execute(&sql).await.unwrap();
+}
+
+fn store_elsewhere(address: &str) -> PostgresStore {
+    PostgresStore::connect(address).unwrap().schema(format!("nowhere_{}", std::process::id()))
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_says_so() {
+    let nowhere = "host=/nonexistent user=ada password=secret dbname=x";
+    let store = PostgresStore::connect(nowhere).unwrap();
+    for _ in 0..2 {
+        let error = store.prepare().await.unwrap_err();
+        assert!(matches!(error, StoreError::Failed(_)), "{error:?}");
+        assert!(error.to_string().contains("connecting to server"), "{error}");
+        assert!(!format!("{error:?} {store:?}").contains("secret"));
+    }
+    let error = PostgresStore::connect("host=localhost sslmode=require user=ada").unwrap_err();
+    assert!(error.to_string().contains("use PostgresStore::connect_with"), "{error}");
+    let error = PostgresStore::connect("hast=localhost password=secret").unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+    for name in ["", "a\0", &"s".repeat(64)] {
+        let store = PostgresStore::connect(nowhere).unwrap().schema(name);
+        let error = store.prepare().await.unwrap_err();
+        assert!(error.to_string().contains("cannot be the name of a schema"), "{error}");
+    }
+}

@@ -1,0 +1,242 @@
+//! What SQLite's store does with files.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store, StoreError};
+use rusqlite::Connection;
+
+use crate::place::file;
+
+fn put(key: &str) -> Vec<Change> {
+    vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]
+}
+
+/// The layout that the first version wrote, with a record that expired and two that did not.
+const FIRST_LAYOUT: &str = "
+    CREATE TABLE mcp_aql_layout (number bigint NOT NULL);
+    CREATE TABLE record (collection text NOT NULL, key text NOT NULL, value text NOT NULL,
+        version bigint NOT NULL, group_key text, expires_at bigint, PRIMARY KEY (collection, key));
+    CREATE TABLE record_version (number bigint NOT NULL);
+    INSERT INTO mcp_aql_layout VALUES (1);
+    INSERT INTO record_version VALUES (41);
+    INSERT INTO record VALUES ('c', 'a', '{}', 7, 'g', NULL), ('c', 'b', '[]', 41, NULL, 5),
+        ('c', 'ä', '0', 12, 'g', 1900000000000000);";
+
+fn indexes(file: &Path) -> Vec<String> {
+    let connection = Connection::open(file).unwrap();
+    let sql =
+        "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
+    let mut statement = connection.prepare(sql).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_layout_becomes_one_of_today() {
+    let (_folder, file) = file();
+    Connection::open(&file).unwrap().execute_batch(FIRST_LAYOUT).unwrap();
+    assert!(indexes(&file).is_empty());
+    let store = SqliteStore::open(&file);
+    store.prepare().await.unwrap();
+    assert_eq!(indexes(&file), ["record_by_expiry", "record_by_group"]);
+    let listed = store.list("c", Some("g"), None, 9).await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|it| (&*it.key, &*it.value, it.version)).collect();
+    assert_eq!(listed, [("a", "{}", 7), ("ä", "0", 12)]);
+    // Versions go on where they were.
+    assert!(store.write(put("new")).await.unwrap());
+    assert_eq!(store.get("c", "new").await.unwrap().unwrap().version, 42);
+    assert_eq!(store.purge(chrono::Utc::now()).await.unwrap(), 1);
+    drop(store);
+    SqliteStore::open(&file).prepare().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_layout_is_refused() {
+    let (_folder, file) = file();
+    let store = SqliteStore::open(&file);
+    store.write(put("a")).await.unwrap();
+    for strange in ["3", "-1", "'2nd'", "NULL"] {
+        let sql = format!(
+            "DROP TABLE mcp_aql_layout; CREATE TABLE mcp_aql_layout (number);
+             INSERT INTO mcp_aql_layout VALUES ({strange})"
+        );
+        Connection::open(&file).unwrap().execute_batch(&sql).unwrap();
+        let error = SqliteStore::open(&file).prepare().await.unwrap_err();
+        assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
+        if strange == "3" {
+            let told = error.to_string();
+            assert!(told.contains("has layout 3, and this program knows those up to 2"), "{told}");
+            assert!(told.contains("update this program, or name another place"), "{told}");
+            assert!(told.contains(file.to_str().unwrap()), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_ours_stays_as_it_is() {
+    let (folder, theirs) = file();
+    let connection = Connection::open(&theirs).unwrap();
+    connection.execute_batch("CREATE TABLE record (x); INSERT INTO record VALUES (1)").unwrap();
+    drop(connection);
+    let text = folder.path().join("text.db");
+    std::fs::write(&text, "no database at all, and long enough to be sure of it".repeat(20))
+        .unwrap();
+    for (file, told) in [(&theirs, "belongs to another program"), (&text, "is no SQLite database")]
+    {
+        let before = std::fs::read(file).unwrap();
+        let store = SqliteStore::open(file);
+        for _ in 0..2 {
+            let error = store.write(put("a")).await.unwrap_err();
+            assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
+            assert!(error.to_string().contains(told), "{error}");
+        }
+        assert_eq!(std::fs::read(file).unwrap(), before);
+    }
+    for path in [folder.path(), Path::new(""), Path::new("/dev/null/state.db")] {
+        let error = SqliteStore::open(path).prepare().await.unwrap_err();
+        assert!(matches!(error, StoreError::Failed(_)), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_file_gives_errors_and_no_more() {
+    let (folder, file) = file();
+    let store = SqliteStore::open(&file);
+    for number in 0..60 {
+        let record = NewRecord::new("x".repeat(3_000));
+        let change = Change::put("c", number.to_string(), Expected::Any, record);
+        store.write(vec![change]).await.unwrap();
+    }
+    drop(store);
+    closed(folder.path()).await;
+    let sound = std::fs::read(&file).unwrap();
+    let mut failed = 0;
+    // Each page in turn is overwritten, its beginning with the header or all of it.
+    for page in 0..sound.len() / 4096 {
+        for length in [40, 4096] {
+            let mut damaged = sound.clone();
+            damaged[page * 4096..][..length].fill(0xa5);
+            let file = folder.path().join(format!("{page}-{length}.db"));
+            std::fs::write(&file, damaged).unwrap();
+            let store = SqliteStore::open(file);
+            let results = [
+                store.list("c", None, None, usize::MAX).await.map(|_| ()),
+                store.get("c", "7").await.map(|_| ()),
+                store.write(put("new")).await.map(|_| ()),
+                store.purge(chrono::Utc::now()).await.map(|_| ()),
+            ];
+            failed += usize::from(results.iter().any(Result::is_err));
+        }
+    }
+    assert!(failed > 10, "{failed}");
+    // The same store serves again once the file is sound.
+    let store = SqliteStore::open(&file);
+    std::fs::write(&file, "not a database".repeat(50)).unwrap();
+    store.get("c", "7").await.unwrap_err();
+    std::fs::write(&file, sound).unwrap();
+    assert_eq!(store.list("c", None, None, 99).await.unwrap().len(), 60);
+}
+
+/// Waits until the log beside the file is gone, which the last connection takes away.
+async fn closed(folder: &Path) {
+    let start = Instant::now();
+    while std::fs::read_dir(folder).unwrap().count() > 1 {
+        assert!(start.elapsed().as_secs() < 10, "the threads go on");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_store_closes_its_file() {
+    for _ in 0..20 {
+        let (folder, file) = file();
+        let store = SqliteStore::open(&file);
+        store.write(put("a")).await.unwrap();
+        store.get("c", "a").await.unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+        drop(store);
+        closed(folder.path()).await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_file_is_made_late_and_for_the_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (folder, _) = file();
+    let file = folder.path().join("a/b/state.db");
+    let store = SqliteStore::open(&file);
+    assert!(!folder.path().join("a").exists());
+    assert_eq!(store.path(), file);
+    store.prepare().await.unwrap();
+    store.write(put("a")).await.unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder.path().join("a")), 0o700);
+    assert_eq!(mode(&folder.path().join("a/b")), 0o700);
+    let beside = std::fs::read_dir(file.parent().unwrap()).unwrap();
+    let modes: Vec<_> = beside.map(|entry| mode(&entry.unwrap().path())).collect();
+    assert_eq!(modes, [0o600; 3], "with the files of the write-ahead log");
+}
+
+/// On one thread, so that whoever blocks it blocks everything.
+#[tokio::test]
+async fn the_runtime_goes_on_while_the_file_is_busy() {
+    let (_folder, file) = file();
+    let store = Arc::new(SqliteStore::open(&file));
+    store.write(put("a")).await.unwrap();
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let writing = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { store.write(put("b")).await }
+    });
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        // Readers do not wait for the writer.
+        assert!(store.get("c", "a").await.unwrap().is_some());
+        assert_eq!(store.get("c", "b").await.unwrap(), None);
+    }
+    assert!(!writing.is_finished());
+    other.execute_batch("COMMIT").unwrap();
+    assert!(writing.await.unwrap().unwrap());
+    assert!(store.get("c", "b").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_file_that_stays_busy_is_told() {
+    let (_folder, file) = file();
+    let store = SqliteStore::open(&file);
+    store.write(put("a")).await.unwrap();
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = Instant::now();
+    let error = store.write(put("b")).await.unwrap_err();
+    assert!(error.to_string().contains("locked"), "{error}");
+    assert!((5..60).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    other.execute_batch("COMMIT").unwrap();
+    assert!(store.write(put("b")).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_may_begin_at_once() {
+    for old in [false, true] {
+        let (_folder, file) = file();
+        if old {
+            Connection::open(&file).unwrap().execute_batch(FIRST_LAYOUT).unwrap();
+        }
+        let stores = (0..16).map(|_| SqliteStore::open(&file));
+        let mut tasks = tokio::task::JoinSet::new();
+        for (number, store) in stores.enumerate() {
+            tasks.spawn(async move {
+                store.prepare().await.unwrap();
+                assert!(store.write(put(&format!("new {number}"))).await.unwrap());
+            });
+        }
+        tasks.join_all().await;
+        let store = SqliteStore::open(&file);
+        let there = store.list("c", None, Some("new"), 99).await.unwrap();
+        assert_eq!(there.iter().filter(|record| record.key.starts_with("new")).count(), 16);
+        assert_eq!(indexes(&file).len(), 2);
+    }
+}

@@ -1,0 +1,11 @@
+#![deny(warnings)]
+
+use mcp_aql::prelude::*;
+
+/// Empty the cache.
+#[operation(category = "DELETE")]
+fn purge_cache() {}
+
+fn main() {
+    mcp_aql_tests::register(purge_cache {}); // must not add a second error
+}

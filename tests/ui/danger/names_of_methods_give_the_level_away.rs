@@ -1,0 +1,20 @@
+#![deny(warnings)]
+
+use mcp_aql::prelude::*;
+
+struct Tasks;
+
+#[operations]
+impl Tasks {
+    /// Close tasks, whoever works on them.
+    #[operation(category = "EXECUTE")]
+    fn force_close(&self) {}
+
+    /// Say it oneself.
+    #[operation(category = "EXECUTE", danger(level = "dangerous"))]
+    fn force_open(&self) {}
+}
+
+fn main() {
+    mcp_aql_tests::register_all(Tasks);
+}

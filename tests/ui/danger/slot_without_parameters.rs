@@ -1,0 +1,9 @@
+use mcp_aql::prelude::*;
+
+/// Delete a task.
+#[operation(category = "DELETE", danger(confirmation_message = "Delete task '{task_id}'?"))]
+fn delete_task() {}
+
+fn main() {
+    mcp_aql_tests::register(delete_task {}); // must not add a second error
+}

@@ -1,0 +1,9 @@
+use mcp_aql::prelude::*;
+
+/// Export the tasks.
+#[operation(category = "EXECUTE", lifecycle(cancel, cancel))]
+async fn export_tasks() {}
+
+fn main() {
+    mcp_aql_tests::register(export_tasks {}); // must not add a second error
+}

@@ -1,0 +1,13 @@
+use mcp_aql::prelude::*;
+
+/// Export the tasks.
+#[operation(category = "EXECUTE", lifecycle(progress))]
+async fn export_tasks(
+    #[param(sensitive)] execution: ExecutionContext,
+) {
+    drop(execution);
+}
+
+fn main() {
+    mcp_aql_tests::register(export_tasks {}); // must not add a second error
+}

@@ -1,0 +1,11 @@
+use mcp_aql::prelude::*;
+
+/// Find a task.
+#[operation(category = "READ")]
+fn get_task(context: &Context) {
+    let _ = context;
+}
+
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}
