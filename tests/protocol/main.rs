@@ -27,6 +27,7 @@ mod properties;
 mod queries;
 mod request;
 mod response;
+mod safety_loop;
 mod session;
 mod shape;
 mod support;

@@ -22,9 +22,12 @@ use crate::operation::{
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
-use crate::safety_loop::{self, RecentAudit, SafetyCore, SafetyLoop};
+use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
+#[cfg(feature = "safety")]
+use crate::store::SqliteStore;
+use crate::store::{MemoryStore, Store};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
 use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
@@ -80,11 +83,12 @@ pub(super) fn assemble(
         Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
         None => (None, None),
     };
+    let store = store(&parts, &settings, &mut problems);
     #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
-    let mut audit = audit(&parts, &settings, &mut problems);
+    let mut audit = audit(&parts, &settings, &store, &mut problems);
     #[cfg(feature = "safety")]
     audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
-    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    let services = Arc::new(Services::new(store, settings.time.clone(), audit));
     #[cfg(feature = "safety")]
     let safety = match (&settings.safety, rules, recent) {
         (Some(safety), Some(rules), Some(recent)) => {
@@ -338,7 +342,31 @@ fn policy_targets(
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
 }
 
-fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audit {
+/// Where the adapter keeps what gates, executions and the safety loop must not forget.
+fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
+    if let Some(store) = &parts.store {
+        return Arc::clone(store);
+    }
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(|safety| safety.current_mode() != LoopMode::Disabled) {
+        match SqliteStore::in_user_state(&parts.name) {
+            Ok(store) => return Arc::new(store),
+            Err(error) => problems.push(format!(
+                "the safety loop has no place for its state: {error}; add a `.store(…)`"
+            )),
+        }
+    }
+    #[cfg(not(feature = "safety"))]
+    let _ = (settings, problems);
+    Arc::new(MemoryStore::default())
+}
+
+fn audit(
+    parts: &Parts,
+    settings: &Settings,
+    store: &Arc<dyn Store>,
+    problems: &mut Vec<String>,
+) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
     if let Some(path) = &settings.audit_log {
         match AuditFile::open(path) {
@@ -349,7 +377,7 @@ fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audi
     }
     let time = settings.time.clone();
     if settings.audit_in_store {
-        let store = Arc::clone(&parts.store);
+        let store = Arc::clone(store);
         sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
     }
     let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();

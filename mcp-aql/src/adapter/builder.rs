@@ -12,7 +12,7 @@ use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::store::{MemoryStore, Store};
+use crate::store::Store;
 use crate::vocab::Limits;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
@@ -27,7 +27,7 @@ pub struct AdapterBuilder {
     states: StateMap,
     doubled_states: Vec<&'static str>,
     profiles: Vec<EndpointProfile>,
-    store: Arc<dyn Store>,
+    store: Option<Arc<dyn Store>>,
     audit_sinks: Vec<Arc<dyn AuditSink>>,
     settings: Settings,
     source: ConfigSource,
@@ -42,7 +42,8 @@ pub(crate) struct Parts {
     pub(crate) states: Arc<StateMap>,
     pub(crate) doubled_states: Vec<&'static str>,
     pub(crate) profiles: Vec<EndpointProfile>,
-    pub(crate) store: Arc<dyn Store>,
+    /// `None`: whatever suits the adapter.
+    pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
     /// As the builder set them.
     pub(crate) settings: Settings,
@@ -58,7 +59,7 @@ impl AdapterBuilder {
             states: StateMap::default(),
             doubled_states: Vec::new(),
             profiles: vec![EndpointProfile::crude()],
-            store: Arc::new(MemoryStore::default()),
+            store: None,
             audit_sinks: Vec::new(),
             settings: Settings::default(),
             source: ConfigSource::default(),
@@ -187,9 +188,10 @@ impl AdapterBuilder {
     }
 
     /// Keeps tokens, counters, executions and blocks there. Default: in memory, as long as the process
-    /// lives.
+    /// lives; with a safety loop, in a file of the adapter's name under the user's state directory, as
+    /// blocks must outlive the process (REQ-OOB-09).
     pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Arc::new(store);
+        self.store = Some(Arc::new(store));
         self
     }
 

@@ -183,7 +183,12 @@ impl AgentState {
         }
         let elsewhere = self.execution.as_ref().is_some_and(|last| last.owner != env.me);
         if elsewhere && !env.owner_lives {
-            self.end(ExecutionStatus::Failed, "The adapter was restarted", env, effects);
+            // What has not begun cannot fail (REQ-LIF-02).
+            let status = match self.live().map(|execution| execution.status) {
+                Some(ExecutionStatus::Pending) => ExecutionStatus::Cancelled,
+                _ => ExecutionStatus::Failed,
+            };
+            self.end(status, "The adapter was restarted", env, effects);
             self.drop_pause(effects);
         }
     }
@@ -362,8 +367,11 @@ impl AgentState {
                 self.not_begun(env, effects)
             }
             LoopMode::Enforcing => {
-                let times = self.live_mut().map_or(0, |execution| execution.report(step.digest));
-                step.action = step.action.repeated(times);
+                // Whoever asks again whether the wait is over repeats nothing.
+                if !self.is_held() {
+                    let report = |execution: &mut Execution| execution.report(step.digest);
+                    step.action = step.action.repeated(self.live_mut().map_or(0, report));
+                }
                 self.judge(step, env, effects)
             }
         };
@@ -422,10 +430,15 @@ impl AgentState {
         AutonomyDirective::pause(reason, vec!["the execution is pending".to_owned()])
     }
 
+    /// Whether it waits for a person.
+    fn is_held(&self) -> bool {
+        self.pause.is_some() || self.waits_for_permission()
+    }
+
     /// The loop in force.
     fn judge(&mut self, step: Step<'_>, env: &Env<'_>, effects: &mut Effects) -> AutonomyDirective {
         let alone = self.live().map_or(0, |execution| execution.alone);
-        let held = self.pause.is_some() || self.waits_for_permission();
+        let held = self.is_held();
         let granted = self.grant.take_if(|grant| !held && grant.digest == step.digest);
         let mut outcome = step.outcome;
         if let Some(grant) = &granted {
