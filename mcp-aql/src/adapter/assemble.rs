@@ -713,13 +713,14 @@ fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
-        for query in further {
-            text.push_str("; of ");
-            text.push_str(query.query());
-            text.push_str(" all of data");
-        }
-        text.push('.');
+        let further: Vec<_> = further.iter().map(|query| query.query()).collect();
+        let text = match further.as_slice() {
+            [] => String::from("data.operations, data.operation, data.types or data.type."),
+            some => format!(
+                "data.operations, data.operation, data.types or data.type. With query {}: all of data.",
+                some.join(" or ")
+            ),
+        };
         returns.put("description", text);
     }
 }
