@@ -75,7 +75,7 @@ def link(terminal):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", type=Path, default="", help="puts screenshots there")
+    parser.add_argument("--pictures", type=Path, help="puts screenshots there")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     browser = chromium()
@@ -86,7 +86,7 @@ def main():
         process, terminal = start(options.command or DEMO, output)
         try:
             address = link(terminal)
-            pictures = options.pictures and options.pictures.resolve()
+            pictures = options.pictures.resolve() if options.pictures else ""
             script = ROOT / "scripts" / "console.mjs"
             failed = 1 if address is None else subprocess.run(
                 [node, script, address, browser, playwright, axe / "axe.min.js", pictures],

@@ -18,6 +18,7 @@ mod concurrency;
 mod encoding;
 mod endpoints;
 mod errors;
+mod executions;
 mod gates;
 mod introspection;
 mod leaks;

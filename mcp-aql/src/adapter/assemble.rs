@@ -10,14 +10,15 @@ use super::{Adapter, Inner, Parts, Settings};
 use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
+use crate::execution::{self, ExecutionState, Executions};
 use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
     protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
-    DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
-    RegisteredOperation, summary,
+    DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec, Plain,
+    RegisteredOperation, ReturnsSpec, summary,
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
@@ -106,14 +107,22 @@ pub(super) fn assemble(
     let mut returns = Vec::new();
     let mut names: HashMap<&str, ()> = HashMap::new();
     let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
+    let steering = execution::built_in(&parts.operations);
+    // A profile may have no family for a category but by name: where the work is, it can be steered.
+    let begun_in = parts.operations.iter().map(|(spec, _)| spec).find(|it| it.lifecycle.is_some());
     let built_ins = 1 + reserved.len();
-    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned());
+    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned()).chain(steering);
     for (place, (spec, handler)) in all.enumerate() {
         check_name(&spec, place < built_ins, &mut names, &mut problems);
-        let family = if matches!(handler, Handler::Introspect) {
-            profile.introspect_family()
-        } else {
-            profile.family_of(spec.category, spec.endpoint)
+        let family = match &handler {
+            Handler::Introspect => profile.introspect_family(),
+            Handler::Execution(_) => {
+                profile.family_of(spec.category, None).or_else(|problem| match begun_in {
+                    Some(begun) => profile.family_of(begun.category, begun.endpoint),
+                    None => Err(problem),
+                })
+            }
+            Handler::Function(_) => profile.family_of(spec.category, spec.endpoint),
         }
         .unwrap_or_else(|problem| {
             problems.push(format!("operation `{}`: {problem}", spec.name));
@@ -138,7 +147,11 @@ pub(super) fn assemble(
             (&mut queries, &settings.cursor_key),
             &mut problems,
         );
-        let (envelope, info) = types.returns(spec.returns.schema(), spec.data_key, &mut compiler);
+        let (envelope, mut info) =
+            types.returns(spec.returns.schema(), spec.data_key, &mut compiler);
+        if spec.lifecycle.is_some() {
+            info = returns_of_execution(&spec, &info, &mut types, &mut compiler, &mut problems);
+        }
         if let DataKey::Named(key) = spec.data_key
             && !is_public_name(key)
         {
@@ -234,6 +247,8 @@ pub(super) fn assemble(
     };
     #[cfg(feature = "limits")]
     let gatekeeper = gatekeeper.with_limits(limiter.clone());
+    let executions =
+        Executions::new(Arc::clone(&services), parts.name.clone(), settings.executions);
     let inner = Inner {
         parts,
         settings,
@@ -244,6 +259,7 @@ pub(super) fn assemble(
         turnstile,
         services,
         gatekeeper,
+        executions,
         #[cfg(feature = "safety")]
         safety,
         #[cfg(feature = "limits")]
@@ -378,6 +394,7 @@ fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
     if let Err(faults) = settings.limits.check() {
         problems.extend(faults.iter().map(ToString::to_string));
     }
+    problems.extend(settings.executions.problems());
     settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
@@ -668,18 +685,42 @@ fn joined(one: &str, other: &str) -> String {
     Value::Object(all).to_string()
 }
 
+/// A call that becomes an execution is answered with its state, which has the function's own result
+/// inside of it.
+fn returns_of_execution(
+    spec: &OperationSpec,
+    own: &Members,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Members {
+    if spec.category != SemanticCategory::Execute {
+        problems.push(format!(
+            "operation `{}` has a lifecycle and is {}: only EXECUTE operations run as executions",
+            spec.name,
+            spec.category.as_str()
+        ));
+    }
+    let schema = ReturnsSpec::of::<ExecutionState, Plain>().schema();
+    let (_, mut state) = types.returns(schema, DataKey::Bare, compiler);
+    let name = own.text("name").unwrap_or("any");
+    state.put("description", format!("As data; once completed, its result holds the {name}."));
+    state
+}
+
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
 fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
-        for query in further {
-            text.push_str("; of ");
-            text.push_str(query.query());
-            text.push_str(" all of data");
-        }
-        text.push('.');
+        let further: Vec<_> = further.iter().map(|query| query.query()).collect();
+        let text = match further.as_slice() {
+            [] => String::from("data.operations, data.operation, data.types or data.type."),
+            some => format!(
+                "data.operations, data.operation, data.types or data.type. With query {}: all of data.",
+                some.join(" or ")
+            ),
+        };
         returns.put("description", text);
     }
 }

@@ -8,6 +8,7 @@ use super::{Adapter, Settings};
 use crate::audit::AuditSink;
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
+use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
@@ -164,18 +165,23 @@ impl AdapterBuilder {
 
     /// Which calls may run side by side; the adapter keeps to it. Default:
     /// [`Concurrency::FullyConcurrent`] (REQ-CON-01).
+    ///
+    /// An execution counts as a call that takes as long as it runs. The operations that steer
+    /// executions wait for nobody.
     pub fn concurrency(mut self, category: Concurrency) -> Self {
         self.settings.concurrency = category;
         self
     }
 
     /// The most calls that run side by side; others wait their turn. Default: no bound.
+    ///
+    /// An execution counts as long as it runs, and is `pending` before that.
     pub fn max_concurrent_requests(mut self, count: usize) -> Self {
         self.settings.max_concurrent_requests = Some(count);
         self
     }
 
-    /// The longest that an operation may take. Default: no limit.
+    /// The longest that an operation may take, an execution's function too. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
@@ -192,6 +198,12 @@ impl AdapterBuilder {
     /// Takes the time from there. Default: the system's clock.
     pub fn time_source(mut self, time: TimeSource) -> Self {
         self.settings.time = time;
+        self
+    }
+
+    /// How executions are kept and ended: operations with a lifecycle.
+    pub fn executions(mut self, options: ExecutionOptions) -> Self {
+        self.settings.executions = options;
         self
     }
 

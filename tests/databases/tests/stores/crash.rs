@@ -71,7 +71,7 @@ fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!(errors, "");
     // A line without its end was cut off.
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let lines: Vec<_> = whole.lines().collect();
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(*line, number.to_string());
