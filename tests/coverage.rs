@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The areas that the page covers in full.
-const AREAS: [&str; 20] = [
+const AREAS: [&str; 28] = [
     "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "COL", "AGG", "FLD",
-    "CMP", "PAG", "REL", "WRN", "BAT", "CON", "SES",
+    "CMP", "PAG", "REL", "WRN", "BAT", "CON", "SES", "DNG", "GATE", "TOK", "RATE", "LIF", "LOOP",
+    "AUT", "OOB",
 ];
 
 /// Where tests are looked for.

@@ -14,10 +14,11 @@ mod model;
 mod operations;
 mod store;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_aql::cli::clap::{self, Parser};
 use mcp_aql::prelude::*;
+use mcp_aql::store::SqliteStore;
 use operations::Tasks;
 use store::TaskStore;
 
@@ -38,13 +39,22 @@ async fn main() -> mcp_aql::Result<()> {
     if arguments.mcp.answer_alone::<Arguments>()? {
         return Ok(());
     }
+    let state = beside(&arguments.db);
     let store = TaskStore::open(arguments.db).await?;
     let cursor_key = store.cursor_key().await?;
     Adapter::builder("tasks")
         .version(env!("CARGO_PKG_VERSION"))
         .operations(Tasks::new(store))
         .cursor_key(cursor_key)
+        .store(SqliteStore::open(state))
         .build()?
         .run_command_of::<Arguments>(arguments.mcp)
         .await
+}
+
+/// The file for what is no task: executions and confirmations, `tasks.db.state`.
+fn beside(db: &Path) -> PathBuf {
+    let mut name = db.as_os_str().to_owned();
+    name.push(".state");
+    name.into()
 }

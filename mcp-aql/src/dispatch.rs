@@ -117,7 +117,7 @@ impl Turnstile {
     }
 
     /// Whether calls wait for nobody and nobody waits for them.
-    fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         let free =
             matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
         free && self.places.is_none() && self.time_limit.is_none()

@@ -59,6 +59,7 @@ pub mod audit;
 mod clock;
 mod dispatch;
 mod error;
+mod execution;
 mod gatekeeper;
 mod introspection;
 #[cfg(feature = "limits")]
@@ -96,6 +97,7 @@ pub use adapter::{Adapter, AdapterBuilder, BuildError};
 pub use clock::TimeSource;
 pub use dispatch::Concurrency;
 pub use error::{ErrorCode, OperationError, leaks_internals};
+pub use execution::ExecutionOptions;
 pub use gatekeeper::{
     Certification, Condition, Permission, Policy, Promotion, Trust, TrustError, ValidationReport,
 };

@@ -7,7 +7,8 @@ use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
 use mcp_aql::store::MemoryStore;
 use mcp_aql::{
-    Adapter, CallScope, Endpoint, Method, OperationSpec, Operations, SemanticCategory, Session,
+    Adapter, CallScope, Endpoint, LifecycleSpec, Method, OperationError, OperationSpec, Operations,
+    ReturnsSpec, SemanticCategory, Session,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +35,12 @@ impl Operations for Garden {
         operation!("create_bed", Create),
         operation!("delete_bed", Delete),
         operation!("water_beds", Execute),
+        Method::new(
+            OperationSpec::new("dig_beds", SemanticCategory::Execute, "Do what takes its time.")
+                .returns(ReturnsSpec::of::<Result<Value, OperationError>, _>())
+                .lifecycle(LifecycleSpec::new(true, true, false)),
+            |_, call| Box::pin(async move { call.reply(json!({})) }),
+        ),
     ];
 }
 
@@ -93,7 +100,7 @@ impl Guarded {
     #[track_caller]
     fn assert_refused(&self, session: Option<&Session>) {
         let done = self.done.load(Ordering::SeqCst);
-        for operation in ["create_bed", "delete_bed", "water_beds"] {
+        for operation in ["create_bed", "delete_bed", "water_beds", "dig_beds"] {
             let reply = self.call(session, operation, json!({}));
             assert_eq!(code(&reply), Some("PERMISSION_DENIED"), "{operation}: {reply}");
             assert_eq!(details(&reply)["reason"], "blocked", "{reply}");
@@ -123,6 +130,12 @@ fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
         // To read changes nothing, and so the agent can tell what happened.
         data(guarded.call(here, "list_beds", json!({})));
         data(guarded.call(here, "introspect", json!({ "query": "operations" })));
+        // To cancel is to cease; to try again is not.
+        let params = json!({ "execution_id": "e-1" });
+        let cancelled = guarded.call(here, "cancel_execution", params.clone());
+        assert_eq!(code(&cancelled), Some("NOT_FOUND_RESOURCE"), "{cancelled}");
+        let retried = guarded.call(here, "retry_execution", params);
+        assert_eq!(code(&retried), Some("PERMISSION_DENIED"), "{retried}");
         // Others did nothing.
         guarded.assert_runs(Some(&Session::new()));
         guarded.verify(here);
@@ -196,8 +209,8 @@ fn a_loop_keeps_blocks_in_a_file_or_says_why_it_cannot() {
     let safety = || SafetyLoop::new().channel(MemoryChannel::default());
     let built = |name: &str| Adapter::builder(name).safety_loop(safety()).without_config().build();
     let problems = built("no/folder").unwrap_err().to_string();
-    assert!(problems.contains("blocks outlive the process"), "{problems}");
-    assert!(problems.contains("`.store(SqliteStore::open(\"…\"))`"), "{problems}");
+    assert!(problems.contains("cannot be the name of a folder"), "{problems}");
+    assert!(problems.contains("add a `.store(…)`"), "{problems}");
     // Nothing is written before it is needed.
     built("mcp-aql-test").unwrap();
     let name = Adapter::builder("no/folder").without_config();

@@ -342,7 +342,8 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
     }
 }
 
-fn logged(run: impl FnOnce()) -> String {
+/// What is logged on this thread while this runs.
+pub(crate) fn logged(run: impl FnOnce()) -> String {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let subscriber = tracing_subscriber::registry().with(Log);

@@ -87,7 +87,13 @@ impl Mcp {
         self.call_once(tool, operation, params).await
     }
 
-    async fn call_once(&self, tool: &str, operation: &str, params: Value) -> (Value, bool) {
+    /// As [`call`](Self::call), for a client that asks nobody.
+    pub(crate) async fn call_once(
+        &self,
+        tool: &str,
+        operation: &str,
+        params: Value,
+    ) -> (Value, bool) {
         let answer = self.service.call_tool(request(tool, operation, params));
         reply(&tokio::time::timeout(PATIENCE, answer).await.expect("an answer").unwrap())
     }

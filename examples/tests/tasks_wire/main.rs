@@ -10,6 +10,10 @@
 #[path = "../support/client.rs"]
 mod client;
 mod durability;
+mod gates;
+#[allow(dead_code, reason = "the other tests use the rest of it")]
+#[path = "../support/mcp.rs"]
+mod mcp;
 mod operations;
 #[path = "../support/program.rs"]
 mod program;

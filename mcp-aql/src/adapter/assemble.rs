@@ -10,20 +10,24 @@ use super::{Adapter, Inner, Parts, Settings};
 use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
+use crate::execution::{self, ExecutionState, Executions};
 use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
     protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
-    DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec,
-    RegisteredOperation, summary,
+    DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec, Plain,
+    RegisteredOperation, ReturnsSpec, summary,
 };
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
-use crate::safety_loop::{self, RecentAudit, SafetyCore, SafetyLoop};
+use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
+#[cfg(feature = "safety")]
+use crate::store::SqliteStore;
+use crate::store::{MemoryStore, Store};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
 use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
@@ -79,11 +83,12 @@ pub(super) fn assemble(
         Some(safety) => (Some(RecentAudit::default()), Some(safety.compile(&mut problems))),
         None => (None, None),
     };
+    let store = store(&parts, &settings, &mut problems);
     #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
-    let mut audit = audit(&parts, &settings, &mut problems);
+    let mut audit = audit(&parts, &settings, &store, &mut problems);
     #[cfg(feature = "safety")]
     audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
-    let services = Arc::new(Services::new(Arc::clone(&parts.store), settings.time.clone(), audit));
+    let services = Arc::new(Services::new(store, settings.time.clone(), audit));
     #[cfg(feature = "safety")]
     let safety = match (&settings.safety, rules, recent) {
         (Some(safety), Some(rules), Some(recent)) => {
@@ -102,14 +107,22 @@ pub(super) fn assemble(
     let mut returns = Vec::new();
     let mut names: HashMap<&str, ()> = HashMap::new();
     let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
+    let steering = execution::built_in(&parts.operations);
+    // A profile may have no family for a category but by name: where the work is, it can be steered.
+    let begun_in = parts.operations.iter().map(|(spec, _)| spec).find(|it| it.lifecycle.is_some());
     let built_ins = 1 + reserved.len();
-    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned());
+    let all = introspect.chain(reserved).chain(parts.operations.iter().cloned()).chain(steering);
     for (place, (spec, handler)) in all.enumerate() {
         check_name(&spec, place < built_ins, &mut names, &mut problems);
-        let family = if matches!(handler, Handler::Introspect) {
-            profile.introspect_family()
-        } else {
-            profile.family_of(spec.category, spec.endpoint)
+        let family = match &handler {
+            Handler::Introspect => profile.introspect_family(),
+            Handler::Execution(_) => {
+                profile.family_of(spec.category, None).or_else(|problem| match begun_in {
+                    Some(begun) => profile.family_of(begun.category, begun.endpoint),
+                    None => Err(problem),
+                })
+            }
+            Handler::Function(_) => profile.family_of(spec.category, spec.endpoint),
         }
         .unwrap_or_else(|problem| {
             problems.push(format!("operation `{}`: {problem}", spec.name));
@@ -134,7 +147,11 @@ pub(super) fn assemble(
             (&mut queries, &settings.cursor_key),
             &mut problems,
         );
-        let (envelope, info) = types.returns(spec.returns.schema(), spec.data_key, &mut compiler);
+        let (envelope, mut info) =
+            types.returns(spec.returns.schema(), spec.data_key, &mut compiler);
+        if spec.lifecycle.is_some() {
+            info = returns_of_execution(&spec, &info, &mut types, &mut compiler, &mut problems);
+        }
         if let DataKey::Named(key) = spec.data_key
             && !is_public_name(key)
         {
@@ -230,6 +247,8 @@ pub(super) fn assemble(
     };
     #[cfg(feature = "limits")]
     let gatekeeper = gatekeeper.with_limits(limiter.clone());
+    let executions =
+        Executions::new(Arc::clone(&services), parts.name.clone(), settings.executions);
     let inner = Inner {
         parts,
         settings,
@@ -240,6 +259,7 @@ pub(super) fn assemble(
         turnstile,
         services,
         gatekeeper,
+        executions,
         #[cfg(feature = "safety")]
         safety,
         #[cfg(feature = "limits")]
@@ -322,7 +342,31 @@ fn policy_targets(
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
 }
 
-fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audit {
+/// Where the adapter keeps what gates, executions and the safety loop must not forget.
+fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
+    if let Some(store) = &parts.store {
+        return Arc::clone(store);
+    }
+    #[cfg(feature = "safety")]
+    if settings.safety.as_ref().is_some_and(|safety| safety.current_mode() != LoopMode::Disabled) {
+        match SqliteStore::in_user_state(&parts.name) {
+            Ok(store) => return Arc::new(store),
+            Err(error) => problems.push(format!(
+                "the safety loop has no place for its state: {error}; add a `.store(…)`"
+            )),
+        }
+    }
+    #[cfg(not(feature = "safety"))]
+    let _ = (settings, problems);
+    Arc::new(MemoryStore::default())
+}
+
+fn audit(
+    parts: &Parts,
+    settings: &Settings,
+    store: &Arc<dyn Store>,
+    problems: &mut Vec<String>,
+) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
     if let Some(path) = &settings.audit_log {
         match AuditFile::open(path) {
@@ -333,7 +377,7 @@ fn audit(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Audi
     }
     let time = settings.time.clone();
     if settings.audit_in_store {
-        let store = Arc::clone(&parts.store);
+        let store = Arc::clone(store);
         sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
     }
     let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
@@ -350,6 +394,7 @@ fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
     if let Err(faults) = settings.limits.check() {
         problems.extend(faults.iter().map(ToString::to_string));
     }
+    problems.extend(settings.executions.problems());
     settings.gate.check(problems);
     if settings.max_concurrent_requests == Some(0) {
         problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
@@ -640,18 +685,42 @@ fn joined(one: &str, other: &str) -> String {
     Value::Object(all).to_string()
 }
 
+/// A call that becomes an execution is answered with its state, which has the function's own result
+/// inside of it.
+fn returns_of_execution(
+    spec: &OperationSpec,
+    own: &Members,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Members {
+    if spec.category != SemanticCategory::Execute {
+        problems.push(format!(
+            "operation `{}` has a lifecycle and is {}: only EXECUTE operations run as executions",
+            spec.name,
+            spec.category.as_str()
+        ));
+    }
+    let schema = ReturnsSpec::of::<ExecutionState, Plain>().schema();
+    let (_, mut state) = types.returns(schema, DataKey::Bare, compiler);
+    let name = own.text("name").unwrap_or("any");
+    state.put("description", format!("As data; once completed, its result holds the {name}."));
+    state
+}
+
 /// What `introspect` returns is the protocol's to say, not a Rust type's.
 fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
         returns.put("kind", "union");
-        let mut text = "data.operations, data.operation, data.types or data.type".to_owned();
-        for query in further {
-            text.push_str("; of ");
-            text.push_str(query.query());
-            text.push_str(" all of data");
-        }
-        text.push('.');
+        let further: Vec<_> = further.iter().map(|query| query.query()).collect();
+        let text = match further.as_slice() {
+            [] => String::from("data.operations, data.operation, data.types or data.type."),
+            some => format!(
+                "data.operations, data.operation, data.types or data.type. With query {}: all of data.",
+                some.join(" or ")
+            ),
+        };
         returns.put("description", text);
     }
 }

@@ -8,10 +8,11 @@ use super::{Adapter, Settings};
 use crate::audit::AuditSink;
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
+use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::store::{MemoryStore, Store};
+use crate::store::Store;
 use crate::vocab::Limits;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
@@ -41,7 +42,8 @@ pub(crate) struct Parts {
     pub(crate) states: Arc<StateMap>,
     pub(crate) doubled_states: Vec<&'static str>,
     pub(crate) profiles: Vec<EndpointProfile>,
-    pub(crate) store: Arc<dyn Store>,
+    /// `None`: whatever suits the adapter.
+    pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
     /// As the builder set them.
     pub(crate) settings: Settings,
@@ -163,25 +165,31 @@ impl AdapterBuilder {
 
     /// Which calls may run side by side; the adapter keeps to it. Default:
     /// [`Concurrency::FullyConcurrent`] (REQ-CON-01).
+    ///
+    /// An execution counts as a call that takes as long as it runs. The operations that steer
+    /// executions wait for nobody.
     pub fn concurrency(mut self, category: Concurrency) -> Self {
         self.settings.concurrency = category;
         self
     }
 
     /// The most calls that run side by side; others wait their turn. Default: no bound.
+    ///
+    /// An execution counts as long as it runs, and is `pending` before that.
     pub fn max_concurrent_requests(mut self, count: usize) -> Self {
         self.settings.max_concurrent_requests = Some(count);
         self
     }
 
-    /// The longest that an operation may take. Default: no limit.
+    /// The longest that an operation may take, an execution's function too. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
     }
 
     /// Keeps tokens, counters, executions and blocks there. Default: in memory, as long as the process
-    /// lives; with a safety loop, whose blocks outlive it, in a file of the user's.
+    /// lives; with a safety loop, in a file of the adapter's name under the user's state directory, as
+    /// blocks must outlive the process (REQ-OOB-09).
     pub fn store(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
         self
@@ -190,6 +198,12 @@ impl AdapterBuilder {
     /// Takes the time from there. Default: the system's clock.
     pub fn time_source(mut self, time: TimeSource) -> Self {
         self.settings.time = time;
+        self
+    }
+
+    /// How executions are kept and ended: operations with a lifecycle.
+    pub fn executions(mut self, options: ExecutionOptions) -> Self {
+        self.settings.executions = options;
         self
     }
 
@@ -242,9 +256,8 @@ impl AdapterBuilder {
 
     /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
     ///
-    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store): if none is
-    /// set, in [`SqliteStore::in_user_state`](crate::store::SqliteStore::in_user_state) under the
-    /// adapter's name. A test sets a [`MemoryStore`].
+    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store). A test sets
+    /// a [`MemoryStore`](crate::store::MemoryStore).
     #[cfg(feature = "safety")]
     pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
         self.settings.safety = Some(safety_loop);
@@ -292,11 +305,6 @@ impl AdapterBuilder {
     /// All problems at once: names that clash, unknown families, missing state, limits outside of
     /// their ranges, a bad prefix, invalid examples, a faulty configuration.
     pub fn build(self) -> Result<Adapter, BuildError> {
-        let mut problems = Vec::new();
-        let store = match self.store {
-            Some(store) => store,
-            None => usual_store(&self.name, &self.settings, &mut problems),
-        };
         let parts = Arc::new(Parts {
             name: self.name,
             version: self.version,
@@ -305,42 +313,16 @@ impl AdapterBuilder {
             states: Arc::new(self.states),
             doubled_states: self.doubled_states,
             profiles: self.profiles,
-            store,
+            store: self.store,
             audit_sinks: self.audit_sinks,
             settings: self.settings,
         });
-        build(parts, &self.source, problems)
+        build(parts, &self.source)
     }
 }
 
-/// Where state is kept when nobody has said it.
-fn usual_store(name: &str, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
-    #[cfg(feature = "safety")]
-    if settings.safety.is_some() {
-        match crate::store::SqliteStore::in_user_state(name) {
-            Ok(store) => return Arc::new(store),
-            Err(error) => {
-                let cause = match error {
-                    crate::store::StoreError::Failed(cause) => cause.to_string(),
-                    other => other.to_string(),
-                };
-                problems.push(format!(
-                    "the safety loop's blocks outlive the process, and {cause}: \
-                     `.store(SqliteStore::open(\"…\"))`"
-                ));
-            }
-        }
-    }
-    #[cfg(not(feature = "safety"))]
-    let _ = (name, settings, problems);
-    Arc::new(MemoryStore::default())
-}
-
-fn build(
-    parts: Arc<Parts>,
-    source: &ConfigSource,
-    mut problems: Vec<String>,
-) -> Result<Adapter, BuildError> {
+fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
+    let mut problems = Vec::new();
     let settings = config::resolve(parts.settings.clone(), source, &mut problems);
     assemble(parts, settings, problems)
 }
@@ -351,6 +333,6 @@ impl Adapter {
     /// # Errors
     /// As [`AdapterBuilder::build`].
     pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
-        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()), Vec::new())
+        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
     }
 }

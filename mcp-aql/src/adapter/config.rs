@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -34,6 +35,8 @@ struct ConfigFile {
     structured_content: Option<bool>,
     #[serde(default)]
     limits: LimitsTable,
+    #[serde(default)]
+    executions: ExecutionsTable,
     #[cfg(feature = "safety")]
     safety_loop: Option<crate::safety_loop::LoopTable>,
     audit_log: Option<PathBuf>,
@@ -49,6 +52,15 @@ struct ConfigFile {
     cost: Option<crate::limits::CostTable>,
     #[cfg(feature = "limits")]
     rate_limits: Option<crate::limits::FlatTable>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExecutionsTable {
+    wait_seconds: Option<u64>,
+    grace_seconds: Option<u64>,
+    lease_seconds: Option<u64>,
+    keep_seconds: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -151,6 +163,15 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     set(&mut limits.max_array_elements, file.limits.max_array_elements);
     set(&mut limits.max_nesting_depth, file.limits.max_nesting_depth);
     set(&mut limits.max_batch_operations, file.limits.max_batch_operations);
+    let executions = &mut settings.executions;
+    for (option, seconds) in [
+        (&mut executions.wait, file.executions.wait_seconds),
+        (&mut executions.grace, file.executions.grace_seconds),
+        (&mut executions.lease, file.executions.lease_seconds),
+        (&mut executions.keep, file.executions.keep_seconds),
+    ] {
+        set(option, seconds.map(Duration::from_secs));
+    }
 }
 
 fn apply_environment(
@@ -246,6 +267,23 @@ mod tests {
         let variable = |name: &str| (name == "MCPAQL_SAFETY_LOOP").then(|| "off".to_owned());
         apply_environment(&mut settings, variable, &mut problems);
         assert!(problems[0].contains("`MCPAQL_SAFETY_LOOP`: `off`"), "{problems:?}");
+    }
+
+    #[test]
+    fn the_file_sets_how_executions_are_kept() {
+        let mut settings = Settings::default();
+        let file = toml_edit::de::from_str(
+            "[executions]\nwait_seconds = 1\ngrace_seconds = 2\nlease_seconds = 3\nkeep_seconds = 90",
+        )
+        .unwrap();
+        apply_file(&mut settings, file, &mut Vec::new());
+        let expected = crate::ExecutionOptions::new()
+            .wait(Duration::from_secs(1))
+            .grace(Duration::from_secs(2))
+            .lease(Duration::from_secs(3))
+            .keep(Duration::from_secs(90));
+        assert_eq!(settings.executions, expected);
+        assert!(toml_edit::de::from_str::<ConfigFile>("[executions]\nwait = 1").is_err());
     }
 
     #[test]

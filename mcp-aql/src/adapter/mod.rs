@@ -3,6 +3,7 @@
 mod assemble;
 mod builder;
 mod config;
+mod executions;
 mod settings;
 mod told;
 
@@ -19,19 +20,23 @@ pub(crate) use settings::Settings;
 
 use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
+use crate::execution::Executions;
 use crate::gatekeeper::{Gatekeeper, Visitor};
 use crate::introspection::{self, Introspection};
 use crate::operation::{
-    BoxFuture, Call, CallScope, Context, Handler, OperationSpec, Payload, RegisteredOperation,
-    Severity, Warning, Warnings,
+    BoxFuture, Call, CallScope, Context, ExecutionCall, Handler, OperationSpec, Payload,
+    RegisteredOperation, Severity, Warning, Warnings,
 };
-use crate::request::{OperationInput, Refused, Request, check_response, decode, parse, too_large};
+use crate::request::{
+    Credentials, OperationInput, Refused, Request, check_response, decode, parse, too_large,
+};
 use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::validate::{Rules, ValidParams, validate};
 use crate::vocab::Limits;
+use executions::{Admitted, Asked};
 
 /// An MCP-AQL adapter: operations with everything the protocol asks for around them.
 ///
@@ -76,6 +81,7 @@ pub(crate) struct Inner {
     pub(crate) turnstile: SharedTurnstile,
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
+    pub(crate) executions: Executions,
     #[cfg(feature = "safety")]
     pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
     #[cfg(feature = "limits")]
@@ -288,7 +294,7 @@ impl Adapter {
         }
         outcome.map_err(|error| match operation.handler {
             Handler::Introspect => error,
-            Handler::Function(_) => self.labelled(error, scope, false),
+            _ => self.labelled(error, scope, false),
         })
     }
 
@@ -313,10 +319,16 @@ impl Adapter {
         };
         let query = match operation.handler {
             Handler::Introspect => input.params.get("query").cloned(),
-            Handler::Function(_) => None,
+            _ => None,
         };
+        // A retry runs another operation, and what it brings is for that one's gate.
+        let credentials = match operation.handler {
+            Handler::Execution(ExecutionCall::Retry) => &Credentials::default(),
+            _ => &input.credentials,
+        };
+        let kept = executions::kept_params(operation, &input.params);
         let valid = validate(operation, input.params, &self.inner.shapes, rules);
-        let function = match &operation.handler {
+        let handler = match &operation.handler {
             Handler::Introspect => {
                 let introspection = &self.inner.introspection;
                 let outcome = match valid {
@@ -328,7 +340,7 @@ impl Adapter {
                 };
                 return outcome.map_err(|error| introspection.failure(error, query.as_ref()));
             }
-            Handler::Function(function) => function,
+            handler => handler,
         };
         let valid = valid?;
         let permit = self
@@ -338,7 +350,7 @@ impl Adapter {
                 operation,
                 arguments: &valid.arguments,
                 shapes: &self.inner.shapes,
-                credentials: &input.credentials,
+                credentials,
                 context,
             })
             .await?;
@@ -346,6 +358,18 @@ impl Adapter {
         #[cfg(feature = "limits")]
         let context = context.remembering(Arc::clone(&self.inner.upstream));
         warn_of_names(operation, &valid, &context);
+        let function = match handler {
+            Handler::Function(function) => function,
+            Handler::Execution(which) => {
+                let asked = Asked { arguments: &valid.arguments, credentials: &input.credentials };
+                return erased(self.steer(*which, asked, permit, &context, limits)).await;
+            }
+            Handler::Introspect => return Err(OperationError::internal("answered above")),
+        };
+        if operation.spec.lifecycle.is_some() {
+            let admitted = Admitted { operation, function, valid, permit };
+            return erased(self.begin(admitted, kept, &context, limits)).await;
+        }
         let call = Call {
             arguments: valid.arguments.into_iter(),
             context: context.clone(),
@@ -365,7 +389,7 @@ impl Adapter {
         let outcome =
             self.inner.turnstile.run(permit, category, &context, || function.run(call)).await;
         #[cfg(feature = "limits")]
-        self.inner.settle(&context).await;
+        settle(self.inner.limiter.as_deref(), &context).await;
         outcome
     }
 
@@ -485,16 +509,14 @@ impl std::fmt::Debug for Adapter {
     }
 }
 
+/// Counts what an operation has reported by now.
 #[cfg(feature = "limits")]
-impl Inner {
-    /// Counts what an operation has reported by now.
-    pub(crate) async fn settle(&self, context: &Context) {
-        let Some(limiter) = &self.limiter else { return };
-        let usage = context.take_usage();
-        if usage != crate::limits::Usage::default() {
-            // Apart, so that the future of a call that reports nothing stays small.
-            Box::pin(limiter.settle(usage)).await;
-        }
+async fn settle(limiter: Option<&crate::limits::Limiter>, context: &Context) {
+    let Some(limiter) = limiter else { return };
+    let usage = context.take_usage();
+    if usage != crate::limits::Usage::default() {
+        // Apart, so that the future of a call that reports nothing stays small.
+        Box::pin(limiter.settle(usage)).await;
     }
 }
 

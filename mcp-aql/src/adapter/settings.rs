@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
+use crate::execution::ExecutionOptions;
 use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
 use crate::vocab::Limits;
@@ -25,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
+    pub(crate) executions: ExecutionOptions,
     #[cfg(feature = "safety")]
     pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
     pub(crate) gate: GateSettings,
@@ -52,6 +54,7 @@ impl Default for Settings {
             max_concurrent_requests: None,
             time_limit: None,
             time: TimeSource::default(),
+            executions: ExecutionOptions::default(),
             #[cfg(feature = "safety")]
             safety: None,
             gate: GateSettings::default(),

@@ -1,5 +1,5 @@
 use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
 use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
-use crate::response::OperationResult;
+use crate::response::{OperationResult, Reply};
 use crate::router::Endpoint;
 
 /// The exit code that shells expect of an interrupted program.
@@ -50,7 +50,11 @@ pub(super) async fn run(
         answer = handle_in(adapter, arguments, &session).await;
     }
     session.end();
-    output.result(&answer)
+    adapter.end_executions().await;
+    let ended = output.result(&answer)?;
+    // An execution that came to no good end is a success of the call, and none of the command.
+    let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
+    Ok(if begins(adapter, operation) && failed { Ended::Unsuccessful } else { ended })
 }
 
 /// The token of a call that has to be confirmed, if the person says so: with `--yes`, or when asked.
@@ -89,6 +93,52 @@ fn confirmed(result: &OperationResult, yes: bool) -> Result<Option<String>> {
     Ok(Some(token.to_owned()))
 }
 
+/// Whether calls of the operation become executions.
+fn begins(adapter: &Adapter, operation: &str) -> bool {
+    adapter.operations().any(|spec| spec.name == operation && spec.lifecycle.is_some())
+}
+
+/// The status of the execution that a reply tells of.
+fn status_of(reply: &str) -> Option<String> {
+    let reply: Value = serde_json::from_str(reply).ok()?;
+    Some(reply.pointer("/data/status")?.as_str()?.to_owned())
+}
+
+/// Waits for the end of the execution that a reply tells of; Ctrl-C cancels it.
+async fn until_over(
+    adapter: &Adapter,
+    begun: Reply,
+    session: &Session,
+    progress: Option<Arc<dyn ProgressSink>>,
+) -> Reply {
+    let id = serde_json::from_str(&begun.text).unwrap_or(Value::Null);
+    let id = id.pointer("/data/execution_id").cloned().unwrap_or_default();
+    let mut reply = begun;
+    while matches!(status_of(&reply.text).as_deref(), Some("pending" | "running")) {
+        let mut arguments = Map::new();
+        arguments.insert("operation".to_owned(), "get_execution".into());
+        arguments.insert(
+            "params".to_owned(),
+            serde_json::json!({ "execution_id": id, "wait_seconds": 60 }),
+        );
+        let scope = CallScope {
+            session: Some(session.clone()),
+            progress: progress.clone(),
+            ..CallScope::default()
+        };
+        tokio::select! {
+            now = adapter.handle(Endpoint::Unified, arguments, scope) => reply = now,
+            () = crate::stop::told_to_stop() => {
+                if session.has_ended() {
+                    std::process::exit(INTERRUPTED);
+                }
+                session.end();
+            }
+        }
+    }
+    reply
+}
+
 /// Hands a request to the adapter, with a session of its own, and cancels it on Ctrl-C.
 pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> Answer {
     let session = Session::new();
@@ -100,19 +150,24 @@ pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> 
 async fn handle_in(adapter: &Adapter, arguments: Map<String, Value>, session: &Session) -> Answer {
     let cancellation = CancellationToken::new();
     let progress: Option<Arc<dyn ProgressSink>> =
-        if std::io::stderr().is_terminal() { Some(Arc::new(ToTerminal)) } else { None };
+        if std::io::stderr().is_terminal() { Some(Arc::new(ToTerminal::default())) } else { None };
     let scope = CallScope {
         session: Some(session.clone()),
         cancellation: Some(cancellation.clone()),
-        progress,
+        progress: progress.clone(),
         label: None,
     };
+    let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+    let begins = begins(adapter, operation);
     let work = adapter.handle(Endpoint::Unified, arguments, scope);
     tokio::pin!(work);
-    let reply = tokio::select! {
+    let mut reply = tokio::select! {
         reply = &mut work => reply,
         () = crate::stop::told_to_stop() => {
             cancellation.cancel();
+            if begins {
+                session.end();
+            }
             // What writes runs to its end unless it watches for this; who asks twice means it.
             tokio::select! {
                 reply = &mut work => reply,
@@ -120,6 +175,9 @@ async fn handle_in(adapter: &Adapter, arguments: Map<String, Value>, session: &S
             }
         }
     };
+    if begins {
+        reply = until_over(adapter, reply, session, progress).await;
+    }
     Answer { result: OperationResult::from_json(&reply.text), text: reply.text }
 }
 
@@ -169,7 +227,11 @@ fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Value {
 }
 
 /// Progress for the person who waits.
-struct ToTerminal;
+#[derive(Default)]
+struct ToTerminal {
+    /// What was told last; it is not told twice.
+    last: Mutex<String>,
+}
 
 impl ProgressSink for ToTerminal {
     fn report<'a>(
@@ -180,7 +242,13 @@ impl ProgressSink for ToTerminal {
     ) -> BoxFuture<'a, ()> {
         let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
         let message = super::render::plain(&message.unwrap_or_default());
-        let _ = writeln!(std::io::stderr(), "{done}{total} {message}");
+        let line = format!("{done}{total} {message}");
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != line {
+            let _ = writeln!(std::io::stderr(), "{line}");
+            *last = line;
+        }
+        drop(last);
         Box::pin(std::future::ready(()))
     }
 }

@@ -23,6 +23,8 @@ use crate::clock;
 use crate::dispatch::redacted;
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Context, RegisteredOperation};
+#[cfg(feature = "safety")]
+use crate::operation::{ExecutionCall, Handler};
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{LoopMode, Pending, SafetyCore};
@@ -116,14 +118,17 @@ impl Gatekeeper {
         Ok(permit)
     }
 
-    /// An agent that is blocked ceases all actions: nobody in its session does more than read, and what
-    /// the reserved operations may do they decide themselves (REQ-OOB-08, MCP-AQL §8.6.4).
+    /// An agent that is blocked ceases all actions: nobody in its session does more than read, and cancel
+    /// what runs; what the reserved operations may do they decide themselves (REQ-OOB-08, MCP-AQL §8.6.4).
     #[cfg(feature = "safety")]
     async fn refuse_blocked(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
         let Some(safety) = &self.safety else { return Ok(()) };
         let spec = &visitor.operation.spec;
-        let ceases =
-            spec.category != SemanticCategory::Read && !RESERVED_OPERATIONS.contains(&spec.name);
+        let cancels =
+            matches!(visitor.operation.handler, Handler::Execution(ExecutionCall::Cancel));
+        let ceases = spec.category != SemanticCategory::Read
+            && !cancels
+            && !RESERVED_OPERATIONS.contains(&spec.name);
         if ceases
             && let Some(asked) = safety.refuse_blocked(visitor.context.session())
             && let Err(error) = asked.await

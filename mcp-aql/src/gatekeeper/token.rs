@@ -27,7 +27,6 @@ pub(crate) enum TokenKind {
     /// Run a dangerous operation.
     Confirmation,
     /// Go on although a quota pauses.
-    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "quotas have them"))]
     QuotaContinue,
 }
 

@@ -1,7 +1,8 @@
 use serde::Serialize;
 
 use super::brief::brief;
-use crate::operation::{Deprecation, OperationSpec, Parameter, RegisteredOperation};
+use crate::execution::Status;
+use crate::operation::{Deprecation, LifecycleSpec, OperationSpec, Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
 use crate::vocab::{EndpointPermissions, SemanticCategory};
 
@@ -45,6 +46,8 @@ struct Details<'a> {
     mcp_tool: &'a str,
     description: String,
     permissions: EndpointPermissions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lifecycle: Option<Lifecycle>,
     parameters: Vec<Members>,
     returns: &'a Members,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -55,6 +58,41 @@ struct Details<'a> {
     #[cfg(feature = "query")]
     #[serde(flatten, serialize_with = "members")]
     further: &'a [(&'static str, Members)],
+}
+
+/// How an operation that runs as an execution may be steered (REQ-LIF-09).
+#[derive(Serialize)]
+struct Lifecycle {
+    states: [&'static str; 5],
+    supports_cancel: bool,
+    supports_retry: bool,
+    progress_reporting: bool,
+}
+
+impl Lifecycle {
+    fn of(spec: LifecycleSpec) -> Self {
+        Self {
+            states: Status::ALL.map(Status::as_str),
+            supports_cancel: spec.cancel,
+            supports_retry: spec.retry,
+            progress_reporting: spec.progress,
+        }
+    }
+}
+
+/// Which operation moves an execution where (REQ-LIF-11).
+fn moves(spec: LifecycleSpec) -> String {
+    let mut text = "Runs as an execution: pending, then running, until it is completed or failed. \
+                    Answers with its state; get_execution tells it again"
+        .to_owned();
+    if spec.cancel {
+        text.push_str(", cancel_execution makes it cancelled");
+    }
+    if spec.retry {
+        text.push_str(", retry_execution makes a failed one running");
+    }
+    text.push('.');
+    text
 }
 
 /// Members whose names are found while the adapter is built.
@@ -83,6 +121,7 @@ pub(crate) fn details(
         mcp_tool,
         description: description(operation),
         permissions: spec.category.permissions(),
+        lifecycle: spec.lifecycle.map(Lifecycle::of),
         parameters: operation
             .parameters
             .iter()
@@ -108,6 +147,10 @@ fn description(operation: &RegisteredOperation) -> String {
     if let Some(rationale) = spec.rationale {
         text.push_str("\n\nCategory: ");
         text.push_str(rationale);
+    }
+    if let Some(lifecycle) = spec.lifecycle {
+        text.push_str("\n\n");
+        text.push_str(&moves(lifecycle));
     }
     if let Some(note) = &operation.note {
         text.push_str("\n\n");

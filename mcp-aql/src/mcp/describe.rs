@@ -45,7 +45,7 @@ impl<'a> Describer<'a> {
         let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
         let own: Vec<_> = specs
             .iter()
-            .filter(|(_, handler)| matches!(handler, Handler::Function(_)))
+            .filter(|(_, handler)| !matches!(handler, Handler::Introspect))
             .map(|(spec, _)| *spec)
             .collect();
         let crude = if self.adapter.profile().is_crude() {
@@ -165,10 +165,10 @@ struct Template {
 }
 
 impl Template {
-    fn of(
+    fn of<'s>(
         crude: Option<SemanticCategory>,
         family: &Family,
-        specs: &[(&OperationSpec, &Handler)],
+        specs: &[(&'s OperationSpec, &Handler)],
         own: &[&OperationSpec],
     ) -> Self {
         const EXAMPLE: &str = "Quick start example:";
@@ -197,7 +197,10 @@ impl Template {
             Some(SemanticCategory::Update) => with("Earlier values may be lost.", EXAMPLE),
             Some(SemanticCategory::Delete) => with("Use with caution.", EXAMPLES),
             Some(SemanticCategory::Execute) => {
-                let things = executable_things(own);
+                let authors = |(spec, handler): &(&'s OperationSpec, &Handler)| {
+                    matches!(handler, Handler::Function(_)).then_some(*spec)
+                };
+                let things = executable_things(specs.iter().filter_map(authors));
                 Self { opening: things, ..with(&execute_statement(own), EXAMPLES) }
             }
             None => {
@@ -218,7 +221,7 @@ impl Template {
 }
 
 /// What the operations of EXECUTE are about: `execute_export` is about an export.
-fn executable_things(own: &[&OperationSpec]) -> String {
+fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String {
     let mut things: Vec<String> = Vec::new();
     for spec in own {
         if let Some((_, thing)) = spec.name.split_once('_') {

@@ -15,6 +15,7 @@ use super::pipe::longest_message;
 use super::server::{Server, Shared};
 use super::sessions::{Sessions, made};
 use crate::adapter::{Adapter, erased};
+use crate::execution::Ends;
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 use crate::stop::told_to_stop;
@@ -175,10 +176,15 @@ impl Adapter {
     /// Bodies that are too long, or no text, are answered with the protocol's error where they are
     /// calls with an id; otherwise with 413, or 400 and JSON-RPC's error. No more of a long body is
     /// kept than [`Limits::max_request_size`](crate::Limits) could allow.
+    ///
+    /// When your server stops, call [`end_executions`](Self::end_executions).
     pub fn router(&self, options: &HttpOptions) -> axum::Router {
+        self.router_with(options, Arc::new(Sessions::new(options)))
+    }
+
+    fn router_with(&self, options: &HttpOptions, sessions: Arc<Sessions>) -> axum::Router {
         let shared = Shared::new(self);
         let longest = longest_message(self.limits().max_request_size);
-        let sessions = Arc::new(Sessions::new(options));
         let config = options.config(self);
         let hosts = config.allowed_hosts.clone();
         let stop = options.shutdown.clone();
@@ -197,7 +203,8 @@ impl Adapter {
     }
 
     /// Serves MCP clients over streamable HTTP at `/mcp`, until the process is told to stop
-    /// (Ctrl-C, or SIGTERM).
+    /// (Ctrl-C, or SIGTERM). Executions that these clients have begun, and all others without a
+    /// session, are cancelled then.
     ///
     /// # Errors
     /// [`Error::Usage`] when others could reach the address and `options` does not allow that;
@@ -254,7 +261,9 @@ impl Adapter {
         let _end = shutdown.clone().drop_guard();
         #[cfg(feature = "console")]
         let _console = self.start_console().await?;
-        let router = self.router(&options);
+        let sessions = Arc::new(Sessions::new(&options));
+        let router = self.router_with(&options, Arc::clone(&sessions));
+        self.recover_executions();
         tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
         let stopping = shutdown.clone();
         let serving = listen::serve(listener, router, options.client_timeout, shutdown);
@@ -262,8 +271,13 @@ impl Adapter {
             stop.await;
             // Ends the sessions and their streams too, which would keep their connections open.
             stopping.cancel();
+            // Whoever waits for an execution keeps a connection open too (REQ-LIF-10).
+            sessions.end();
+            self.end_executions_of(Ends::OfNobody).await;
         };
         tokio::join!(serving, stopped);
+        // The last requests may have begun some more.
+        self.end_executions_of(Ends::OfNobody).await;
         Ok(())
     }
 }

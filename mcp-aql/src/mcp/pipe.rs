@@ -34,6 +34,7 @@ use super::wire::{
     respond_with, too_long,
 };
 use crate::adapter::{Adapter, erased};
+use crate::execution::Ends;
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 use crate::request::{parse, too_large};
@@ -67,6 +68,7 @@ pub(super) fn serve_halves(
 }
 
 async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
+    adapter.recover_executions();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
     let server = Arc::new(Server::new(Shared::new(adapter), Arc::clone(&connection)));
@@ -144,6 +146,8 @@ async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
     outbox.close();
     // A client that does not read any more would keep it for ever.
     let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
+    // What the client began ends with it, and says so before the process may be gone (REQ-LIF-10).
+    adapter.end_executions_of(Ends::OfEndedSessions).await;
     outcome
 }
 

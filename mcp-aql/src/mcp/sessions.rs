@@ -107,6 +107,14 @@ impl Sessions {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
+    /// Ends all sessions; their connections may go on for a while.
+    pub(super) fn end(&self) {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        for connection in open.values().filter_map(|open| open.connection()) {
+            connection.end();
+        }
+    }
+
     /// Keeps a session from ending for want of use while a call runs.
     pub(super) async fn during<T>(&self, session: &Open, call: impl Future<Output = T>) -> T {
         self.keep(session).await;

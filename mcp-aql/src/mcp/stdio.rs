@@ -4,10 +4,13 @@ use super::pipe::serve_halves;
 use crate::adapter::Adapter;
 #[cfg(feature = "stdio")]
 use crate::adapter::erased;
+#[cfg(feature = "stdio")]
+use crate::execution::Ends;
 use crate::main_error::Result;
 
 impl Adapter {
-    /// Serves one MCP client over standard input and output, until the client goes.
+    /// Serves one MCP client over standard input and output, until the client goes. Executions that
+    /// it has begun, and those without a session, are cancelled then.
     ///
     /// Standard output belongs to the protocol from here on: logs go to standard error.
     ///
@@ -21,12 +24,15 @@ impl Adapter {
             #[cfg(feature = "console")]
             let _console = self.start_console().await?;
             let (read, write) = rmcp::transport::io::stdio_pipes();
-            serve_halves(self, Box::new(read), Box::new(write)).await
+            let served = serve_halves(self, Box::new(read), Box::new(write)).await;
+            self.end_executions_of(Ends::OfNobody).await;
+            served
         })
     }
 
     /// Serves one MCP client over any stream, until the client goes: a socket, or a
-    /// [`tokio::io::duplex`] in a test. One connection is one session.
+    /// [`tokio::io::duplex`] in a test. One connection is one session. Executions that the client has
+    /// begun are cancelled when it goes.
     ///
     /// # Errors
     /// [`Error::Transport`](crate::Error::Transport) when the client does not speak MCP.

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Session, Warning, Warnings};
+use super::{Advance, BoxFuture, ExecutionContext, Session, Warning, Warnings};
 use crate::error::OperationError;
 
 /// What an operation may know and do beyond its parameters: who calls, whether the caller still
@@ -41,6 +41,8 @@ struct Inner {
     warnings: Mutex<Warnings>,
     #[cfg(feature = "limits")]
     usage: Mutex<super::Usage>,
+    /// Of a call that runs in the background: nobody waits for it, and its progress is kept.
+    execution: Option<ExecutionContext>,
 }
 
 /// Where progress goes. The `mcp` module sends it to the client; a test may collect it.
@@ -88,14 +90,34 @@ impl fmt::Debug for CallScope {
 impl Context {
     /// Of a call whose operation is not known yet.
     pub(crate) fn new(scope: CallScope) -> Self {
+        Self::with("", scope, None)
+    }
+
+    /// Of a call that runs in the background, as an execution.
+    pub(crate) fn of_execution(
+        operation: &'static str,
+        session: Option<Session>,
+        label: Option<String>,
+        execution: ExecutionContext,
+    ) -> Self {
+        let scope = CallScope { session, label, ..CallScope::default() };
+        Self::with(operation, scope, Some(execution))
+    }
+
+    fn with(
+        operation: &'static str,
+        scope: CallScope,
+        execution: Option<ExecutionContext>,
+    ) -> Self {
         let call = Inner {
             scope,
             warnings: Mutex::default(),
             #[cfg(feature = "limits")]
             usage: Mutex::default(),
+            execution,
         };
         Self {
-            operation: "",
+            operation,
             call: Arc::new(call),
             #[cfg(feature = "limits")]
             upstream: None,
@@ -140,27 +162,36 @@ impl Context {
         self.call.scope.label.as_deref()
     }
 
-    /// Whether the caller gave up on this call.
+    /// Whether the caller gave up on this call. In an execution: whether it should stop, as
+    /// [`ExecutionContext::is_cancelled`].
     pub fn is_cancelled(&self) -> bool {
-        self.call.scope.is_cancelled()
+        match &self.call.execution {
+            Some(execution) => execution.is_cancelled(),
+            None => self.call.scope.is_cancelled(),
+        }
     }
 
-    /// Waits until the caller gives up on this call.
+    /// Waits until the caller gives up on this call, or this execution should stop.
     pub async fn cancelled(&self) {
-        match &self.call.scope.cancellation {
-            Some(token) => token.cancelled().await,
-            None => std::future::pending().await,
+        match (&self.call.execution, &self.call.scope.cancellation) {
+            (Some(execution), _) => execution.cancelled().await,
+            (None, Some(token)) => token.cancelled().await,
+            (None, None) => std::future::pending().await,
         }
     }
 
     /// Whether anyone listens to [`progress`](Self::progress).
     pub fn wants_progress(&self) -> bool {
-        self.call.scope.progress.is_some()
+        self.call.scope.progress.is_some() || self.call.execution.is_some()
     }
 
     /// Tells the caller that `done` of `total` steps are behind us. Does nothing when the caller did
-    /// not ask (REQ-MCP-13 to REQ-MCP-16).
+    /// not ask (REQ-MCP-13 to REQ-MCP-16). In an execution it is the execution's progress.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        if let Some(execution) = &self.call.execution {
+            let message = Some(message.into()).filter(|message| !message.is_empty());
+            return execution.advance(Advance { done: Some(done), total, message }).await;
+        }
         if let Some(sink) = &self.call.scope.progress {
             let message = Some(message.into()).filter(|message| !message.is_empty());
             sink.report(done, total, message).await;

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +18,17 @@ struct Inner {
     attempt: u32,
     cancellation: CancellationToken,
     progress: Arc<dyn ExecutionSink>,
+    /// The function has seen that it should stop.
+    noticed: AtomicBool,
+}
+
+/// The operations that steer executions; every adapter that has any brings them along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExecutionCall {
+    Get,
+    List,
+    Cancel,
+    Retry,
 }
 
 /// How far an execution is (REQ-LIF-06).
@@ -39,7 +51,13 @@ impl ExecutionContext {
         cancellation: CancellationToken,
         progress: Arc<dyn ExecutionSink>,
     ) -> Self {
-        Self(Arc::new(Inner { id, attempt, cancellation, progress }))
+        Self(Arc::new(Inner {
+            id,
+            attempt,
+            cancellation,
+            progress,
+            noticed: AtomicBool::new(false),
+        }))
     }
 
     /// The execution's id, as `get_execution` takes it.
@@ -53,26 +71,41 @@ impl ExecutionContext {
     }
 
     /// Whether the execution should stop. One that does not is ended after a grace period.
+    ///
+    /// A function that has been told so ends as `cancelled`, whatever it returns. One that has not
+    /// asked has done all of its work when it returns, and ends as if nobody had wanted it to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancellation.is_cancelled()
+        let cancelled = self.0.cancellation.is_cancelled();
+        if cancelled {
+            self.0.noticed.store(true, Ordering::Release);
+        }
+        cancelled
     }
 
-    /// Waits until the execution should stop.
+    /// Waits until the execution should stop; see [`is_cancelled`](Self::is_cancelled).
     pub async fn cancelled(&self) {
         self.0.cancellation.cancelled().await;
+        self.0.noticed.store(true, Ordering::Release);
+    }
+
+    /// Whether the function has seen that it should stop.
+    pub(crate) fn has_noticed(&self) -> bool {
+        self.0.noticed.load(Ordering::Acquire)
+    }
+
+    pub(crate) async fn advance(&self, advance: Advance) {
+        self.0.progress.advance(advance).await;
     }
 
     /// Tells that `done` of `total` steps are behind us.
     pub async fn progress(&self, done: f64, total: f64, message: impl Into<String>) {
         let message = Some(message.into()).filter(|message| !message.is_empty());
-        let advance = Advance { done: Some(done), total: Some(total), message };
-        self.0.progress.advance(advance).await;
+        self.advance(Advance { done: Some(done), total: Some(total), message }).await;
     }
 
     /// Tells what is being done where no number could.
     pub async fn status(&self, message: impl Into<String>) {
-        let advance = Advance { message: Some(message.into()), ..Advance::default() };
-        self.0.progress.advance(advance).await;
+        self.advance(Advance { message: Some(message.into()), ..Advance::default() }).await;
     }
 }
 

@@ -23,7 +23,7 @@ pub use context::{CallScope, Context, ProgressSink};
 pub use danger::{DangerSpec, LifecycleSpec};
 pub use deprecation::Deprecation;
 pub use execution::ExecutionContext;
-pub(crate) use execution::{Advance, ExecutionSink};
+pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
 pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
 pub(crate) use returns::Envelope;
 pub(crate) use returns::SUCCESS;

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{BoxFuture, Call, Envelope, Method, OperationSpec, Outcome, ParameterSpec};
+use super::{
+    BoxFuture, Call, Envelope, ExecutionCall, Method, OperationSpec, Outcome, ParameterSpec,
+};
 use crate::gatekeeper::Plan;
 use crate::shape::Shape;
 use crate::update::InputSpec;
@@ -50,6 +52,8 @@ impl Parameter {
 pub(crate) enum Handler {
     /// The built-in `introspect`.
     Introspect,
+    /// One of those that steer executions.
+    Execution(ExecutionCall),
     /// The author's function.
     Function(Arc<dyn Run>),
 }

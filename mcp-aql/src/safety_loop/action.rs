@@ -116,6 +116,10 @@ pub(super) fn fold(hint: &str) -> (String, bool) {
         let (folded, is_alike) = look(each);
         disguised |= previous_hidden && folded.is_ascii_alphanumeric();
         previous_hidden = false;
+        if !folded.is_alphanumeric() && folded != '_' {
+            disguised |= plain && alike;
+            (plain, alike) = (false, false);
+        }
         plain |= folded.is_ascii_alphabetic() && !is_alike;
         alike |= is_alike;
         if folded.is_ascii() {

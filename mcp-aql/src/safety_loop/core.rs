@@ -239,7 +239,9 @@ impl SafetyCore {
             return Ok(true);
         }
         let record = store.get(PROCESSES, process).await?;
-        Ok(record.and_then(|record| record.expires_at).is_some_and(|until| self.now() < until))
+        // A lease that is longer than any is one from before the clock went back.
+        let left = record.and_then(|record| record.expires_at).map(|until| until - self.now());
+        Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= TimeDelta::seconds(LEASE)))
     }
 
     /// An agent's state as it is kept.

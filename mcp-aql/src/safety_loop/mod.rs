@@ -10,6 +10,7 @@
 //! Source: MCP-AQL §8.6 to §8.8.
 
 mod action;
+mod answers;
 mod approvals;
 mod calls;
 mod code;
@@ -17,6 +18,7 @@ mod core;
 mod desk;
 mod directive;
 mod evaluator;
+mod judging;
 mod machine;
 mod operations;
 mod patterns;

@@ -342,7 +342,8 @@ impl RiskScorer for DefaultScorer {
         }
         if action.repeats() >= 2 && found.score > 15 {
             let more = u8::try_from(action.repeats().min(3) - 1).unwrap_or(1) * 10;
-            let score = found.score.saturating_add(more).min(100);
+            // By itself it pauses; it blocks nobody.
+            let score = found.score.saturating_add(more).min(found.score.max(85));
             found.at_least(score, "it was reported again and again");
         }
         Risk { score: found.score, factors: found.factors }

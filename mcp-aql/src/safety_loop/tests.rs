@@ -1,1 +1,619 @@
+//! The loop against a plain model, by chance.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use proptest::prelude::*;
+
+use super::calls::Reported;
+use super::core::SafetyCore;
+use super::desk::SafetyDesk;
+use super::recent::RecentAudit;
+use super::state::ExecutionStatus;
+use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
+use crate::audit::Audit;
+use crate::clock::TimeSource;
+use crate::error::ErrorCode;
+use crate::operation::Session;
+use crate::operator::{Desk as _, HumanRequest, MemoryChannel};
+use crate::services::Services;
+use crate::store::MemoryStore;
+use crate::vocab::TrustLevel;
+
+const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
+/// What agents report: automatic, plain, confirmed, verified, denied, approved by a person.
+const HINTS: [&str; 6] =
+    ["read_file a", "write_file b", "delete c", "sudo d", "drop_table e", "deploy_f now"];
+
+/// One process: the loop on a store that outlives it.
+struct Process {
+    core: Arc<SafetyCore>,
+    sessions: [Session; 3],
+}
+
+struct Rig {
+    now: Arc<Mutex<DateTime<Utc>>>,
+    store: Arc<MemoryStore>,
+    people: MemoryChannel,
+    process: Process,
+}
+
+fn process(
+    now: &Arc<Mutex<DateTime<Utc>>>,
+    store: &Arc<MemoryStore>,
+    people: &MemoryChannel,
+) -> Process {
+    let now = Arc::clone(now);
+    let time = TimeSource::new(move || *now.lock().unwrap());
+    let audit = Audit {
+        adapter: "guard".to_owned(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: Vec::new(),
+    };
+    let settings = SafetyLoop::new()
+        .max_autonomous_steps(4)
+        .deny(["drop_*"])
+        .requires_approval(["deploy_*"])
+        .auto_approve(["read_*"])
+        .channel(people.clone());
+    let rules = settings.compile(&mut Vec::new());
+    let services = Services::new(Arc::<MemoryStore>::clone(store), time, audit);
+    let core = SafetyCore::new(&settings, rules, RecentAudit::default(), Arc::new(services));
+    Process { core: Arc::new(core), sessions: std::array::from_fn(|_| Session::new()) }
+}
+
+impl Rig {
+    fn new() -> Self {
+        let now = Arc::new(Mutex::new("2031-05-06T07:00:00Z".parse().unwrap()));
+        let (store, people) = (Arc::default(), MemoryChannel::default());
+        let process = process(&now, &store, &people);
+        Self { now, store, people, process }
+    }
+
+    fn restart(&mut self) {
+        self.process = process(&self.now, &self.store, &self.people);
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        *self.now.lock().unwrap()
+    }
+
+    fn pass(&self, seconds: i64) {
+        *self.now.lock().unwrap() += TimeDelta::seconds(seconds);
+    }
+
+    fn session(&self, agent: usize) -> &Session {
+        &self.process.sessions[agent]
+    }
+
+    async fn start(&self, agent: usize) -> Result<super::AgentExecution, crate::OperationError> {
+        self.process.core.start(Some(self.session(agent)), AGENTS[agent], None).await
+    }
+
+    async fn step(
+        &self,
+        agent: usize,
+        hint: &str,
+        outcome: Option<StepOutcome>,
+    ) -> Result<super::StepReply, crate::OperationError> {
+        let reported = Reported {
+            agent: AGENTS[agent].to_owned(),
+            hint: hint.to_owned(),
+            description: None,
+            outcome,
+            findings: None,
+        };
+        self.process.core.step(Some(self.session(agent)), &reported).await
+    }
+
+    async fn give(&self, request: &HumanRequest, code: &str) -> Result<(), ErrorCode> {
+        let session = Some(self.session(0));
+        let given = if request.kind.is_challenge() {
+            self.process.core.verify(session, &request.id, code).await
+        } else {
+            self.process.core.confirm(session, code).await
+        };
+        given.map(drop).map_err(|error| error.code())
+    }
+
+    /// An agent that a person has let begin.
+    async fn begun(&self, agent: usize) {
+        self.start(agent).await.unwrap();
+        let request = self.people.requests().pop().unwrap();
+        self.give(&request, request.code.reveal()).await.unwrap();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+#[derive(Debug, Clone)]
+enum Happens {
+    Start(usize),
+    Step(usize, usize, bool),
+    Finish(usize, bool),
+    /// A code among the last requests, as it was shown.
+    Right(usize),
+    Wrong(usize),
+    Unknown,
+    Time(i64),
+    Restart,
+    SessionEnds(usize),
+    Decide(usize, bool),
+    Unblock(usize),
+    Renew(usize),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    use Happens::{
+        Decide, Finish, Renew, Restart, Right, SessionEnds, Start, Step, Time, Unblock, Unknown,
+        Wrong,
+    };
+    let agent = 0..AGENTS.len();
+    prop_oneof![
+        4 => agent.clone().prop_map(Start),
+        12 => (agent.clone(), 0..HINTS.len(), prop::bool::weighted(0.1))
+            .prop_map(|(agent, hint, failed)| Step(agent, hint, failed)),
+        1 => (agent.clone(), any::<bool>()).prop_map(|(agent, done)| Finish(agent, done)),
+        9 => (0..4_usize).prop_map(Right),
+        1 => (0..4_usize).prop_map(Wrong),
+        1 => Just(Unknown),
+        3 => prop_oneof![1..120_i64, 250..400_i64, -400..-1_i64, 3_000..9_000_i64].prop_map(Time),
+        1 => Just(Restart),
+        1 => agent.clone().prop_map(SessionEnds),
+        2 => ((0..4_usize), any::<bool>()).prop_map(|(place, yes)| Decide(place, yes)),
+        1 => agent.prop_map(Unblock),
+        1 => (0..4_usize).prop_map(Renew),
+    ]
+}
+
+/// What must be so, whatever the loop makes of it.
+#[derive(Default)]
+struct Model {
+    /// Agents that were stopped and not released, with the session.
+    blocked: BTreeMap<usize, String>,
+    /// Agents that were paused: until when by themselves.
+    paused: BTreeMap<usize, Option<DateTime<Utc>>>,
+    used: BTreeSet<String>,
+    burned: BTreeSet<String>,
+    /// Blocks that an agent must be told of with each step.
+    told: HashMap<usize, BTreeSet<usize>>,
+    seen: HashMap<usize, (String, ExecutionStatus)>,
+    /// The clock went back: what expires is not known to the second.
+    went_back: bool,
+}
+
+impl Model {
+    fn is_refused(&self, agent: usize, session: &str) -> bool {
+        self.blocked.contains_key(&agent) || self.blocked.values().any(|own| own == session)
+    }
+
+    fn release(&mut self, agent: usize) {
+        self.blocked.remove(&agent);
+        self.paused.remove(&agent);
+        self.told.values_mut().for_each(|blocks| {
+            blocks.remove(&agent);
+        });
+    }
+
+    /// Every execution only moves as the protocol allows (REQ-LIF-02, REQ-LIF-03).
+    fn observe(&mut self, agent: usize, id: &str, status: ExecutionStatus) {
+        use ExecutionStatus::{Cancelled, Completed, Failed, Pending, Running};
+        if let Some((known, before)) = self.seen.get(&agent) {
+            let allowed = match (before, status) {
+                _ if known != id => !before.is_live(),
+                (before, after) if *before == after => true,
+                (Pending, after) => matches!(after, Running | Cancelled | Completed | Failed),
+                (Running, after) => matches!(after, Completed | Failed | Cancelled),
+                _ => false,
+            };
+            assert!(allowed, "{before:?} became {status:?}, of {known} to {id}");
+        }
+        if !status.is_live() {
+            self.told.remove(&agent);
+        }
+        self.seen.insert(agent, (id.to_owned(), status));
+    }
+}
+
+async fn observe(rig: &Rig, model: &mut Model) {
+    for (place, agent) in AGENTS.iter().enumerate() {
+        let Some(state) = rig.process.core.state(agent).await.unwrap() else { continue };
+        assert_eq!(state.block.is_some(), model.blocked.contains_key(&place), "{agent}");
+        if let Some(execution) = &state.execution {
+            model.observe(place, &execution.id, execution.status);
+        }
+    }
+}
+
+async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
+    let recent = |place: usize| {
+        let requests = rig.people.requests();
+        requests.len().checked_sub(place + 1).map(|place| requests[place].clone())
+    };
+    let place_of = |name: &str| AGENTS.iter().position(|agent| *agent == name).unwrap();
+    match *event {
+        Happens::Start(agent) => {
+            let refused = model.is_refused(agent, rig.session(agent).id());
+            match rig.start(agent).await {
+                Ok(_) => assert!(!refused, "a block was evaded"),
+                Err(error) if refused => assert_eq!(error.code(), ErrorCode::PermissionDenied),
+                Err(error) => assert_ne!(error.code(), ErrorCode::InternalError, "{error:?}"),
+            }
+        }
+        Happens::Step(agent, hint, failed) => step(rig, model, agent, HINTS[hint], failed).await,
+        Happens::Finish(agent, done) => {
+            let status = if done { ExecutionStatus::Completed } else { ExecutionStatus::Cancelled };
+            let session = rig.session(agent);
+            let ended =
+                rig.process.core.finish(Some(session), AGENTS[agent], None, (status, "so")).await;
+            if model.is_refused(agent, session.id()) {
+                assert_eq!(ended.unwrap_err().code(), ErrorCode::PermissionDenied);
+            } else if ended.is_ok() && model.paused.get(&agent) == Some(&None) {
+                model.paused.remove(&agent);
+            }
+        }
+        Happens::Right(place) => {
+            let Some(request) = recent(place) else { return };
+            let given = rig.give(&request, request.code.reveal()).await;
+            if given.is_ok() {
+                let id = &request.id;
+                assert!(model.used.insert(id.clone()), "a code was good twice");
+                assert!(!model.burned.contains(id), "a burned challenge was good");
+                assert!(model.went_back || rig.now() < request.expires_at, "it had expired");
+                model.release(place_of(request.agent.as_deref().unwrap()));
+            }
+        }
+        Happens::Wrong(place) => {
+            let Some(request) = recent(place).filter(|request| request.kind.is_challenge()) else {
+                return;
+            };
+            let code = rig.give(&request, "0000-0000").await.unwrap_err();
+            if code == ErrorCode::PermissionDenied {
+                model.burned.insert(request.id);
+            } else {
+                assert_eq!(code, ErrorCode::RateLimitExceeded);
+            }
+        }
+        Happens::Unknown => {
+            let session = Some(rig.session(1));
+            let code = rig.process.core.verify(session, "nothing", "0").await.unwrap_err().code();
+            assert!(matches!(code, ErrorCode::PermissionDenied | ErrorCode::RateLimitExceeded));
+        }
+        Happens::Time(seconds) => {
+            model.went_back |= seconds < 0;
+            rig.pass(seconds);
+        }
+        Happens::Restart => {
+            rig.pass(13);
+            rig.restart();
+            // What ran is not left as if it did (REQ-LIF-10); where the clock went back a little, what was
+            // there before is taken for alive for as long.
+            rig.process.core.store().await.unwrap();
+            if model.went_back {
+                rig.pass(13);
+                rig.restart();
+                rig.process.core.store().await.unwrap();
+            }
+            for agent in AGENTS {
+                let state = rig.process.core.state(agent).await.unwrap();
+                assert!(state.is_none_or(|state| state.live().is_none()), "{agent} still runs");
+            }
+            model.paused.clear();
+        }
+        Happens::SessionEnds(agent) => {
+            rig.process.sessions[agent].end();
+            for _ in 0..4 {
+                tokio::task::yield_now().await;
+            }
+            rig.process.sessions[agent] = Session::new();
+            if model.paused.get(&agent) == Some(&None) {
+                model.paused.remove(&agent);
+            }
+        }
+        Happens::Decide(place, approve) => {
+            let Some(request) = recent(place) else { return };
+            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            if desk.decide(&request.id, approve, "test").await.is_ok() {
+                assert!(model.used.insert(request.id.clone()), "it was answered twice");
+                assert!(!model.burned.contains(&request.id));
+                let agent = place_of(request.agent.as_deref().unwrap());
+                if approve {
+                    model.release(agent);
+                } else if let Some(until) = model.paused.get_mut(&agent) {
+                    *until = None;
+                }
+            }
+        }
+        Happens::Unblock(agent) => {
+            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let done = desk.unblock(AGENTS[agent], "test").await;
+            assert_eq!(done.is_ok(), model.blocked.contains_key(&agent));
+            if done.is_ok() {
+                model.release(agent);
+            }
+        }
+        Happens::Renew(place) => {
+            let Some(request) = recent(place) else { return };
+            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            if desk.renew(&request.id, "test").await.is_ok() {
+                assert_ne!(rig.people.requests().pop().unwrap().id, request.id);
+                if let Some(Some(until)) =
+                    model.paused.get_mut(&place_of(request.agent.as_deref().unwrap()))
+                {
+                    *until = rig.now() + TimeDelta::seconds(300);
+                }
+            }
+        }
+    }
+}
+
+async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bool) {
+    let outcome = failed.then_some(StepOutcome::Failure);
+    let refused = model.is_refused(agent, rig.session(agent).id());
+    let reply = match rig.step(agent, hint, outcome).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            if refused {
+                assert_eq!(error.code(), ErrorCode::PermissionDenied);
+            }
+            return;
+        }
+    };
+    assert!(!refused, "a step was judged in spite of a block");
+    let directive = reply.autonomy;
+    if directive.go_on {
+        assert_eq!(reply.status, ExecutionStatus::Running);
+        let until = model.paused.get(&agent);
+        let over = |until: &Option<DateTime<Utc>>| {
+            until.is_some_and(|until| model.went_back || rig.now() >= until)
+        };
+        assert!(until.is_none_or(over), "a paused agent went on by itself");
+        model.paused.remove(&agent);
+    }
+    // Nothing that must be told gets lost.
+    let told: BTreeSet<_> = directive
+        .notifications
+        .iter()
+        .filter(|news| news.kind == NotificationType::DangerZone)
+        .filter_map(|news| {
+            AGENTS.iter().position(|name| news.message.contains(&format!("'{name}'")))
+        })
+        .collect();
+    let must = model.told.get(&agent).cloned().unwrap_or_default();
+    assert!(must.is_subset(&told), "{must:?} of {told:?}");
+    if directive.stopped == Some(true) {
+        assert!(hint.starts_with("drop_"), "{hint}");
+        let metadata = directive.notifications.iter().filter_map(|news| news.metadata.as_ref());
+        assert!(metadata.filter_map(|each| each.verification_id.as_ref()).count() > 0);
+        model.paused.remove(&agent);
+        model.blocked.insert(agent, rig.session(agent).id().to_owned());
+        for (other, name) in AGENTS.iter().enumerate() {
+            let state = rig.process.core.state(name).await.unwrap();
+            if state.is_some_and(|state| state.live().is_some()) {
+                model.told.entry(other).or_default().insert(agent);
+            }
+        }
+    } else if !directive.go_on && reply.status == ExecutionStatus::Running {
+        // A pause is the one that was made, or was renewed just now.
+        let state = rig.process.core.state(AGENTS[agent]).await.unwrap().unwrap();
+        let pause = state.pause.expect("what does not go on is paused");
+        model.paused.insert(agent, pause.until);
+    }
+}
+
+fn cases(default: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        cases: cases.unwrap_or(default),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn whatever_happens_the_brake_holds(events in prop::collection::vec(happens(), 100..200)) {
+        // REQ-LOOP-09, REQ-LOOP-10, REQ-AUT-14, REQ-AUT-15, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09,
+        // REQ-OOB-11, REQ-LIF-02, REQ-LIF-03
+        block_on(async {
+            let (mut rig, mut model) = (Rig::new(), Model::default());
+            for event in &events {
+                happen(&mut rig, &mut model, event).await;
+                observe(&rig, &mut model).await;
+            }
+        });
+    }
+}
+
+#[test]
+fn one_code_is_good_for_one_of_many() {
+    // REQ-OOB-06
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        let reply = rig.step(0, "drop_table users", None).await.unwrap();
+        assert_eq!(reply.autonomy.stopped, Some(true));
+        let request = rig.people.requests().pop().unwrap();
+        let code = request.code.reveal();
+        let sessions: Vec<_> = (0..64).map(|_| Session::new()).collect();
+        let tries = sessions
+            .iter()
+            .map(|session| rig.process.core.verify(Some(session), &request.id, code));
+        let done = futures_util::future::join_all(tries).await;
+        assert_eq!(done.iter().filter(|done| done.is_ok()).count(), 1);
+    });
+}
+
+#[test]
+fn failed_tries_are_counted_whatever_they_are_and_over_restarts() {
+    // REQ-OOB-12
+    block_on(async {
+        let mut rig = Rig::new();
+        rig.begun(0).await;
+        rig.step(0, "drop_table users", None).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        // A session of its own for each: it is the agent that is counted.
+        for _ in 0..10 {
+            let done = rig.process.core.verify(Some(&Session::new()), &request.id, "0").await;
+            assert_eq!(done.unwrap_err().code(), ErrorCode::PermissionDenied);
+        }
+        rig.restart();
+        let session = Session::new();
+        let done = rig.process.core.verify(Some(&session), &request.id, "0").await.unwrap_err();
+        assert_eq!(done.code(), ErrorCode::RateLimitExceeded);
+        assert_eq!(done.details()["retry_after_seconds"], 60);
+        // The right code of a fresh challenge has to wait as well, and so has a session that guesses.
+        rig.process.core.store().await.unwrap();
+        let desk = SafetyDesk(Arc::clone(&rig.process.core));
+        desk.renew(&request.id, "test").await.unwrap();
+        let fresh = rig.people.requests().pop().unwrap();
+        let locked = rig.give(&fresh, fresh.code.reveal()).await;
+        assert_eq!(locked, Err(ErrorCode::RateLimitExceeded));
+        rig.pass(61);
+        rig.give(&fresh, fresh.code.reveal()).await.unwrap();
+        for _ in 0..10 {
+            rig.process.core.verify(Some(&session), "unknown", "0").await.unwrap_err();
+        }
+        let done = rig.process.core.verify(Some(&session), "unknown", "0").await.unwrap_err();
+        assert_eq!(done.code(), ErrorCode::RateLimitExceeded);
+        let done = rig.process.core.confirm(Some(&session), "0").await.unwrap_err();
+        assert_eq!(done.code(), ErrorCode::RateLimitExceeded);
+    });
+}
+
+#[test]
+fn another_process_takes_nothing_from_one_that_lives() {
+    // REQ-LIF-10, REQ-OOB-08
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        let other = process(&rig.now, &rig.store, &rig.people);
+        let started = other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await;
+        assert_eq!(started.unwrap_err().code(), ErrorCode::PermissionDenied);
+        rig.step(0, "drop_table users", None).await.unwrap();
+        let started = other.core.start(Some(&other.sessions[0]), "ADA", None).await.unwrap_err();
+        assert_eq!(started.details()["reason"], "blocked");
+        // Its code is good there too, and nothing but its hash is in the store.
+        let request = rig.people.requests().pop().unwrap();
+        other.core.verify(None, &request.id, request.code.reveal()).await.unwrap();
+        rig.step(0, "write_file x", None).await.unwrap();
+    });
+}
+
+#[test]
+fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
+    // REQ-GATE-10, REQ-AUT-15, REQ-AUT-16
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        rig.begun(1).await;
+        let core = &rig.process.core;
+        assert!(core.is_executing(rig.session(0)) && !core.is_executing(rig.session(2)));
+        let expires_at = rig.now() + TimeDelta::seconds(300);
+        let ask = || Pending {
+            operation: "delete_bed",
+            params_hash: "h1",
+            session: Some(rig.session(0)),
+            action: "delete_bed {}",
+            reasons: vec!["it is gone then".to_owned()],
+            level: "destructive",
+            expires_at,
+        };
+        let id = core.request_approval(ask()).await.unwrap();
+        assert_eq!(core.request_approval(ask()).await.unwrap(), id, "one question, not two");
+        assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
+
+        let paused = rig.step(0, "read_file a", None).await.unwrap().autonomy;
+        assert!(!paused.go_on);
+        let news = paused
+            .notifications
+            .iter()
+            .find(|news| news.kind == NotificationType::PermissionPending);
+        let metadata = news.unwrap().metadata.as_ref().unwrap();
+        assert_eq!(metadata.operation.as_deref(), Some("delete_bed"));
+        assert!(rig.step(1, "read_file a", None).await.unwrap().autonomy.go_on, "not its business");
+
+        // A failed attempt leaves it.
+        let wrong = core.confirm(Some(rig.session(0)), "0").await.unwrap_err();
+        assert_eq!(wrong.code(), ErrorCode::TokenInvalid);
+        assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+        let request = rig.people.requests().pop().unwrap();
+        assert_eq!((&request.id, request.agent.as_deref()), (&id, Some("ada")));
+        rig.give(&request, request.code.reveal()).await.unwrap();
+        assert_eq!(
+            rig.give(&request, request.code.reveal()).await,
+            Err(ErrorCode::TokenAlreadyUsed)
+        );
+        assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+
+        for (operation, hash, session) in
+            [("delete_bed", "h2", 0), ("delete_all", "h1", 0), ("delete_bed", "h1", 1)]
+        {
+            assert!(
+                !core.take_approval(operation, hash, Some(rig.session(session))).await.unwrap()
+            );
+        }
+        let take = || core.take_approval("delete_bed", "h1", Some(rig.session(0)));
+        let taken = futures_util::future::join_all((0..8).map(|_| take())).await;
+        assert_eq!(taken.into_iter().filter(|taken| *taken.as_ref().unwrap()).count(), 1);
+
+        // A person's no is an answer as well.
+        core.request_approval(ask()).await.unwrap();
+        let desk = SafetyDesk(Arc::clone(core));
+        let id = rig.people.requests().pop().unwrap().id;
+        desk.decide(&id, false, "test").await.unwrap();
+        assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
+        assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+    });
+}
+
+/// Prints how long an evaluation takes; `cargo test --release … -- --nocapture` tells a figure.
+#[test]
+fn an_evaluation_with_many_patterns_is_quick() {
+    use super::action::Action;
+    use super::evaluator::{Evaluation, Policy, evaluate};
+    use super::patterns::PatternList;
+    let texts: Vec<String> = (0..200)
+        .map(|number| match number % 4 {
+            0 => format!("verb{number}_*"),
+            1 => format!("*word{number}*"),
+            2 => format!("tool {number} do*"),
+            _ => format!("*_{number}_{{a,b}}*"),
+        })
+        .collect();
+    let mut problems = Vec::new();
+    let mut list =
+        |range: std::ops::Range<usize>| PatternList::new(&texts[range], "deny", &mut problems);
+    let policy = Policy {
+        max_autonomous_steps: 50,
+        deny: list(0..80),
+        requires_approval: list(80..160),
+        auto_approve: list(160..200),
+        ..Policy::default()
+    };
+    let rounds = 2_000_u32;
+    let started = std::time::Instant::now();
+    for round in 0..rounds {
+        // Another text each time: nothing is remembered.
+        let hint = format!(
+            "calling write_file number {round} on project/config_{round}.json of another server to \
+             update the URL of the database, then tell the team in #general about it"
+        );
+        let verdict = evaluate(&Evaluation {
+            policy: &policy,
+            scorer: &super::DefaultScorer,
+            action: &Action::new(&hint),
+            outcome: None,
+            steps: 0,
+        });
+        assert_eq!(verdict.tier, Some(super::SafetyTier::Advisory), "{verdict:?}");
+    }
+    eprintln!("{:?} for an evaluation", started.elapsed() / rounds);
+    assert!(started.elapsed().as_millis() < u128::from(rounds) * 5, "far too slow");
+}

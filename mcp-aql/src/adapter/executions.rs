@@ -1,0 +1,388 @@
+//! Calls that become executions, and the operations that steer them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Adapter, Rules, redacted, validate};
+use crate::error::{ErrorCode, OperationError};
+use crate::execution::{Begin, Ends, ExecutionRecord, ExecutionState, NewExecution, Status, Work};
+use crate::gatekeeper::{Permit, Visitor};
+use crate::operation::{
+    Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, LifecycleSpec,
+    OperationReturn, Payload, RegisteredOperation, Run,
+};
+use crate::query::{Page, PageInfo};
+use crate::request::Credentials;
+use crate::validate::ValidParams;
+use crate::vocab::Limits;
+
+/// A call that has passed validation and gates.
+pub(super) struct Admitted<'a> {
+    pub(super) operation: &'a RegisteredOperation,
+    pub(super) function: &'a Arc<dyn Run>,
+    pub(super) valid: ValidParams,
+    pub(super) permit: Permit,
+}
+
+/// What a caller sends to an operation that steers executions.
+pub(super) struct Asked<'a> {
+    pub(super) arguments: &'a [Argument],
+    pub(super) credentials: &'a Credentials,
+}
+
+impl<'a> Asked<'a> {
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.arguments.iter().find(|it| it.name == name)?.value.as_ref()
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.value(name)?.as_str()
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self.value(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    fn id(&self) -> &'a str {
+        self.text("execution_id").unwrap_or_default()
+    }
+}
+
+/// The parameters as they came, of an operation that may be run again with them.
+pub(super) fn kept_params(
+    operation: &RegisteredOperation,
+    params: &Map<String, Value>,
+) -> Option<Map<String, Value>> {
+    operation.spec.lifecycle.filter(|life| life.retry).map(|_| params.clone())
+}
+
+/// Room for what stands around a result in the state of its execution.
+const AROUND: usize = 32 << 10;
+
+impl Adapter {
+    /// Begins an execution and answers with its state (REQ-LIF-04).
+    pub(super) async fn begin(
+        &self,
+        admitted: Admitted<'_>,
+        kept: Option<Map<String, Value>>,
+        context: &Context,
+        limits: &Limits,
+    ) -> Result<Payload, OperationError> {
+        let inner = &*self.inner;
+        let operation = admitted.operation;
+        let arguments = &admitted.valid.arguments;
+        let shown = redacted(&operation.parameters, arguments, &inner.shapes);
+        let whole = plain(arguments);
+        let secret = operation.parameters.iter().any(|it| it.spec.sensitive)
+            || shown.as_object() != Some(&whole);
+        let kept = kept.map(|mut kept| {
+            // What is read together with others is not among the arguments any more.
+            kept.retain(|name, _| operation.parameters.iter().any(|it| &*it.name == name.as_str()));
+            kept.extend(whole);
+            kept
+        });
+        let new = NewExecution {
+            operation: operation.spec.name,
+            session: context.session().cloned(),
+            params: kept,
+            secret,
+            at_once: inner.turnstile.is_open(),
+            shown: inner.services.audit.is_read().then_some(shown),
+        };
+        let work = self.work(admitted, context);
+        let id = inner.executions.begin(new, work).await?;
+        self.attend(operation.spec.lifecycle, &id, context).await?;
+        self.state(&id, limits).await
+    }
+
+    /// What the task of an execution does: a call as any other, when its turn has come.
+    fn work(&self, admitted: Admitted<'_>, context: &Context) -> Work {
+        let inner = &*self.inner;
+        let Admitted { operation, function, valid, permit } = admitted;
+        let name = operation.spec.name;
+        let category = operation.spec.category;
+        let session = context.session().cloned();
+        let label = context.label().map(str::to_owned);
+        // The result goes out inside of the state, and that perhaps inside of a batch.
+        let limits = &inner.settings.limits;
+        let limits = Limits {
+            max_response_size: limits.max_response_size.saturating_sub(AROUND),
+            max_nesting_depth: limits.of_item().max_nesting_depth.saturating_sub(1),
+            ..*limits
+        };
+        let function = Arc::clone(function);
+        let states = Arc::clone(&inner.parts.states);
+        let envelope: Envelope = operation.envelope.clone();
+        let turnstile = Arc::clone(&inner.turnstile);
+        #[cfg(feature = "limits")]
+        let (limiter, upstream) = (inner.limiter.clone(), Arc::clone(&inner.upstream));
+        Box::new(move |execution: ExecutionContext, begin: Begin| {
+            let context = Context::of_execution(name, session, label, execution.clone());
+            #[cfg(feature = "limits")]
+            let context = context.remembering(upstream);
+            let call = Call {
+                arguments: valid.arguments.into_iter(),
+                context: context.clone(),
+                states,
+                envelope,
+                limits,
+                execution: Some(execution),
+                #[cfg(feature = "query")]
+                queries: valid.queries,
+            };
+            Box::pin(async move {
+                let start = || {
+                    let work = async move {
+                        begin.tell().await?;
+                        function.run(call).await
+                    };
+                    Box::pin(work) as _
+                };
+                let outcome = turnstile.run(permit, category, &context, start).await;
+                #[cfg(feature = "limits")]
+                super::settle(limiter.as_deref(), &context).await;
+                outcome
+            })
+        })
+    }
+
+    /// Waits with a caller who asked for progress. One who gives up wants the work to stop as well.
+    async fn attend(
+        &self,
+        lifecycle: Option<LifecycleSpec>,
+        id: &str,
+        context: &Context,
+    ) -> Result<(), OperationError> {
+        let executions = &self.inner.executions;
+        if !context.wants_progress() {
+            return Ok(());
+        }
+        executions.wait(id, context, executions.options().wait).await?;
+        if context.is_cancelled() && lifecycle.is_some_and(|life| life.cancel) {
+            executions.ask_to_stop(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs one of the operations that steer executions.
+    pub(super) async fn steer(
+        &self,
+        which: ExecutionCall,
+        asked: Asked<'_>,
+        _permit: Permit,
+        context: &Context,
+        limits: &Limits,
+    ) -> Result<Payload, OperationError> {
+        let executions = &self.inner.executions;
+        let id = asked.id();
+        match which {
+            ExecutionCall::Get => {
+                let seconds = asked.number("wait_seconds");
+                if seconds > 0 {
+                    let most = std::time::Duration::from_secs(seconds);
+                    executions.wait(id, context, most).await?;
+                }
+                self.state(id, limits).await
+            }
+            ExecutionCall::List => self.list(&asked, context, limits).await,
+            ExecutionCall::Cancel => {
+                self.cancel(id, context).await?;
+                self.state(id, limits).await
+            }
+            ExecutionCall::Retry => {
+                self.retry(id, asked.credentials, context).await?;
+                self.state(id, limits).await
+            }
+        }
+    }
+
+    async fn found(&self, id: &str) -> Result<ExecutionRecord, OperationError> {
+        let found = self.inner.executions.get(id).await?;
+        found.ok_or_else(|| OperationError::not_found("execution", id))
+    }
+
+    async fn state(&self, id: &str, limits: &Limits) -> Result<Payload, OperationError> {
+        let state = ExecutionState::new(id, self.found(id).await?, true);
+        state.write(Payload::new(Envelope::Bare, *limits))
+    }
+
+    async fn list(
+        &self,
+        asked: &Asked<'_>,
+        context: &Context,
+        limits: &Limits,
+    ) -> Result<Payload, OperationError> {
+        let first = usize::try_from(asked.number("first")).unwrap_or(usize::MAX).max(1);
+        let after = asked.text("after");
+        let (status, operation) = (asked.text("status"), asked.text("operation_name"));
+        let wanted = |record: &ExecutionRecord| {
+            status.is_none_or(|status| record.status.as_str() == status)
+                && operation.is_none_or(|operation| record.operation == operation)
+        };
+        let executions = &self.inner.executions;
+        let session = context.session();
+        let mut listed = executions.list(session, after, first.saturating_add(1), wanted).await?;
+        let more = listed.len() > first;
+        listed.truncate(first);
+        let mut info = PageInfo::new(more, after.is_some());
+        if let (Some((start, _)), Some((end, _))) = (listed.first(), listed.last()) {
+            info = info.cursors(start, end);
+        }
+        let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
+        Page::new(items.collect(), info).write(Payload::new(Envelope::Bare, *limits))
+    }
+
+    /// Stops an execution and waits for its end. Twice is as good as once.
+    async fn cancel(&self, id: &str, context: &Context) -> Result<(), OperationError> {
+        let record = self.found(id).await?;
+        let executions = &self.inner.executions;
+        match record.status {
+            Status::Cancelled => return Ok(()),
+            Status::Completed | Status::Failed => return Err(not_in(id, &record, CANCELLABLE)),
+            Status::Pending | Status::Running => {}
+        }
+        if !self.lifecycle_of(&record).is_some_and(|life| life.cancel) {
+            return Err(unsupported(&record, "cancel"));
+        }
+        if executions.ask_to_stop(id).await? {
+            executions.wait(id, context, executions.patience()).await?;
+            return Ok(());
+        }
+        // It came to its end just now.
+        let record = self.found(id).await?;
+        if record.status == Status::Cancelled {
+            return Ok(());
+        }
+        Err(not_in(id, &record, CANCELLABLE))
+    }
+
+    /// Runs a failed execution again, through the gates of its operation.
+    async fn retry(
+        &self,
+        id: &str,
+        credentials: &Credentials,
+        context: &Context,
+    ) -> Result<(), OperationError> {
+        let inner = &*self.inner;
+        let record = self.found(id).await?;
+        let lifecycle = self.lifecycle_of(&record);
+        if !lifecycle.is_some_and(|life| life.retry) {
+            return Err(unsupported(&record, "retry"));
+        }
+        if record.status != Status::Failed {
+            return Err(not_in(id, &record, RETRYABLE));
+        }
+        let params = inner.executions.params(id, &record).ok_or_else(|| {
+            OperationError::invalid_value(
+                "execution_id",
+                "names an execution whose parameters are secret, and were known only to the process \
+                 it ran in: call its operation anew",
+            )
+            .with_detail("operation", record.operation.clone())
+        })?;
+        let operation = inner.registry.get(&record.operation).map(|entry| &entry.operation);
+        let Some((operation, Handler::Function(function))) =
+            operation.map(|operation| (operation, &operation.handler))
+        else {
+            return Err(unsupported(&record, "retry"));
+        };
+        let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false };
+        let valid = validate(operation, params, &inner.shapes, rules)?;
+        let context = context.of(operation.spec.name);
+        let visitor = Visitor {
+            operation,
+            arguments: &valid.arguments,
+            shapes: &inner.shapes,
+            credentials,
+            context: &context,
+        };
+        let permit = inner.gatekeeper.admit(visitor).await?;
+        let work = self.work(Admitted { operation, function, valid, permit }, &context);
+        let session = context.session().cloned();
+        if !inner.executions.again(id, record.attempt, session, work).await? {
+            let record = self.found(id).await?;
+            return Err(not_in(id, &record, RETRYABLE));
+        }
+        self.attend(lifecycle, id, &context).await
+    }
+
+    fn lifecycle_of(&self, record: &ExecutionRecord) -> Option<LifecycleSpec> {
+        self.inner.registry.get(&record.operation)?.operation.spec.lifecycle
+    }
+
+    /// Whether the adapter has operations that run as executions.
+    pub(crate) fn has_executions(&self) -> bool {
+        self.operations().any(|spec| spec.lifecycle.is_some())
+    }
+
+    /// Ends what a crash of an earlier process left behind; called where serving begins.
+    pub(crate) fn recover_executions(&self) {
+        if self.has_executions() {
+            self.inner.executions.recover();
+        }
+    }
+
+    pub(crate) async fn end_executions_of(&self, which: Ends) {
+        self.inner.executions.end(which).await;
+    }
+
+    /// Stops everything that runs in the background, and waits until it has ended, for the grace
+    /// period of [`ExecutionOptions`](crate::ExecutionOptions) at most and a moment for the store.
+    ///
+    /// Whatever serves an adapter does this for its clients when it ends. Call it before the process
+    /// ends if you use [`call`](Self::call) alone, or embed `Adapter::router`.
+    ///
+    /// Source: REQ-LIF-10.
+    pub async fn end_executions(&self) {
+        self.end_executions_of(Ends::All).await;
+    }
+}
+
+const CANCELLABLE: &str = "must name an execution in state 'pending' or 'running'";
+const RETRYABLE: &str = "must name an execution in state 'failed'";
+
+/// The arguments that were given or have defaults.
+fn plain(arguments: &[Argument]) -> Map<String, Value> {
+    arguments
+        .iter()
+        .filter_map(|argument| Some((argument.name.to_owned(), argument.value.clone()?)))
+        .collect()
+}
+
+/// The execution stands where this makes no sense (`VALIDATION_INVALID_VALUE`).
+fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError {
+    OperationError::new(
+        ErrorCode::ValidationInvalidValue,
+        format!("Parameter 'execution_id' {expected}; its status is '{}'", record.status.as_str()),
+    )
+    .with_detail("param_name", "execution_id")
+    .with_detail("expected", expected)
+    .with_detail("execution_id", id)
+    .with_detail("status", record.status.as_str())
+}
+
+/// The operation cannot do this (`PERMISSION_DENIED`).
+fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
+    let operation = &record.operation;
+    OperationError::permission_denied(format!("operation {operation} does not support {what}"))
+        .with_detail("operation", operation.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::leaks_internals;
+
+    #[test]
+    fn refusals_are_free_of_leak_patterns() {
+        for expected in [CANCELLABLE, RETRYABLE] {
+            assert!(!leaks_internals(expected), "{expected}");
+        }
+        let denied = "Permission denied: 'operation execute_export does not support cancel'";
+        assert!(!leaks_internals(denied));
+        let secret = "names an execution whose parameters are secret, and were known only to the \
+                      process it ran in: call its operation anew";
+        assert!(!leaks_internals(secret));
+    }
+}

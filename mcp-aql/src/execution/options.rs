@@ -1,0 +1,120 @@
+use std::time::Duration;
+
+/// How executions are kept and ended: long-running operations, `lifecycle(…)`.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_aql::{Adapter, ExecutionOptions};
+///
+/// # fn main() -> mcp_aql::Result<()> {
+/// let options = ExecutionOptions::new()
+///     .grace(Duration::from_secs(20))
+///     .keep(Duration::from_secs(7 * 24 * 60 * 60));
+/// let adapter = Adapter::builder("exports").executions(options).build()?;
+/// # Ok(()) }
+/// ```
+///
+/// The configuration file has them in seconds, in its table `[executions]`: `wait_seconds`,
+/// `grace_seconds`, `lease_seconds`, `keep_seconds`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExecutionOptions {
+    pub(crate) wait: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) lease: Duration,
+    pub(crate) keep: Duration,
+}
+
+impl Default for ExecutionOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ExecutionOptions {
+    /// The defaults.
+    pub const fn new() -> Self {
+        Self {
+            wait: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+            lease: Duration::from_secs(10),
+            keep: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+
+    /// How long a call that asks for progress waits for the end of the execution that it began. After
+    /// that, or when nobody asks for progress, it is answered with the state. Default: 30 seconds; up
+    /// to 10 minutes, and 0 for not at all.
+    #[must_use]
+    pub const fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// How long a function may go on after it was told to stop, before it is dropped. Default: 5
+    /// seconds; up to 5 minutes.
+    #[must_use]
+    pub const fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// How long a process owns an execution without saying so again. When a process ends without
+    /// warning, its executions count as failed after this time. Default: 10 seconds; 1 second to 1
+    /// hour.
+    #[must_use]
+    pub const fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// How long an execution can be looked up after it has ended. Default: 24 hours; 1 minute to 1
+    /// year.
+    #[must_use]
+    pub const fn keep(mut self, keep: Duration) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// Every option outside of its range, a sentence each.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        [
+            ("wait", self.wait, 0, 600),
+            ("grace", self.grace, 0, 300),
+            ("lease", self.lease, 1, 3_600),
+            ("keep", self.keep, 60, 365 * 24 * 60 * 60),
+        ]
+        .into_iter()
+        .filter(|(_, value, low, high)| {
+            *value < Duration::from_secs(*low) || *value > Duration::from_secs(*high)
+        })
+        .map(|(name, value, low, high)| {
+            format!("execution option `{name}` is {value:?}: choose {low} to {high} seconds")
+        })
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_outside_of_its_range_is_told() {
+        assert_eq!(ExecutionOptions::default().problems(), Vec::<String>::new());
+        let second = Duration::from_secs(1);
+        let wrong = ExecutionOptions::new()
+            .wait(601 * second)
+            .grace(301 * second)
+            .lease(second / 2)
+            .keep(59 * second);
+        assert_eq!(
+            wrong.problems(),
+            [
+                "execution option `wait` is 601s: choose 0 to 600 seconds",
+                "execution option `grace` is 301s: choose 0 to 300 seconds",
+                "execution option `lease` is 500ms: choose 1 to 3600 seconds",
+                "execution option `keep` is 59s: choose 60 to 31536000 seconds",
+            ]
+        );
+    }
+}

@@ -1,0 +1,208 @@
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+use super::record::ExecutionRecord;
+use super::state::Status;
+use crate::clock;
+use crate::error::OperationError;
+use crate::operation::Advance;
+
+/// A long-running call: whether it runs, how far it is, and what came of it.
+///
+/// Source: MCP-AQL §8.4.3 (REQ-LIF-04).
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(description = "A long-running call: where it stands, how far it is, what came of it.")]
+pub(crate) struct ExecutionState {
+    /// Names it to the operations that steer it.
+    execution_id: String,
+    status: Status,
+    /// The operation that runs.
+    operation: String,
+    /// 1, and one more with each retry.
+    attempt: u32,
+    /// ISO 8601.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// ISO 8601; when it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ExecutionError>,
+    /// The data of the operation, once completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    result: Option<Box<RawValue>>,
+}
+
+impl ExecutionState {
+    pub(crate) fn new(id: &str, record: ExecutionRecord, with_result: bool) -> Self {
+        let text = |at: Option<DateTime<Utc>>| at.map(clock::text);
+        Self {
+            execution_id: id.to_owned(),
+            status: record.status,
+            operation: record.operation,
+            attempt: record.attempt,
+            started_at: text(record.started_at),
+            finished_at: text(record.finished_at),
+            progress: record.progress,
+            error: record.error,
+            result: record.result.filter(|_| with_result),
+        }
+    }
+}
+
+/// How far an execution is: `current` of `total`, or a message alone (REQ-LIF-06).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ExecutionProgress", description = "How far an execution is.")]
+pub(crate) struct Progress {
+    /// Steps done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
+    current: Option<Number>,
+    /// Steps there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
+    total: Option<Number>,
+    /// What is being done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// Characters of a message; more would be a log.
+const LONGEST_MESSAGE: usize = 500;
+
+impl Progress {
+    pub(crate) fn of_message(message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), ..Self::default() }
+    }
+
+    /// Takes in what a function tells. Numbers stand until there are others.
+    pub(crate) fn advance(&mut self, advance: Advance) {
+        let message =
+            advance.message.map(|text| text.chars().take(LONGEST_MESSAGE).collect::<String>());
+        let number = |value: f64| value.is_finite().then_some(value);
+        let total = advance.total.and_then(number).filter(|total| *total > 0.0);
+        if let (Some(done), Some(total)) = (advance.done.and_then(number), total) {
+            self.current = plain(done.clamp(0.0, total));
+            self.total = plain(total);
+            self.message = message;
+        } else if message.is_some() {
+            self.message = message;
+        }
+    }
+
+    /// From 0 to 1.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        let (current, total) = (self.current.as_ref()?.as_f64()?, self.total.as_ref()?.as_f64()?);
+        Some((current / total).clamp(0.0, 1.0))
+    }
+
+    pub(crate) fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+}
+
+/// `3` rather than `3.0`.
+fn plain(value: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    if value.fract() == 0.0 && value <= EXACT {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
+        return Some(Number::from(value as u64));
+    }
+    Number::from_f64(value)
+}
+
+/// Why an execution failed, in the form of any failure (REQ-LIF-05).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(description = "Why an execution failed.")]
+pub(crate) struct ExecutionError {
+    code: String,
+    message: String,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    details: Map<String, Value>,
+}
+
+impl ExecutionError {
+    pub(crate) fn of(error: &OperationError) -> Self {
+        /// An error with more to say is shortened: it is kept for long, and goes out with lists.
+        const LONGEST: usize = 16 << 10;
+        let whole = Self::whole(error);
+        match serde_json::to_string(&whole) {
+            Ok(text) if text.len() <= LONGEST => whole,
+            _ => Self::whole(&error.shortened()),
+        }
+    }
+
+    fn whole(error: &OperationError) -> Self {
+        Self {
+            code: error.code().as_str().to_owned(),
+            message: error.message().to_owned(),
+            details: error.details().clone(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn details(&self) -> &Map<String, Value> {
+        &self.details
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(progress: &mut Progress, done: f64, total: f64, message: &str) -> Value {
+        let message = Some(message.to_owned()).filter(|text| !text.is_empty());
+        progress.advance(Advance { done: Some(done), total: Some(total), message });
+        serde_json::to_value(&progress).unwrap()
+    }
+
+    #[test]
+    fn progress_has_the_protocols_form() {
+        // REQ-LIF-06
+        let mut progress = Progress::default();
+        assert_eq!(
+            told(&mut progress, 3.0, 8.0, "zone 3"),
+            json!({ "current": 3, "total": 8, "message": "zone 3" })
+        );
+        assert_eq!(progress.ratio(), Some(0.375));
+        assert_eq!(told(&mut progress, 0.5, 2.0, ""), json!({ "current": 0.5, "total": 2 }));
+        progress.advance(Advance { message: Some("waits".to_owned()), ..Advance::default() });
+        assert_eq!(
+            serde_json::to_value(&progress).unwrap(),
+            json!({ "current": 0.5, "total": 2, "message": "waits" })
+        );
+        // What makes no sense changes nothing.
+        for (done, total) in [(f64::NAN, 2.0), (1.0, 0.0), (1.0, f64::INFINITY)] {
+            assert_eq!(
+                told(&mut progress, done, total, ""),
+                json!({ "current": 0.5, "total": 2, "message": "waits" })
+            );
+        }
+        assert_eq!(told(&mut progress, 9.0, 2.0, ""), json!({ "current": 2, "total": 2 }));
+    }
+
+    #[test]
+    fn a_failure_keeps_its_form_and_is_no_longer_than_it_has_to_be() {
+        // REQ-LIF-05
+        let error = OperationError::not_found("task", "t-1");
+        assert_eq!(
+            serde_json::to_value(ExecutionError::of(&error)).unwrap(),
+            serde_json::to_value(&error).unwrap()
+        );
+        let long = error.with_detail("log", "x".repeat(20_000));
+        assert!(ExecutionError::of(&long).details().is_empty());
+    }
+}

@@ -1,0 +1,300 @@
+//! Random events against two processes on one store, and the state machine held to its rules after
+//! each of them.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::FutureExt as _;
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+
+use super::ledger::{Ledger, Verdict};
+use super::payload::ExecutionError;
+use super::record::{Ending, ExecutionRecord, Hold, later};
+use super::state::Status;
+use crate::audit::Audit;
+use crate::clock::TimeSource;
+use crate::error::OperationError;
+use crate::services::Services;
+use crate::store::MemoryStore;
+use crate::vocab::TrustLevel;
+
+const LEASE: Duration = Duration::from_secs(10);
+
+/// What may happen to the execution; the number is the process it happens in.
+#[derive(Debug, Clone)]
+enum Event {
+    Start(usize),
+    Renew(usize),
+    Complete(usize),
+    Fail(usize),
+    Stop(usize),
+    AskToStop,
+    Retry(usize),
+    Read(usize),
+    Crash(usize),
+    Clock(i64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let process = 0..2_usize;
+    prop_oneof![
+        process.clone().prop_map(Event::Start),
+        process.clone().prop_map(Event::Renew),
+        process.clone().prop_map(Event::Complete),
+        process.clone().prop_map(Event::Fail),
+        process.clone().prop_map(Event::Stop),
+        Just(Event::AskToStop),
+        process.clone().prop_map(Event::Retry),
+        process.clone().prop_map(Event::Read),
+        process.prop_map(Event::Crash),
+        (-15..25_i64).prop_map(Event::Clock),
+    ]
+}
+
+/// A process: what it believes to run.
+struct Process {
+    ledger: Ledger,
+    name: String,
+    runs: Option<Hold>,
+}
+
+struct World {
+    clock: Arc<AtomicI64>,
+    processes: Vec<Process>,
+}
+
+const ID: &str = "exec_1";
+
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("a store in memory never waits")
+}
+
+impl World {
+    fn new() -> Self {
+        let clock = Arc::new(AtomicI64::new(0));
+        let store = Arc::new(MemoryStore::default());
+        let epoch: DateTime<Utc> = "2031-05-06T07:00:00Z".parse().unwrap();
+        let time = {
+            let clock = Arc::clone(&clock);
+            TimeSource::new(move || epoch + TimeDelta::seconds(clock.load(Ordering::SeqCst)))
+        };
+        let process = |number: usize| {
+            let audit = Audit {
+                adapter: "beds".to_owned(),
+                trust: TrustLevel::Untested,
+                time: time.clone(),
+                sinks: Vec::new(),
+            };
+            let store: Arc<dyn crate::store::Store> = Arc::<MemoryStore>::clone(&store);
+            let services = Arc::new(Services::new(store, time.clone(), audit));
+            let ledger =
+                Ledger { services, adapter: "beds".to_owned(), keep: Duration::from_secs(86_400) };
+            Process { ledger, name: format!("p-{number}"), runs: None }
+        };
+        let mut world = Self { clock, processes: vec![process(0), process(1)] };
+        let first = &mut world.processes[0];
+        let record = ExecutionRecord {
+            adapter: "beds".to_owned(),
+            operation: "execute_watering".to_owned(),
+            status: Status::Pending,
+            attempt: 1,
+            session: None,
+            started_at: None,
+            finished_at: None,
+            progress: None,
+            error: None,
+            result: None,
+            params: None,
+            owner: first.name.clone(),
+            lease_until: later(first.ledger.now(), LEASE),
+            cancel_requested: false,
+        };
+        ready(first.ledger.insert(ID, &record)).unwrap();
+        first.runs = Some(Hold { owner: first.name.clone(), attempt: 1 });
+        world
+    }
+
+    /// The record as it lies in the store.
+    fn raw(&self) -> ExecutionRecord {
+        let ledger = &self.processes[0].ledger;
+        ready(ledger.update(ID, |record, _| Verdict::Leave(record.clone()))).unwrap().unwrap()
+    }
+
+    fn change(&self, process: usize, ending: Option<Ending>) -> bool {
+        let process = &self.processes[process];
+        let Some(hold) = &process.runs else { return true };
+        let changed = process.ledger.update(ID, |record, now| {
+            if !record.is_held_by(hold) {
+                return Verdict::Leave(false);
+            }
+            let made = match ending.clone() {
+                Some(ending) => record.finish(ending, now).is_ok(),
+                None => {
+                    record.lease_until = later(now, LEASE);
+                    true
+                }
+            };
+            if made { Verdict::Write(true) } else { Verdict::Leave(false) }
+        });
+        ready(changed).unwrap().unwrap()
+    }
+
+    fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Start(process) => {
+                let process = &self.processes[*process];
+                let Some(hold) = process.runs.clone() else { return };
+                let started = process.ledger.update(ID, |record, now| {
+                    if record.is_held_by(&hold) && record.start(now).is_ok() {
+                        Verdict::Write(())
+                    } else {
+                        Verdict::Leave(())
+                    }
+                });
+                ready(started).unwrap();
+            }
+            Event::Renew(process) => {
+                // A fenced process stops.
+                if !self.change(*process, None) {
+                    self.processes[*process].runs = None;
+                }
+            }
+            Event::Complete(process) => {
+                let result = RawValue::from_string("7".to_owned()).unwrap();
+                self.change(*process, Some(Ending::Completed(result)));
+                self.processes[*process].runs = None;
+            }
+            Event::Fail(process) => {
+                let error = ExecutionError::of(&OperationError::not_found("bed", "b"));
+                self.change(*process, Some(Ending::Failed(error)));
+                self.processes[*process].runs = None;
+            }
+            Event::Stop(process) => {
+                self.change(*process, Some(Ending::Cancelled));
+                self.processes[*process].runs = None;
+            }
+            Event::AskToStop => {
+                let asked = self.processes[1].ledger.update(ID, |record, _| {
+                    if record.status.is_final() {
+                        return Verdict::Leave(());
+                    }
+                    record.cancel_requested = true;
+                    Verdict::Write(())
+                });
+                ready(asked).unwrap();
+            }
+            Event::Retry(process) => {
+                let process = &mut self.processes[*process];
+                let name = process.name.clone();
+                let retried = process.ledger.update(ID, |record, now| {
+                    match record.retry(&name, None, now, LEASE) {
+                        Ok(()) => Verdict::Write(Some(record.attempt)),
+                        Err(_) => Verdict::Leave(None),
+                    }
+                });
+                if let Some(attempt) = ready(retried).unwrap().unwrap() {
+                    process.runs = Some(Hold { owner: name, attempt });
+                }
+            }
+            Event::Read(process) => {
+                let process = &self.processes[*process];
+                let runs = |_: &str, attempt| {
+                    process.runs.as_ref().is_some_and(|hold| hold.attempt == attempt)
+                };
+                ready(process.ledger.get(ID, &runs)).unwrap();
+            }
+            Event::Crash(process) => self.processes[*process].runs = None,
+            Event::Clock(seconds) => {
+                self.clock.fetch_add(*seconds, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+fn is_allowed(before: &ExecutionRecord, after: &ExecutionRecord) -> bool {
+    use Status::{Cancelled, Completed, Failed, Pending, Running};
+    match (before.status, after.status) {
+        (same, other) if same == other => before.attempt == after.attempt,
+        (Failed, Running) => after.attempt == before.attempt + 1,
+        // What ends before its start is written is started in the same breath.
+        (Pending, Running | Cancelled) | (Running, Completed | Failed | Cancelled) => {
+            before.attempt == after.attempt
+        }
+        (Pending, Completed | Failed) => {
+            before.attempt == after.attempt && after.started_at.is_some()
+        }
+        _ => false,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_event_leads_where_none_may_lead(events in proptest::collection::vec(event(), 1..50)) {
+        // REQ-LIF-02, REQ-LIF-03, REQ-LIF-10
+        let mut world = World::new();
+        let mut after = world.raw();
+        for event in &events {
+            let before = after;
+            world.happen(event);
+            after = world.raw();
+            prop_assert!(is_allowed(&before, &after), "{event:?}: {before:?} to {after:?}");
+            prop_assert_eq!(after.status.is_final(), after.finished_at.is_some());
+            prop_assert_eq!(after.status == Status::Failed, after.error.is_some());
+            prop_assert_eq!(after.status == Status::Completed, after.result.is_some());
+            if after.status.is_final() && before.status == after.status {
+                prop_assert_eq!(
+                    serde_json::to_string(&before).unwrap(),
+                    serde_json::to_string(&after).unwrap(),
+                    "{:?} changed what was over", event
+                );
+            }
+            let holders = world
+                .processes
+                .iter()
+                .filter(|process| process.runs.as_ref().is_some_and(|it| after.is_held_by(it)));
+            prop_assert!(holders.count() <= 1);
+        }
+        // Whoever is gone is gone: once leases have run out, one look ends what nobody runs.
+        for process in &mut world.processes {
+            process.runs = None;
+        }
+        world.clock.fetch_add(1_000, Ordering::SeqCst);
+        let found = ready(world.processes[1].ledger.get(ID, &|_, _| false)).unwrap().unwrap();
+        prop_assert!(found.status.is_final(), "{found:?}");
+        prop_assert!(world.raw().status.is_final());
+    }
+}
+
+#[test]
+fn of_many_retries_one_is_made() {
+    // REQ-LIF-02
+    let mut world = World::new();
+    world.happen(&Event::Fail(0));
+    let won = Mutex::new(0);
+    std::thread::scope(|scope| {
+        for process in world.processes.iter().cycle().take(64) {
+            let won = &won;
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                let retried =
+                    runtime.block_on(process.ledger.update(ID, |record, now| match record.retry(
+                        &process.name,
+                        None,
+                        now,
+                        LEASE,
+                    ) {
+                        Ok(()) => Verdict::Write(true),
+                        Err(_) => Verdict::Leave(false),
+                    }));
+                *won.lock().unwrap() += u32::from(retried.unwrap().unwrap());
+            });
+        }
+    });
+    assert_eq!(*won.lock().unwrap(), 1);
+    assert_eq!(world.raw().attempt, 2);
+}

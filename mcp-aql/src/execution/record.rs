@@ -1,0 +1,236 @@
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::payload::{ExecutionError, Progress};
+use super::state::{Status, Step};
+use crate::error::{ErrorCode, OperationError};
+
+/// An execution as the store keeps it. What may become of it is decided here, by functions that know
+/// neither store nor clock.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ExecutionRecord {
+    /// The adapter whose operation it is: several may share a store.
+    pub(crate) adapter: String,
+    pub(crate) operation: String,
+    pub(crate) status: Status,
+    pub(crate) attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) started_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) finished_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) progress: Option<Progress>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<ExecutionError>,
+    /// The data of the operation, as JSON text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<Box<RawValue>>,
+    /// What a retry runs with; not kept where a parameter is secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) params: Option<Map<String, Value>>,
+    /// Who runs it.
+    pub(crate) owner: String,
+    /// Until when the owner has said that it lives.
+    pub(crate) lease_until: DateTime<Utc>,
+    /// Somebody wants it to stop; the owner may be another process than the one that was told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cancel_requested: bool,
+}
+
+/// Whoever runs an attempt. One whose record is another's by now must stop: it is fenced off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hold {
+    pub(crate) owner: String,
+    pub(crate) attempt: u32,
+}
+
+/// What came of an execution.
+#[derive(Debug, Clone)]
+pub(crate) enum Ending {
+    Completed(Box<RawValue>),
+    Failed(ExecutionError),
+    Cancelled,
+}
+
+/// A step that may not be made from where the execution stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Forbidden;
+
+/// A point in time so much later.
+pub(crate) fn later(at: DateTime<Utc>, by: Duration) -> DateTime<Utc> {
+    TimeDelta::from_std(by).ok().and_then(|by| at.checked_add_signed(by)).unwrap_or(at)
+}
+
+impl ExecutionRecord {
+    fn step(&mut self, step: Step) -> Result<(), Forbidden> {
+        self.status = self.status.after(step).ok_or(Forbidden)?;
+        Ok(())
+    }
+
+    pub(crate) fn is_held_by(&self, hold: &Hold) -> bool {
+        !self.status.is_final() && self.owner == hold.owner && self.attempt == hold.attempt
+    }
+
+    /// Its turn has come.
+    pub(crate) fn start(&mut self, now: DateTime<Utc>) -> Result<(), Forbidden> {
+        self.step(Step::Start)?;
+        self.started_at = Some(now);
+        Ok(())
+    }
+
+    /// It is over. What ends before its turn has come was cancelled, or was started only to fail.
+    pub(crate) fn finish(&mut self, ending: Ending, now: DateTime<Utc>) -> Result<(), Forbidden> {
+        if self.status == Status::Pending && !matches!(ending, Ending::Cancelled) {
+            self.start(now)?;
+        }
+        match ending {
+            Ending::Completed(result) => {
+                self.step(Step::Complete)?;
+                self.result = Some(result);
+                self.params = None;
+            }
+            Ending::Failed(error) => {
+                self.step(Step::Fail)?;
+                self.error = Some(error);
+            }
+            Ending::Cancelled => {
+                self.step(Step::Cancel)?;
+                self.params = None;
+            }
+        }
+        self.finished_at = Some(now);
+        Ok(())
+    }
+
+    /// It runs once more, for whoever asked for it.
+    pub(crate) fn retry(
+        &mut self,
+        owner: &str,
+        session: Option<String>,
+        now: DateTime<Utc>,
+        lease: Duration,
+    ) -> Result<(), Forbidden> {
+        self.step(Step::Retry)?;
+        self.attempt = self.attempt.saturating_add(1);
+        owner.clone_into(&mut self.owner);
+        self.session = session;
+        self.lease_until = later(now, lease);
+        self.started_at = Some(now);
+        self.finished_at = None;
+        self.progress = None;
+        self.error = None;
+        self.cancel_requested = false;
+        Ok(())
+    }
+
+    /// Whether nobody can be running it any more.
+    pub(crate) fn is_orphaned(&self, now: DateTime<Utc>) -> bool {
+        !self.status.is_final() && self.lease_until < now
+    }
+
+    /// The process that ran it is gone. What had not begun was cancelled by that, and nothing else
+    /// leads on from there (REQ-LIF-02).
+    pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), Forbidden> {
+        if self.status == Status::Pending {
+            self.progress =
+                Some(Progress::of_message("Its process ended before its turn had come"));
+            return self.finish(Ending::Cancelled, now);
+        }
+        self.finish(Ending::Failed(ExecutionError::of(&interrupted())), now)
+    }
+}
+
+/// Why an execution failed whose process is gone.
+fn interrupted() -> OperationError {
+    OperationError::new(
+        ErrorCode::InternalError,
+        "Internal error: 'the process running it ended before it was done'",
+    )
+    .with_detail("correlation_id", crate::vocab::new_id("e"))
+    .with_detail("reason", "interrupted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(now: DateTime<Utc>) -> ExecutionRecord {
+        ExecutionRecord {
+            adapter: "beds".to_owned(),
+            operation: "execute_watering".to_owned(),
+            status: Status::Pending,
+            attempt: 1,
+            session: None,
+            started_at: None,
+            finished_at: None,
+            progress: None,
+            error: None,
+            result: None,
+            params: Some(Map::new()),
+            owner: "p-1".to_owned(),
+            lease_until: later(now, Duration::from_secs(10)),
+            cancel_requested: false,
+        }
+    }
+
+    #[test]
+    fn who_is_gone_has_failed_and_who_had_not_begun_was_cancelled() {
+        // REQ-LIF-02, REQ-LIF-05
+        let now = Utc::now();
+        let after = later(now, Duration::from_secs(11));
+        let mut waiting = record(now);
+        assert!(!waiting.is_orphaned(now) && waiting.is_orphaned(after));
+        waiting.abandon(after).unwrap();
+        assert_eq!((waiting.status, waiting.error), (Status::Cancelled, None));
+
+        let mut running = record(now);
+        running.start(now).unwrap();
+        running.abandon(after).unwrap();
+        assert_eq!((running.status, running.finished_at), (Status::Failed, Some(after)));
+        let error = running.error.clone().unwrap();
+        assert_eq!(error.details()["reason"], "interrupted");
+        assert!(!running.is_orphaned(later(after, Duration::from_secs(99))));
+        assert_eq!(running.abandon(after), Err(Forbidden));
+    }
+
+    #[test]
+    fn a_retry_begins_anew_and_only_after_a_failure() {
+        // REQ-LIF-02, REQ-LIF-03
+        let now = Utc::now();
+        let lease = Duration::from_secs(10);
+        let mut failed = record(now);
+        assert_eq!(failed.clone().retry("p-2", None, now, lease), Err(Forbidden));
+        failed.finish(Ending::Failed(ExecutionError::of(&interrupted())), now).unwrap();
+        assert_eq!(failed.started_at, Some(now), "it was started only to fail");
+        let first = Hold { owner: "p-1".to_owned(), attempt: 1 };
+        failed.cancel_requested = true;
+        failed.retry("p-1", Some("s".to_owned()), now, lease).unwrap();
+        assert_eq!((failed.status, failed.attempt), (Status::Running, 2));
+        assert!(failed.error.is_none() && failed.finished_at.is_none() && failed.params.is_some());
+        assert!(!failed.cancel_requested);
+        assert!(!failed.is_held_by(&first), "the first attempt is fenced off");
+        failed
+            .finish(Ending::Completed(RawValue::from_string("7".to_owned()).unwrap()), now)
+            .unwrap();
+        for mut over in [failed.clone()] {
+            assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
+            assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
+        }
+        assert!(failed.params.is_none(), "nobody can need them any more");
+    }
+
+    #[test]
+    fn what_clients_read_of_it_is_free_of_leak_patterns() {
+        assert!(!crate::error::leaks_internals(interrupted().message()));
+        let mut waiting = record(Utc::now());
+        waiting.abandon(Utc::now()).unwrap();
+        let progress = waiting.progress.unwrap();
+        assert!(!crate::error::leaks_internals(progress.message().unwrap()));
+    }
+}

@@ -1,0 +1,50 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use super::record::{ExecutionRecord, later};
+use super::state::Status;
+
+/// The parameters of executions that are too secret for the store: for a retry in this process.
+#[derive(Default)]
+pub(crate) struct Secrets(Mutex<HashMap<String, Kept>>);
+
+struct Kept {
+    params: Map<String, Value>,
+    /// Set once nothing but a retry can need them.
+    until: Option<DateTime<Utc>>,
+}
+
+impl Secrets {
+    fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn keep(&self, id: &str, params: Map<String, Value>, now: DateTime<Utc>) {
+        let mut kept = self.kept();
+        kept.retain(|_, kept| kept.until.is_none_or(|until| until >= now));
+        kept.insert(id.to_owned(), Kept { params, until: None });
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<Map<String, Value>> {
+        self.kept().get(id).map(|kept| kept.params.clone())
+    }
+
+    /// Only what has failed can run again, and only as long as it can be looked up.
+    pub(crate) fn ended(&self, id: &str, record: &ExecutionRecord, keep: Duration) {
+        let mut kept = self.kept();
+        match (record.status, record.finished_at) {
+            (Status::Failed, Some(at)) => {
+                if let Some(kept) = kept.get_mut(id) {
+                    kept.until = Some(later(at, keep));
+                }
+            }
+            _ => {
+                kept.remove(id);
+            }
+        }
+    }
+}

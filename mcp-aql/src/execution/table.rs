@@ -1,0 +1,98 @@
+use super::payload::ExecutionState;
+use crate::constraint::{Bound, Constraint, EnumValue};
+use crate::operation::{
+    DataKey, DefaultSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry, ParameterSpec,
+    Plain, ReturnsSpec,
+};
+use crate::query::Page;
+use crate::vocab::SemanticCategory;
+
+const ID: ParameterEntry = ParameterEntry::One(
+    ParameterSpec::required::<String>("execution_id", "The execution.")
+        .constraints(&[Constraint::MinLength(1), Constraint::MaxLength(64)]),
+);
+
+const GET: OperationSpec =
+    OperationSpec::new("get_execution", SemanticCategory::Read, "Tell where an execution stands.")
+        .parameters(&[
+            ID,
+            ParameterEntry::One(
+                ParameterSpec::optional::<u32>(
+                    "wait_seconds",
+                    "Wait so long for its end before answering.",
+                )
+                .constraints(&[
+                    Constraint::Minimum(Bound::Int(0)),
+                    Constraint::Maximum(Bound::Int(60)),
+                ])
+                .default(DefaultSpec::Json("0")),
+            ),
+        ])
+        .returns(ReturnsSpec::of::<ExecutionState, Plain>())
+        .data_key(DataKey::Bare);
+
+const LIST: OperationSpec = OperationSpec::new(
+    "list_executions",
+    SemanticCategory::Read,
+    "List the executions begun in this session, the newest first.",
+)
+.parameters(&[
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>("status", "List only those that stand there.")
+            .constraints(&[Constraint::Enum(&[
+                EnumValue::Str("pending"),
+                EnumValue::Str("running"),
+                EnumValue::Str("completed"),
+                EnumValue::Str("failed"),
+                EnumValue::Str("cancelled"),
+            ])]),
+    ),
+    ParameterEntry::One(ParameterSpec::optional::<String>(
+        "operation_name",
+        "List only those of this operation.",
+    )),
+    ParameterEntry::One(
+        ParameterSpec::optional::<u32>("first", "How many.")
+            .constraints(&[
+                Constraint::Minimum(Bound::Int(1)),
+                Constraint::Maximum(Bound::Int(100)),
+            ])
+            .default(DefaultSpec::Json("20")),
+    ),
+    ParameterEntry::One(ParameterSpec::optional::<String>("after", "Go on behind this endCursor.")),
+])
+.returns(ReturnsSpec::of::<Page<ExecutionState>, Plain>());
+
+const CANCEL: OperationSpec = OperationSpec::new(
+    "cancel_execution",
+    SemanticCategory::Execute,
+    "Stop an execution: pending or running becomes cancelled.",
+)
+.parameters(&[ID])
+.returns(ReturnsSpec::of::<ExecutionState, Plain>())
+.data_key(DataKey::Bare);
+
+/// What it runs again passes the gates anew.
+const RETRY: OperationSpec = OperationSpec::new(
+    "retry_execution",
+    SemanticCategory::Execute,
+    "Run an execution again with the same parameters: failed becomes running.",
+)
+.parameters(&[ID])
+.returns(ReturnsSpec::of::<ExecutionState, Plain>())
+.data_key(DataKey::Bare);
+
+/// The operations that an adapter with these operations has besides: none without a lifecycle.
+pub(crate) fn built_in(operations: &[(OperationSpec, Handler)]) -> Vec<(OperationSpec, Handler)> {
+    let lives: Vec<_> = operations.iter().filter_map(|(spec, _)| spec.lifecycle).collect();
+    [
+        (GET, ExecutionCall::Get, !lives.is_empty()),
+        (LIST, ExecutionCall::List, !lives.is_empty()),
+        (CANCEL, ExecutionCall::Cancel, lives.iter().any(|life| life.cancel)),
+        (RETRY, ExecutionCall::Retry, lives.iter().any(|life| life.retry)),
+    ]
+    .into_iter()
+    .filter(|(_, _, offered)| *offered)
+    .map(|(spec, call, _)| (spec, Handler::Execution(call)))
+    .collect()
+}

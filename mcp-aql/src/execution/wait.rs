@@ -1,0 +1,116 @@
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::Executions;
+use super::payload::Progress;
+use super::state::Status;
+use crate::operation::Context;
+use crate::store::StoreError;
+
+/// How often the store is asked for an execution that runs elsewhere.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Tells a caller how far an execution is (REQ-MCP-15).
+struct Teller<'a> {
+    context: &'a Context,
+    last: Option<(f64, Option<String>)>,
+}
+
+impl Teller<'_> {
+    async fn tell(&mut self, status: Status, progress: Option<&Progress>) {
+        /// What is no step ahead is shown as a very small one: MCP's progress must grow.
+        const NUDGE: f64 = 0.001;
+        if !self.context.wants_progress() {
+            return;
+        }
+        let Some(mut done) = share(status, progress) else { return };
+        let message = progress.and_then(Progress::message).map(str::to_owned);
+        if let Some((last, told)) = &self.last
+            && done <= *last
+        {
+            if message == *told {
+                return;
+            }
+            done = last + NUDGE;
+        }
+        let text = message.clone().unwrap_or_else(|| status.as_str().to_owned());
+        self.last = Some((done, message));
+        self.context.progress(done, Some(100.0), text).await;
+    }
+}
+
+/// Progress of a hundred.
+fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
+    match status {
+        Status::Pending => Some(0.0),
+        Status::Running => {
+            Some(80.0_f64.mul_add(progress.and_then(Progress::ratio).unwrap_or_default(), 10.0))
+        }
+        Status::Completed => Some(100.0),
+        // It did not get there.
+        Status::Failed | Status::Cancelled => None,
+    }
+}
+
+impl Executions {
+    /// Waits for the end of an execution, until the caller gives up, or so long at most.
+    pub(crate) async fn wait(
+        &self,
+        id: &str,
+        context: &Context,
+        most: Duration,
+    ) -> Result<(), StoreError> {
+        let deadline = Instant::now() + most;
+        let mut teller = Teller { context, last: None };
+        loop {
+            if let Some(live) = self.core.lives.get(id) {
+                let mut news = live.news.subscribe();
+                loop {
+                    let now = news.borrow_and_update().clone();
+                    teller.tell(now.status, now.progress.as_ref()).await;
+                    tokio::select! {
+                        biased;
+                        () = live.over.cancelled() => break,
+                        () = context.cancelled() => return Ok(()),
+                        () = sleep_until(deadline) => return Ok(()),
+                        _ = news.changed() => {}
+                    }
+                }
+                continue;
+            }
+            let Some(record) = self.core.get(id).await? else { return Ok(()) };
+            teller.tell(record.status, record.progress.as_ref()).await;
+            if record.status.is_final() || Instant::now() >= deadline {
+                return Ok(());
+            }
+            let given_up = timeout_at(deadline.min(Instant::now() + POLL), context.cancelled());
+            if given_up.await.is_ok() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Advance;
+
+    #[test]
+    fn states_map_to_shares_of_a_hundred() {
+        // REQ-MCP-15, choice C-64
+        let mut half = Progress::default();
+        half.advance(Advance { done: Some(2.0), total: Some(4.0), message: None });
+        for (status, progress, expected) in [
+            (Status::Pending, None, Some(0.0)),
+            (Status::Running, None, Some(10.0)),
+            (Status::Running, Some(&half), Some(50.0)),
+            (Status::Completed, Some(&half), Some(100.0)),
+            (Status::Failed, Some(&half), None),
+            (Status::Cancelled, None, None),
+        ] {
+            assert_eq!(share(status, progress), expected, "{status:?}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What people answer, with a code or at the desk, and what that lets an agent do.
+
+use super::code::same;
+use super::directive::NotificationType;
+use super::evaluator::Stage;
+use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news};
+use super::state::{AgentState, ExecutionStatus, Grant};
+use crate::operator::RequestKind;
+
+impl AgentState {
+    /// A code that was given to `confirm_operation`.
+    pub(super) fn confirm(
+        &mut self,
+        id: &str,
+        hash: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
+        let expired = self.asks().find(|ask| ask.id == id).map(|ask| (ask.kind, ask.expires_at));
+        self.settle(env, effects);
+        if let Some(spent) = self.spent.iter().find(|spent| spent.id == id) {
+            return Err(Refusal::Used { at: spent.at });
+        }
+        let Some(ask) = self.ask_mut(id) else { return Err(Refusal::Invalid) };
+        if !same(&ask.hash, hash) {
+            return Err(Refusal::Invalid);
+        }
+        if ask.kind.is_challenge() {
+            return Err(Refusal::WrongOperation);
+        }
+        if !ask.is_open(env.now) {
+            return Err(match expired {
+                Some((_, at)) if env.now >= at => Refusal::Expired { at },
+                _ => Refusal::Invalid,
+            });
+        }
+        self.release(id, "code", true, env, effects);
+        Ok(())
+    }
+
+    /// A code that was given to `verify_challenge`. Whatever is wrong, the answer is the same.
+    pub(super) fn verify(
+        &mut self,
+        id: &str,
+        hash: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
+        self.settle(env, effects);
+        if let Err(wait) = self.tries.check(env.now, env.most_tries) {
+            let event = Event::new("CHALLENGE_FAILED", "refused").reason("too many tries");
+            effects.note(event.challenge(id));
+            return Err(Refusal::TooMany(wait));
+        }
+        let ask = self.ask_mut(id).filter(|ask| ask.kind.is_challenge());
+        let right = ask.as_ref().is_some_and(|ask| same(&ask.hash, hash) && ask.is_open(env.now));
+        if right {
+            self.release(id, "code", true, env, effects);
+            return Ok(());
+        }
+        if let Some(ask) = ask
+            && !ask.closed
+        {
+            // A challenge is good for one try (REQ-OOB-06).
+            ask.closed = true;
+            effects.closed.push(id.to_owned());
+        }
+        self.tries.fail(env.now);
+        effects.note(Event::new("CHALLENGE_FAILED", "failed").challenge(id));
+        Err(Refusal::Invalid)
+    }
+
+    /// What a person says to a question.
+    pub(super) fn decide(
+        &mut self,
+        id: &str,
+        approve: bool,
+        by: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
+        self.settle(env, effects);
+        let now = env.now;
+        let Some(ask) = self.ask_mut(id).filter(|ask| ask.is_open(now)) else {
+            return Err(Refusal::Invalid);
+        };
+        if approve {
+            self.release(id, by, true, env, effects);
+            return Ok(());
+        }
+        ask.closed = true;
+        let kind = ask.kind;
+        effects.closed.push(id.to_owned());
+        effects.note(Event::new("REQUEST_DENIED", "denied").challenge(id).by(by));
+        match kind {
+            RequestKind::Start => {
+                self.end(ExecutionStatus::Cancelled, "A person has denied the start", env, effects);
+            }
+            RequestKind::Step | RequestKind::Verify => {
+                if let Some(pause) = &mut self.pause {
+                    pause.denied = true;
+                    // A person was there: it no longer ends by itself.
+                    pause.until = None;
+                }
+                let message = "A person has denied the action";
+                self.notify(PAUSE, news(NotificationType::AutonomyPause, message, None, now));
+            }
+            RequestKind::Block | RequestKind::Operation => {}
+        }
+        Ok(())
+    }
+
+    /// Lifts the block without a code (REQ-OOB-09).
+    pub(super) fn unblock(
+        &mut self,
+        by: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
+        self.settle(env, effects);
+        let Some(id) = self.block.as_ref().map(|block| block.ask.id.clone()) else {
+            return Err(Refusal::Invalid);
+        };
+        self.release(&id, by, false, env, effects);
+        Ok(())
+    }
+
+    /// Another code for a question.
+    pub(super) fn renew(
+        &mut self,
+        id: &str,
+        by: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
+        self.settle(env, effects);
+        let Some(old) = self.ask_mut(id).cloned() else { return Err(Refusal::Invalid) };
+        if !old.closed {
+            effects.closed.push(old.id.clone());
+        }
+        let denied = self.pause.as_ref().is_some_and(|pause| pause.denied);
+        let asked = (old.action.as_str(), old.reasons.clone());
+        match old.kind {
+            RequestKind::Block => self.renew_block(false, env, effects),
+            RequestKind::Verify if !denied => {
+                self.ask_to_go_on(
+                    &old.action,
+                    true,
+                    old.reasons.get(1..).unwrap_or_default(),
+                    env,
+                    effects,
+                );
+            }
+            kind => {
+                let ask = self.ask(kind, asked, false, env, effects);
+                if let (Some(slot), Some(ask)) = (self.ask_mut(id), ask) {
+                    *slot = ask;
+                }
+            }
+        }
+        if let Some(event) = effects.audit.last_mut() {
+            event.by = Some(by.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Lets go what the question holds. Once: the question is gone with it.
+    fn release(&mut self, id: &str, by: &str, grants: bool, env: &Env<'_>, effects: &mut Effects) {
+        let Some(ask) = self.ask_mut(id).cloned() else { return };
+        self.spend(id, env.now);
+        if !ask.closed {
+            effects.closed.push(id.to_owned());
+        }
+        let until = env.now + env.timeout;
+        let (event, message) = match ask.kind {
+            RequestKind::Start => {
+                if let Some(execution) = self.live_mut() {
+                    execution.status = ExecutionStatus::Running;
+                    execution.started_at = Some(env.now);
+                    execution.ask = None;
+                }
+                ("CHALLENGE_VERIFIED", "A person has approved the start")
+            }
+            RequestKind::Step | RequestKind::Verify | RequestKind::Operation => {
+                if let Some(pause) = self.pause.take() {
+                    self.grant = Some(Grant { digest: pause.digest, stage: pause.stage, until });
+                }
+                self.clear(PAUSE);
+                ("CHALLENGE_VERIFIED", "A person has approved the action: report it again")
+            }
+            RequestKind::Block => {
+                if let Some(block) = self.block.take()
+                    && grants
+                {
+                    let stage = Stage::Tolerance;
+                    self.grant = Some(Grant { digest: block.digest, stage, until });
+                }
+                let about = about_block(&self.agent);
+                self.clear(&about);
+                effects.cleared = Some(about);
+                ("AGENT_UNBLOCKED", "A person has lifted the block")
+            }
+        };
+        if let Some(execution) = self.live_mut() {
+            execution.alone = 0;
+            self.notify("status", news(NotificationType::Status, message, None, env.now));
+        } else {
+            self.grant = None;
+        }
+        effects.note(Event::new(event, "confirmed").challenge(id).by(by));
+    }
+}

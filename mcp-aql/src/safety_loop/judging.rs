@@ -1,0 +1,346 @@
+//! What an agent is told of a step, and what that makes of the agent.
+
+use super::action::Action;
+use super::directive::{
+    AutonomyDirective, LoopMode, NotificationMetadata, NotificationType, SafetyTier, StepOutcome,
+};
+use super::evaluator::{Evaluation, Ruling, Stage, Verdict, evaluate};
+use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news, shortened};
+use super::state::{AgentState, Block, Execution, ExecutionStatus, Pause};
+use crate::operator::RequestKind;
+
+/// A step, as it is reported.
+pub(super) struct Step<'a> {
+    pub(super) session: Option<&'a str>,
+    pub(super) hint: &'a str,
+    pub(super) digest: &'a str,
+    pub(super) action: Action,
+    pub(super) outcome: Option<StepOutcome>,
+}
+
+impl AgentState {
+    /// Judges a step (REQ-LOOP-06, REQ-LOOP-09).
+    pub(super) fn step(
+        &mut self,
+        mut step: Step<'_>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<AutonomyDirective, Refusal> {
+        self.settle(env, effects);
+        if env.mode == LoopMode::Enforcing && self.block.is_some() {
+            self.renew_block(true, env, effects);
+            self.refuse_blocked(env)?;
+        }
+        let execution = self.own(step.session)?;
+        let status = execution.status;
+        if status == ExecutionStatus::Running {
+            execution.steps += 1;
+            execution.last_action = Some(shortened(step.hint));
+        }
+        let mut directive = match env.mode {
+            LoopMode::Disabled => {
+                AutonomyDirective::proceed(vec!["the safety loop is disabled".to_owned()])
+            }
+            LoopMode::Logging => {
+                let factor = "the safety loop is logging: nothing is evaluated".to_owned();
+                AutonomyDirective::proceed(vec![factor])
+            }
+            LoopMode::Monitoring => self.advise(step, env),
+            LoopMode::Enforcing if status == ExecutionStatus::Pending => {
+                self.not_begun(env, effects)
+            }
+            LoopMode::Enforcing => {
+                // Whoever asks again whether the wait is over repeats nothing.
+                if !self.is_held() {
+                    let report = |execution: &mut Execution| execution.report(step.digest);
+                    step.action = step.action.repeated(self.live_mut().map_or(0, report));
+                }
+                self.judge(step, env, effects)
+            }
+        };
+        directive.notifications = self.deliver();
+        if env.mode != LoopMode::Disabled {
+            let outcome = match (directive.go_on, directive.stopped) {
+                (true, _) => "allowed",
+                (false, None) => "paused",
+                (false, Some(_)) => "denied",
+            };
+            let reason = directive.reason.clone().unwrap_or_else(|| directive.factors.join("; "));
+            effects.note(Event::new("STEP_EVALUATED", outcome).reason(&reason));
+        }
+        if let Some(execution) = self.live_mut() {
+            execution.directive = Some(directive.clone());
+        }
+        Ok(directive)
+    }
+
+    /// What would be said, if it were up to the loop (REQ-LOOP-11).
+    fn advise(&mut self, step: Step<'_>, env: &Env<'_>) -> AutonomyDirective {
+        let (times, alone) = self.live_mut().map_or((0, 0), |execution| {
+            let times = execution.report(step.digest);
+            execution.alone = execution.alone.saturating_add(1);
+            (times, execution.alone - 1)
+        });
+        let action = step.action.repeated(times);
+        let verdict = verdict(&action, step.outcome, alone, env);
+        let mut directive = AutonomyDirective::proceed(verdict.factors);
+        directive.next_step_risk = verdict.tier;
+        match verdict.ruling {
+            Ruling::Continue => {}
+            Ruling::Pause(_, reason) | Ruling::Verify(reason) => {
+                directive.factors.push(format!("the loop would pause here: {reason}"));
+            }
+            Ruling::Stop(reason) => {
+                directive.factors.push(format!("the loop would stop here: {reason}"));
+            }
+        }
+        directive
+    }
+
+    /// The answer to an agent that nobody has let begin.
+    fn not_begun(&mut self, env: &Env<'_>, effects: &mut Effects) -> AutonomyDirective {
+        let known = self.live().and_then(|execution| execution.ask.clone());
+        let action = known.map(|ask| ask.action).unwrap_or_default();
+        let asked = self.ask_to_start(&action, env, effects);
+        let id = self.live().and_then(|execution| execution.ask.as_ref()).map(|ask| ask.id.clone());
+        let reason = match (asked, id) {
+            (Ok(()), Some(id)) => format!(
+                "A person has to approve the start first: ask for the code of request {id}, or for \
+                 its approval"
+            ),
+            _ => "A person has to approve the start first".to_owned(),
+        };
+        AutonomyDirective::pause(reason, vec!["the execution is pending".to_owned()])
+    }
+
+    /// Whether it waits for a person.
+    fn is_held(&self) -> bool {
+        self.pause.is_some() || self.waits_for_permission()
+    }
+
+    /// The loop in force.
+    fn judge(&mut self, step: Step<'_>, env: &Env<'_>, effects: &mut Effects) -> AutonomyDirective {
+        let alone = self.live().map_or(0, |execution| execution.alone);
+        let held = self.is_held();
+        let granted = self.grant.take_if(|grant| !held && grant.digest == step.digest);
+        let mut outcome = step.outcome;
+        if let Some(grant) = &granted {
+            if grant.stage > Stage::Outcome {
+                let factors = vec!["a person has approved this action".to_owned()];
+                return self.passed(AutonomyDirective::proceed(factors), env);
+            }
+            outcome = None;
+        }
+        // An agent that waits for a person is stopped all the same, and never lets itself go on.
+        let verdict = if held {
+            verdict(&step.action, None, 0, env)
+        } else {
+            verdict(&step.action, outcome, alone, env)
+        };
+        let Verdict { ruling, factors, tier } = verdict;
+        let mut directive = match ruling {
+            Ruling::Stop(reason) => self.stop(&step, reason, factors, env, effects),
+            ruling if held => self.hold(&step, &ruling, factors, env, effects),
+            Ruling::Continue => self.passed(AutonomyDirective::proceed(factors), env),
+            Ruling::Pause(stage, reason) => {
+                self.halt(&step, stage, (reason, false), factors, env, effects)
+            }
+            Ruling::Verify(reason) => {
+                self.halt(&step, Stage::Tier, (reason, true), factors, env, effects)
+            }
+        };
+        directive.next_step_risk = tier;
+        directive
+    }
+
+    fn passed(&mut self, mut directive: AutonomyDirective, env: &Env<'_>) -> AutonomyDirective {
+        if let Some(execution) = self.live_mut() {
+            execution.alone = execution.alone.saturating_add(1);
+            let most = env.policy.max_autonomous_steps;
+            directive.steps_remaining = Some(most.saturating_sub(execution.alone));
+        }
+        directive
+    }
+
+    /// Pauses the agent, and asks a person (REQ-OOB-03).
+    fn halt(
+        &mut self,
+        step: &Step<'_>,
+        stage: Stage,
+        (reason, proven): (String, bool),
+        factors: Vec<String>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> AutonomyDirective {
+        self.pause = Some(Pause {
+            stage,
+            reason: reason.clone(),
+            digest: step.digest.to_owned(),
+            ask: None,
+            until: proven.then(|| env.now + env.timeout),
+            denied: false,
+        });
+        self.ask_to_go_on(step.hint, proven, &factors, env, effects);
+        AutonomyDirective::pause(self.with_way_out(&reason), factors)
+    }
+
+    /// Puts a new question in the place of the pause's last one.
+    pub(super) fn ask_to_go_on(
+        &mut self,
+        action: &str,
+        proven: bool,
+        factors: &[String],
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) {
+        let Some(reason) = self.pause.as_ref().map(|pause| pause.reason.clone()) else { return };
+        let kind = if proven { RequestKind::Verify } else { RequestKind::Step };
+        let reasons = std::iter::once(reason.clone()).chain(factors.iter().cloned()).collect();
+        let ask = self.ask(kind, (action, reasons), true, env, effects);
+        let id = ask.as_ref().map(|ask| ask.id.clone());
+        if let Some(pause) = &mut self.pause {
+            if proven {
+                pause.until = Some(env.now + env.timeout);
+            }
+            pause.denied = false;
+            pause.ask = ask;
+        }
+        let metadata = NotificationMetadata {
+            reason: Some(reason),
+            level: Some(if proven { "verify" } else { "confirm" }.to_owned()),
+            verification_id: id.filter(|_| proven),
+            ..NotificationMetadata::default()
+        };
+        let message = if proven {
+            "Paused until a person verifies the challenge"
+        } else {
+            "Paused until a person confirms the action"
+        };
+        self.notify(PAUSE, news(NotificationType::AutonomyPause, message, Some(metadata), env.now));
+    }
+
+    /// The answer to an agent that is paused already (REQ-OOB-10).
+    fn hold(
+        &mut self,
+        step: &Step<'_>,
+        ruling: &Ruling,
+        factors: Vec<String>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> AutonomyDirective {
+        let Some(pause) = &mut self.pause else {
+            let factors = vec!["an operation waits for approval".to_owned()];
+            let reason = "A person has to approve an operation first: see the notifications";
+            return AutonomyDirective::pause(reason, factors);
+        };
+        if pause.denied && pause.digest == step.digest {
+            let reason = "A person has denied this action: choose another, or abort";
+            return AutonomyDirective::pause(reason, vec!["a person has denied it".to_owned()]);
+        }
+        if !pause.ask.as_ref().is_some_and(|ask| ask.is_open(env.now)) {
+            step.digest.clone_into(&mut pause.digest);
+            let mut reason = None;
+            if let Ruling::Pause(stage, why) = ruling
+                && *stage > pause.stage
+            {
+                pause.stage = *stage;
+                reason = Some(why.clone());
+            }
+            if let Ruling::Verify(why) = ruling {
+                pause.stage = Stage::Tier;
+                reason = Some(why.clone());
+            }
+            if let Some(reason) = reason {
+                pause.reason = reason;
+            }
+            let proven = pause.until.is_some() || matches!(ruling, Ruling::Verify(_));
+            self.ask_to_go_on(step.hint, proven, &factors, env, effects);
+        }
+        let reason = self.pause.as_ref().map(|pause| pause.reason.clone()).unwrap_or_default();
+        let factors = vec!["a person was asked and has not answered".to_owned()];
+        AutonomyDirective::pause(self.with_way_out(&reason), factors)
+    }
+
+    /// The reason, and what to do about it.
+    fn with_way_out(&self, reason: &str) -> String {
+        match self.pause.as_ref().and_then(|pause| pause.ask.as_ref()) {
+            Some(ask) if ask.kind == RequestKind::Verify => {
+                format!("{reason}. A person has to verify challenge {}: ask for its code", ask.id)
+            }
+            Some(ask) => format!("{reason}. A person has to confirm request {}", ask.id),
+            None => {
+                format!("{reason}. Too many requests were made: wait a minute and report again")
+            }
+        }
+    }
+
+    /// Blocks the agent (REQ-OOB-02, REQ-OOB-08).
+    fn stop(
+        &mut self,
+        step: &Step<'_>,
+        reason: String,
+        factors: Vec<String>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> AutonomyDirective {
+        self.drop_pause(effects);
+        self.grant = None;
+        let reasons = std::iter::once(reason.clone()).chain(factors.iter().cloned()).collect();
+        let asked = self.ask(RequestKind::Block, (step.hint, reasons), false, env, effects);
+        let Some(ask) = asked else { return AutonomyDirective::pause(reason, factors) };
+        effects.note(Event::new("AGENT_BLOCKED", "denied").reason(&reason).challenge(&ask.id));
+        let mut directive = AutonomyDirective::pause(
+            format!("{reason}. Stop: a person has to verify challenge {}", ask.id),
+            factors,
+        );
+        directive.stopped = Some(true);
+        self.block = Some(Block {
+            action: shortened(step.hint),
+            digest: step.digest.to_owned(),
+            reason,
+            since: env.now,
+            session: step.session.map(str::to_owned),
+            ask,
+        });
+        self.tell_of_block(env, effects);
+        directive
+    }
+
+    /// Tells every executing agent, this one included, in place of what was told before.
+    fn tell_of_block(&mut self, env: &Env<'_>, effects: &mut Effects) {
+        let Some(block) = &self.block else { return };
+        let metadata = NotificationMetadata {
+            reason: Some(block.reason.clone()),
+            level: Some(SafetyTier::DangerZone.as_str().to_owned()),
+            verification_id: Some(block.ask.id.clone()),
+            ..NotificationMetadata::default()
+        };
+        let message = format!("Agent '{}' is blocked until a person verifies", self.agent);
+        let news = news(NotificationType::DangerZone, message, Some(metadata), env.now);
+        let about = about_block(&self.agent);
+        if self.live().is_some() {
+            self.notify(&about, news.clone());
+        }
+        effects.broadcast = Some((about, news));
+    }
+
+    /// A fresh challenge for a blocked agent whose last one is worth nothing any more.
+    pub(super) fn renew_block(&mut self, bounded: bool, env: &Env<'_>, effects: &mut Effects) {
+        let Some(block) = &self.block else { return };
+        if block.ask.is_open(env.now) && bounded {
+            return;
+        }
+        let old = block.ask.clone();
+        let asked = (old.action.as_str(), old.reasons.clone());
+        if let Some(ask) = self.ask(RequestKind::Block, asked, bounded, env, effects)
+            && let Some(block) = &mut self.block
+        {
+            block.ask = ask;
+            self.tell_of_block(env, effects);
+        }
+    }
+}
+
+fn verdict(action: &Action, outcome: Option<StepOutcome>, steps: u32, env: &Env<'_>) -> Verdict {
+    evaluate(&Evaluation { policy: env.policy, scorer: env.scorer, action, outcome, steps })
+}

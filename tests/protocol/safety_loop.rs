@@ -1,0 +1,803 @@
+//! The safety loop, the evaluator and verification out of band, as a client's agent meets them.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql::operator::{MemoryChannel, Operator, RequestKind};
+use mcp_aql::safety_loop::{Action, LoopMode, Risk, RiskTolerance, SafetyLoop};
+use mcp_aql::store::{MemoryStore, Store};
+use mcp_aql::testing::Client;
+use mcp_aql::{Adapter, BoxFuture, TimeSource, leaks_internals};
+use serde_json::{Value, json};
+
+use crate::leaks::logged;
+use crate::support::{block_on, names};
+
+/// An adapter with a loop, people, a clock and a store that outlives it.
+struct Guard {
+    adapter: Adapter,
+    people: MemoryChannel,
+    now: Arc<Mutex<DateTime<Utc>>>,
+    store: Shared,
+}
+
+/// One store for several adapters.
+#[derive(Clone, Default)]
+struct Shared(Arc<MemoryStore>);
+
+type Stored<'a, T> = BoxFuture<'a, Result<T, mcp_aql::store::StoreError>>;
+
+impl Store for Shared {
+    fn get<'a>(&'a self, of: &'a str, key: &'a str) -> Stored<'a, Option<mcp_aql::store::Record>> {
+        self.0.get(of, key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        of: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> Stored<'a, Vec<mcp_aql::store::Record>> {
+        self.0.list(of, group, after, most)
+    }
+
+    fn write(&self, changes: Vec<mcp_aql::store::Change>) -> Stored<'_, bool> {
+        self.0.write(changes)
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> Stored<'_, u64> {
+        self.0.purge(now)
+    }
+}
+
+fn policy() -> SafetyLoop {
+    SafetyLoop::new()
+        .max_autonomous_steps(5)
+        .deny(["drop_*", "rm -rf*"])
+        .requires_approval(["deploy_*", "git push*"])
+        .auto_approve(["read_*"])
+}
+
+impl Guard {
+    fn new() -> Self {
+        Self::with(policy())
+    }
+
+    fn with(settings: SafetyLoop) -> Self {
+        let now = Arc::new(Mutex::new("2031-05-06T07:00:00Z".parse().unwrap()));
+        let (people, store) = (MemoryChannel::default(), Shared::default());
+        let adapter = Self::adapter(settings, &people, &now, &store);
+        Self { adapter, people, now, store }
+    }
+
+    fn adapter(
+        settings: SafetyLoop,
+        people: &MemoryChannel,
+        now: &Arc<Mutex<DateTime<Utc>>>,
+        store: &Shared,
+    ) -> Adapter {
+        let now = Arc::clone(now);
+        Adapter::builder("guard")
+            .without_config()
+            .store(store.clone())
+            .time_source(TimeSource::new(move || *now.lock().unwrap()))
+            .safety_loop(settings.channel(people.clone()))
+            .build()
+            .unwrap()
+    }
+
+    /// The process is gone, and another one takes its place.
+    fn restart(&mut self) {
+        self.pass(20);
+        self.adapter = Self::adapter(policy(), &self.people, &self.now, &self.store);
+    }
+
+    fn pass(&self, seconds: i64) {
+        *self.now.lock().unwrap() += TimeDelta::seconds(seconds);
+    }
+
+    async fn agent(&self, name: &str) -> Agent {
+        Agent::of(&self.adapter, name).await
+    }
+
+    /// An agent that a person has let begin.
+    async fn begun(&self, name: &str) -> Agent {
+        let agent = self.agent(name).await;
+        agent.start().await;
+        if let Some(code) = self.people.last_code() {
+            agent.ask("confirm_operation", json!({ "confirmation_token": code })).await;
+        }
+        agent
+    }
+
+    fn operator(&self) -> Operator {
+        self.adapter.operator().unwrap()
+    }
+
+    fn code(&self) -> String {
+        self.people.last_code().expect("somebody was asked")
+    }
+
+    fn last_id(&self) -> String {
+        self.people.requests().pop().expect("somebody was asked").id
+    }
+}
+
+/// A client with an agent, and everything that it was ever sent.
+struct Agent {
+    name: String,
+    client: Client,
+    received: Mutex<String>,
+}
+
+impl Agent {
+    async fn of(adapter: &Adapter, name: &str) -> Self {
+        let client = Client::connect(adapter).await.unwrap();
+        Self { name: name.to_owned(), client, received: Mutex::default() }
+    }
+
+    async fn ask(&self, operation: &str, params: Value) -> Value {
+        let tool = match operation {
+            "introspect" => "mcp_aql_read",
+            "record_execution_step" | "verify_challenge" => "mcp_aql_create",
+            _ => "mcp_aql_execute",
+        };
+        let arguments = json!({ "operation": operation, "params": params });
+        let answer = self.client.call_raw(tool, arguments).await.unwrap();
+        let mut received = self.received.lock().unwrap();
+        let _ = writeln!(received, "{answer}");
+        for notification in self.client.take_notifications() {
+            let _ = writeln!(received, "{notification}");
+        }
+        let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
+        let reply: Value = serde_json::from_str(text).unwrap();
+        if let Some(message) = reply["error"]["message"].as_str() {
+            assert!(!leaks_internals(message), "{message}");
+        }
+        reply
+    }
+
+    async fn start(&self) -> Value {
+        self.ask("execute_agent", json!({ "element_name": self.name })).await
+    }
+
+    async fn step(&self, hint: &str) -> Value {
+        let params = json!({ "element_name": self.name, "next_action_hint": hint });
+        self.ask("record_execution_step", params).await
+    }
+
+    /// The directive for a step.
+    async fn directive(&self, hint: &str) -> Value {
+        let reply = self.step(hint).await;
+        assert_eq!(reply["success"], true, "{hint}: {reply}");
+        reply["data"]["autonomy"].clone()
+    }
+
+    async fn go_on(&self, hint: &str) -> bool {
+        self.directive(hint).await["continue"] == true
+    }
+
+    async fn confirm(&self, code: &str) -> Value {
+        self.ask("confirm_operation", json!({ "confirmation_token": code })).await
+    }
+
+    async fn verify(&self, id: &str, code: &str) -> Value {
+        self.ask("verify_challenge", json!({ "challenge_id": id, "code": code })).await
+    }
+
+    async fn end(&self, how: &str) -> Value {
+        self.ask(how, json!({ "element_name": self.name })).await
+    }
+}
+
+fn kinds(directive: &Value) -> Vec<&str> {
+    let news = directive["notifications"].as_array().map_or(&[][..], Vec::as_slice);
+    news.iter().map(|news| news["type"].as_str().unwrap()).collect()
+}
+
+fn verification_id(directive: &Value, kind: &str) -> String {
+    let news = directive["notifications"].as_array().expect("notifications");
+    let news = news.iter().find(|news| news["type"] == kind).expect("one of this kind");
+    news["metadata"]["verificationId"].as_str().expect("an id").to_owned()
+}
+
+fn error(reply: &Value) -> &str {
+    reply["error"]["code"].as_str().unwrap_or_else(|| panic!("no error: {reply}"))
+}
+
+#[test]
+fn without_a_loop_nothing_of_it_is_there() {
+    // REQ-LOOP-01, REQ-LOOP-02, REQ-LOOP-03
+    let adapter = Adapter::builder("plain").without_config().build().unwrap();
+    assert!(adapter.operator().is_none());
+    let all: Vec<_> = adapter.operations().map(|spec| spec.name).collect();
+    assert_eq!(all, ["introspect"]);
+    block_on(async {
+        let agent = Agent::of(&adapter, "a").await;
+        let list = agent.ask("introspect", json!({ "query": "operations" })).await;
+        let capabilities = &list["data"]["_protocol"]["capabilities"];
+        assert_eq!(capabilities.get("execution_safety_loop"), None, "{list}");
+        assert_eq!(error(&agent.start().await), "NOT_FOUND_OPERATION");
+    });
+}
+
+#[test]
+fn introspection_tells_the_mode_the_operations_and_the_settings() {
+    // REQ-LOOP-02, REQ-LOOP-03, REQ-LOOP-04, REQ-LOOP-07, REQ-AUT-06, REQ-AUT-17, REQ-CLS-11
+    for mode in [LoopMode::Enforcing, LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
+        let guard = Guard::with(policy().mode(mode));
+        block_on(async {
+            let agent = guard.agent("a").await;
+            let list = agent.ask("introspect", json!({ "query": "operations" })).await;
+            let told = &list["data"]["_protocol"]["capabilities"]["execution_safety_loop"];
+            assert_eq!(told, mode.as_str());
+            let entries = list["data"]["operations"].as_array().unwrap();
+            let found: Vec<_> = entries
+                .iter()
+                .map(|entry| {
+                    (entry["name"].as_str().unwrap(), entry["semantic_category"].as_str().unwrap())
+                })
+                .collect();
+            assert_eq!(
+                found,
+                [
+                    ("introspect", "READ"),
+                    ("execute_agent", "EXECUTE"),
+                    ("record_execution_step", "CREATE"),
+                    ("complete_execution", "EXECUTE"),
+                    ("abort_execution", "EXECUTE"),
+                    ("confirm_operation", "EXECUTE"),
+                    ("verify_challenge", "CREATE"),
+                ]
+            );
+            let asked = json!({ "query": "operations", "name": "record_execution_step" });
+            let details = agent.ask("introspect", asked).await;
+            let text = details["data"]["operation"]["description"].as_str().unwrap();
+            for part in [
+                &format!("mode {mode} (enforcing)"),
+                "maxAutonomousSteps 5 (50)",
+                "moderate = 50",
+                "deny: drop_* rm -rf*",
+                "autoApprove: read_*",
+                "nextActionHint",
+            ] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            let parameters = details["data"]["operation"]["parameters"].as_array().unwrap();
+            let required: Vec<_> = parameters
+                .iter()
+                .map(|each| (each["name"].as_str().unwrap(), each["required"].as_bool().unwrap()))
+                .collect();
+            assert_eq!(
+                required,
+                [
+                    ("element_name", true),
+                    ("next_action_hint", true),
+                    ("step_description", false),
+                    ("outcome", false),
+                    ("findings", false)
+                ]
+            );
+            let asked = json!({ "query": "types", "name": "AutonomyDirective" });
+            let told = agent.ask("introspect", asked).await.to_string();
+            assert!(told.contains("stepsRemaining") && told.contains("nextStepRisk"), "{told}");
+        });
+    }
+}
+
+#[test]
+fn an_agent_begins_when_a_person_lets_it() {
+    // REQ-LOOP-05, REQ-LOOP-06, REQ-AUT-16
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.agent("mover").await;
+        let asked = json!({ "element_name": "mover", "parameters": { "goal": "tidy" } });
+        let begun = agent.ask("execute_agent", asked.clone()).await;
+        assert_eq!(begun["data"]["status"], "pending");
+        let request = guard.people.requests().pop().unwrap();
+        assert_eq!((request.kind, request.agent.as_deref()), (RequestKind::Start, Some("mover")));
+        assert!(request.action.contains("tidy"), "{request:?}");
+        assert_eq!(begun["data"]["request_id"], request.id.as_str());
+        assert!(begun["data"]["next"].as_str().unwrap().contains("confirm_operation"));
+
+        // Asking again asks nobody anew, and nothing is allowed before the answer.
+        let again = agent.ask("execute_agent", asked).await;
+        assert_eq!(again["data"]["execution_id"], begun["data"]["execution_id"]);
+        assert_eq!(guard.people.requests().len(), 1);
+        let held = agent.directive("read_file notes").await;
+        assert_eq!((held["continue"].clone(), held.get("stopped")), (json!(false), None));
+        assert!(held["reason"].as_str().unwrap().contains(&request.id), "{held}");
+        assert_eq!(error(&agent.end("complete_execution").await), "PERMISSION_DENIED");
+
+        // What the agent knows is no code.
+        for guess in [request.id.as_str(), begun["data"]["execution_id"].as_str().unwrap(), "mover"]
+        {
+            assert_eq!(error(&agent.confirm(guess).await), "TOKEN_INVALID");
+        }
+        let confirmed = agent.confirm(request.code.reveal()).await;
+        assert_eq!(confirmed["data"]["confirmed"], true, "{confirmed}");
+        assert_eq!(error(&agent.confirm(request.code.reveal()).await), "TOKEN_ALREADY_USED");
+        let directive = agent.directive("read_file notes").await;
+        assert_eq!(directive["continue"], true);
+        assert_eq!(kinds(&directive), ["status"]);
+        // It is no free pass.
+        assert!(!agent.go_on("deploy_site").await);
+
+        // A person's no ends it, and the desk's yes begins it.
+        let other = guard.agent("other").await;
+        other.start().await;
+        guard.operator().deny(&guard.last_id(), "test").await.unwrap();
+        assert_eq!(error(&other.step("read_file notes").await), "NOT_FOUND_RESOURCE");
+        other.start().await;
+        guard.operator().approve(&guard.last_id(), "test").await.unwrap();
+        assert!(other.go_on("read_file notes").await);
+    });
+}
+
+#[test]
+fn steps_are_judged_one_by_one() {
+    // REQ-LOOP-06 to REQ-LOOP-10, REQ-LOOP-12, REQ-LOOP-14, REQ-AUT-01, REQ-AUT-02, REQ-AUT-04, REQ-AUT-08,
+    // REQ-AUT-09, REQ-GATE-11
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("a").await;
+        let directive = agent.directive("calling write_file of another server on a.txt").await;
+        assert_eq!(directive["continue"], true);
+        assert!(directive["factors"].as_array().unwrap().len() > 1);
+        assert_eq!(
+            (&directive["stepsRemaining"], &directive["nextStepRisk"]),
+            (&json!(4), &json!("advisory"))
+        );
+
+        // The protocol's own names, and no others.
+        let literal = json!({ "element_name": "a", "nextActionHint": "read_file b",
+                              "stepDescription": "wrote a", "outcome": "success", "findings": "none" });
+        let reply = agent.ask("record_execution_step", literal).await;
+        assert_eq!(reply["data"]["autonomy"]["continue"], true, "{reply}");
+        assert_eq!(reply["data"]["progress"]["current"], 2);
+        assert_eq!(names(&reply["data"]), ["autonomy", "execution_id", "progress", "status"]);
+        let wrong =
+            json!({ "elementName": "a", "element_name": "a", "next_action_hint": "read_file b" });
+        assert_eq!(
+            error(&agent.ask("record_execution_step", wrong).await),
+            "VALIDATION_UNKNOWN_PARAM"
+        );
+        let missing = agent.ask("record_execution_step", json!({ "element_name": "a" })).await;
+        assert_eq!(error(&missing), "VALIDATION_MISSING_PARAM");
+        for vague in ["...", "\u{200b}\u{200b}\u{200b}x"] {
+            assert_eq!(error(&agent.step(vague).await), "VALIDATION_INVALID_VALUE", "{vague}");
+        }
+
+        // No progress without a person, whatever else is reported; then that action, once.
+        let paused = agent.directive("run git push origin main").await;
+        assert_eq!((&paused["continue"], paused.get("stopped")), (&json!(false), None));
+        assert_eq!(kinds(&paused), ["autonomy_pause"]);
+        assert_eq!(paused["notifications"][0]["metadata"]["level"], "confirm");
+        assert!(!agent.go_on("read_file c").await);
+        assert!(!agent.go_on("run git push origin main").await);
+        assert_eq!(guard.people.requests().len(), 2, "one question, however often it is reported");
+        agent.confirm(&guard.code()).await;
+        let passed = agent.directive("run git push origin main").await;
+        assert_eq!((&passed["continue"], &passed["stepsRemaining"]), (&json!(true), &json!(4)));
+        assert!(!agent.go_on("run git push origin main").await, "an approval is good once");
+        let ended = agent.end("abort_execution").await;
+        assert_eq!(ended["data"]["status"], "cancelled");
+        assert_eq!(error(&agent.step("read_file c").await), "NOT_FOUND_RESOURCE");
+    });
+}
+
+#[test]
+fn the_step_limit_counts_from_the_last_person() {
+    // REQ-AUT-05, REQ-AUT-06, REQ-AUT-07
+    let guard = Guard::with(policy().agent("short", |short| short.max_autonomous_steps(2)));
+    block_on(async {
+        let agent = guard.begun("short").await;
+        assert_eq!(agent.directive("read_a").await["stepsRemaining"], 1);
+        assert_eq!(agent.directive("read_b").await["stepsRemaining"], 0);
+        let paused = agent.directive("read_c").await;
+        assert_eq!(paused["continue"], false);
+        assert!(paused["reason"].as_str().unwrap().starts_with("Step limit exceeded"), "{paused}");
+        agent.confirm(&guard.code()).await;
+        assert_eq!(agent.directive("read_c").await["stepsRemaining"], 1);
+
+        let report = |outcome: &str| json!({ "element_name": "short", "next_action_hint": "read_d", "outcome": outcome });
+        let failed = agent.ask("record_execution_step", report("failure")).await;
+        assert_eq!(failed["data"]["autonomy"]["continue"], false);
+        assert!(!agent.go_on("read_d").await, "leaving the outcome out does not help");
+        agent.confirm(&guard.code()).await;
+        let again = agent.ask("record_execution_step", report("failure")).await;
+        assert_eq!(again["data"]["autonomy"]["continue"], true, "a person has seen it");
+        let skipped = agent.ask("record_execution_step", report("skipped")).await;
+        assert_eq!(skipped["data"]["autonomy"]["continue"], true);
+
+        let other = guard.begun("long").await;
+        assert_eq!(other.directive("read_a").await["stepsRemaining"], 4);
+    });
+}
+
+#[test]
+fn risk_and_tolerance_decide_what_no_pattern_does() {
+    // REQ-AUT-03, REQ-AUT-10, REQ-AUT-11, REQ-AUT-17, REQ-OOB-01
+    let scorer = |action: &Action| {
+        let score = action.text().rsplit(' ').next().and_then(|last| last.parse().ok());
+        Risk::new(score.unwrap_or(0)).factor("as the hint says")
+    };
+    let settings = policy()
+        .scorer(scorer)
+        .agent("careful", |agent| agent.risk_tolerance(RiskTolerance::Conservative));
+    let guard = Guard::with(settings);
+    block_on(async {
+        for (name, score, go_on, stopped, tier) in [
+            ("one", 30, true, false, "advisory"),
+            ("two", 31, false, false, "confirm"),
+            ("three", 61, false, false, "verify"),
+            ("four", 86, false, true, "danger_zone"),
+            ("careful", 26, false, false, "advisory"),
+        ] {
+            let agent = guard.begun(name).await;
+            let directive = agent.directive(&format!("act with {score}")).await;
+            assert_eq!(directive["continue"], go_on, "{directive}");
+            assert_eq!(directive["stopped"] == true, stopped, "{directive}");
+            assert_eq!(directive["nextStepRisk"], tier);
+            if !go_on {
+                let challenge = guard.people.requests().pop().unwrap().kind.is_challenge();
+                assert_eq!(challenge, matches!(tier, "verify" | "danger_zone"));
+            }
+        }
+    });
+}
+
+#[test]
+fn monitoring_advises_logging_writes_and_disabled_counts() {
+    // REQ-LOOP-11, REQ-LOOP-13
+    for mode in [LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
+        let guard = Guard::with(policy().mode(mode));
+        block_on(async {
+            let agent = guard.agent("a").await;
+            assert_eq!(agent.start().await["data"]["status"], "running", "{mode}");
+            for hint in ["drop_table x", "deploy_site", "a", "rm -rf /", "b"]
+                .map(|hint| format!("{hint} now"))
+            {
+                let directive = agent.directive(&hint).await;
+                assert_eq!(
+                    (&directive["continue"], directive.get("stopped")),
+                    (&json!(true), None)
+                );
+                let evaluated = directive.get("nextStepRisk").is_some();
+                assert_eq!(evaluated, mode == LoopMode::Monitoring, "{directive}");
+            }
+            assert!(guard.people.requests().is_empty());
+            let done = agent.end("complete_execution").await;
+            assert_eq!(
+                (&done["data"]["status"], &done["data"]["progress"]["current"]),
+                (&json!("completed"), &json!(5))
+            );
+        });
+    }
+}
+
+#[test]
+fn a_challenge_pauses_until_it_is_met_or_expires() {
+    // REQ-OOB-01, REQ-OOB-03, REQ-OOB-04, REQ-OOB-06, REQ-OOB-07, REQ-OOB-10, REQ-OOB-11, REQ-AUT-12 to REQ-AUT-15
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("a").await;
+        let action = "sudo systemctl restart nginx";
+        let paused = agent.directive(action).await;
+        assert_eq!((&paused["continue"], paused.get("stopped")), (&json!(false), None));
+        let id = verification_id(&paused, "autonomy_pause");
+        assert!(id.len() == 36 && id.as_bytes()[14] == b'4', "a UUID of version 4: {id}");
+        let timestamp = paused["notifications"].as_array().unwrap().last().unwrap()["timestamp"]
+            .as_str()
+            .unwrap();
+        timestamp.parse::<DateTime<Utc>>().unwrap();
+        // Still pending: told again with the next step, and the id is in the reason.
+        let held = agent.directive("read_file x").await;
+        assert!(held["reason"].as_str().unwrap().contains(&id), "{held}");
+        assert_eq!(kinds(&held), ["autonomy_pause"]);
+        // Its code is no confirmation.
+        assert_eq!(error(&agent.confirm(&guard.code()).await), "TOKEN_SCOPE_MISMATCH");
+        assert_eq!(
+            agent.verify(&id, &guard.code().to_lowercase()).await["data"]["confirmed"],
+            true
+        );
+        let passed = agent.directive(action).await;
+        assert_eq!((&passed["continue"], kinds(&passed)), (&json!(true), vec!["status"]));
+
+        // An expired one counts as failed, lifts the pause, and the action makes a fresh one.
+        let id = verification_id(&agent.directive(action).await, "autonomy_pause");
+        guard.pass(301);
+        assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
+        assert!(agent.go_on("read_file x").await);
+        let fresh = verification_id(&agent.directive(action).await, "autonomy_pause");
+        assert_ne!(fresh, id);
+        // A wrong code burns it, and burning is no way out.
+        let code = guard.code();
+        assert_eq!(error(&agent.verify(&fresh, "WRONG").await), "PERMISSION_DENIED");
+        assert_eq!(error(&agent.verify(&fresh, &code).await), "PERMISSION_DENIED");
+        assert!(!agent.go_on("read_file x").await);
+        assert_ne!(guard.last_id(), fresh);
+        // It bars no new execution.
+        agent.end("abort_execution").await;
+        assert_eq!(agent.start().await["data"]["status"], "pending");
+    });
+}
+
+#[test]
+fn a_block_holds_for_everything_until_a_person_lifts_it() {
+    // REQ-OOB-01, REQ-OOB-02, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09, REQ-LOOP-09
+    let mut guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("mover").await;
+        let bystander = guard.begun("bystander").await;
+        let idle = guard.agent("idle").await;
+        let stopped = agent.directive("calling DROP_Table on users").await;
+        assert_eq!((&stopped["continue"], &stopped["stopped"]), (&json!(false), &json!(true)));
+        assert_eq!(stopped["nextStepRisk"], "danger_zone");
+        let id = verification_id(&stopped, "danger_zone");
+        assert_eq!(id, guard.last_id());
+
+        // Told to all that execute, again and again, and to nobody else.
+        for _ in 0..2 {
+            let told = bystander.directive("read_file x").await;
+            assert_eq!(
+                (&told["continue"], verification_id(&told, "danger_zone")),
+                (&json!(true), id.clone())
+            );
+        }
+        idle.start().await;
+        idle.confirm(&guard.code()).await;
+        assert_eq!(kinds(&idle.directive("read_file x").await), ["status"]);
+
+        for operation in ["execute_agent", "complete_execution", "abort_execution"] {
+            let refused = agent.end(operation).await;
+            assert_eq!(error(&refused), "PERMISSION_DENIED", "{operation}");
+            assert_eq!(refused["error"]["details"]["challenge_id"], id.as_str());
+        }
+        assert_eq!(error(&agent.step("read_file x").await), "PERMISSION_DENIED");
+        // Another session does not help, nor another way to write the name, nor another name here.
+        let again = guard.agent("Mover\u{200b}").await;
+        assert_eq!(error(&again.start().await), "PERMISSION_DENIED");
+        let renamed = agent.ask("execute_agent", json!({ "element_name": "innocent" })).await;
+        assert_eq!(error(&renamed), "PERMISSION_DENIED");
+        assert_eq!(renamed["error"]["details"]["agent"], "mover");
+    });
+    guard.restart();
+    block_on(async {
+        let agent = guard.agent("mover").await;
+        assert_eq!(error(&agent.start().await), "PERMISSION_DENIED");
+        let overview = guard.operator().overview().await.unwrap();
+        assert_eq!(overview.blocks[0].agent, "mover");
+        assert_eq!(overview.agents.iter().filter(|seen| seen.status == "running").count(), 0);
+
+        // The code of the process that is gone is still good, once; a wrong one burns it.
+        let old = guard
+            .people
+            .requests()
+            .into_iter()
+            .find(|asked| asked.kind == RequestKind::Block)
+            .unwrap();
+        assert!(guard.operator().code(&old.id).await.is_none(), "codes are kept in memory alone");
+        assert_eq!(error(&agent.verify(&old.id, "WRONG").await), "PERMISSION_DENIED");
+        assert_eq!(error(&agent.verify(&old.id, old.code.reveal()).await), "PERMISSION_DENIED");
+        let refused = agent.step("read_file x").await;
+        let fresh = guard.last_id();
+        assert_eq!(refused["error"]["details"]["challenge_id"], fresh.as_str());
+        assert_ne!(fresh, old.id);
+        assert_eq!(agent.verify(&fresh, &guard.code()).await["data"]["confirmed"], true);
+        assert_eq!(agent.start().await["data"]["status"], "pending");
+        assert!(guard.operator().overview().await.unwrap().blocks.is_empty());
+    });
+}
+
+#[test]
+fn the_desk_sees_and_decides() {
+    // REQ-OOB-09, REQ-OOB-13, REQ-AUT-16
+    let guard = Guard::new();
+    block_on(async {
+        let desk = guard.operator();
+        let agent = guard.begun("a").await;
+        let other = guard.begun("b").await;
+        agent.directive("rm -rf /").await;
+        let seen = desk.overview().await.unwrap();
+        assert_eq!((seen.adapter.as_str(), seen.mode.as_str()), ("guard", "enforcing"));
+        assert_eq!(seen.agents[0].last_action.as_deref(), Some("rm -rf /"));
+        assert_eq!(seen.agents[0].directive.as_ref().unwrap()["stopped"], true);
+        let request = &seen.requests[0];
+        assert!(request.has_code && request.kind == RequestKind::Block);
+        assert_eq!(desk.code(&request.id).await.unwrap().reveal(), guard.code());
+        let events: Vec<_> =
+            seen.audit.iter().filter_map(|entry| entry["event"].as_str()).collect();
+        assert!(
+            events.contains(&"AGENT_BLOCKED") && events.contains(&"CHALLENGE_ISSUED"),
+            "{events:?}"
+        );
+        assert!(!serde_json::to_string(&seen).unwrap().contains(&guard.code()));
+
+        // The block's news are over for everybody once it is lifted.
+        assert_eq!(kinds(&other.directive("read_x").await), ["status", "danger_zone"]);
+        desk.unblock("a", "test").await.unwrap();
+        assert!(desk.unblock("a", "test").await.is_err());
+        assert_eq!(kinds(&other.directive("read_x").await), Vec::<&str>::new());
+        assert!(agent.go_on("read_x").await);
+        assert!(!agent.go_on("rm -rf /").await, "an override approves nothing");
+
+        // An expired challenge can be renewed, a denied one leaves the block.
+        let id = guard.last_id();
+        guard.pass(301);
+        assert!(desk.approve(&id, "test").await.is_err());
+        desk.renew(&id, "test").await.unwrap();
+        let fresh = guard.last_id();
+        assert!(guard.people.withdrawn().contains(&id));
+        assert_eq!(verification_id(&other.directive("read_x").await, "danger_zone"), fresh);
+        desk.deny(&fresh, "test").await.unwrap();
+        assert_eq!(error(&agent.verify(&fresh, &guard.code()).await), "PERMISSION_DENIED");
+        desk.renew(&fresh, "test").await.unwrap();
+        desk.approve(&guard.last_id(), "test").await.unwrap();
+        assert!(agent.go_on("rm -rf /").await, "a challenge that is met approves its action once");
+        assert!(!agent.go_on("rm -rf /").await);
+    });
+}
+
+#[test]
+fn a_denied_action_stays_denied() {
+    // REQ-LOOP-10
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("a").await;
+        assert!(!agent.go_on("deploy_site").await);
+        guard.operator().deny(&guard.last_id(), "test").await.unwrap();
+        let asked = guard.people.requests().len();
+        assert!(!agent.go_on("deploy_site").await);
+        assert_eq!(guard.people.requests().len(), asked, "nobody is asked again");
+        assert!(
+            !agent.go_on("read_file x").await,
+            "a person said no: the next step is a person's too"
+        );
+        agent.confirm(&guard.code()).await;
+        assert!(agent.go_on("read_file x").await);
+    });
+}
+
+#[test]
+fn an_execution_belongs_to_its_session() {
+    // REQ-AUT-16, REQ-LIF-10
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("a").await;
+        let other = guard.agent("a").await;
+        for reply in [
+            other.start().await,
+            other.step("read_x").await,
+            other.end("complete_execution").await,
+            other.end("abort_execution").await,
+        ] {
+            assert_eq!(error(&reply), "PERMISSION_DENIED");
+        }
+        let inside = guard.adapter.call("abort_execution", json!({ "element_name": "a" })).await;
+        assert_eq!(inside.code(), Some("PERMISSION_DENIED"));
+        agent.client.close().await.unwrap();
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let seen = guard.operator().overview().await.unwrap();
+        assert_eq!(seen.agents[0].status, "cancelled");
+        assert_eq!(other.start().await["data"]["status"], "pending");
+    });
+}
+
+#[test]
+fn no_code_reaches_an_agent_or_a_log() {
+    // REQ-OOB-05, REQ-OOB-12
+    let guard = Guard::new();
+    let mut received = String::new();
+    let log = logged(|| {
+        block_on(async {
+            let agent = guard.begun("a").await;
+            let other = guard.begun("b").await;
+            for hint in ["deploy_site", "read_x", "deploy_site", "deploy_site"] {
+                agent.step(hint).await;
+                agent.confirm(&guard.code()).await;
+            }
+            for hint in ["sudo x y", "sudo x y", "rm -rf /", "read_x"] {
+                agent.step(hint).await;
+                other.step("read_x").await;
+                let id = guard.last_id();
+                // The right code through the wrong door, a wrong one, the right one too late, an
+                // unknown challenge: none is echoed.
+                agent.confirm(&guard.code()).await;
+                agent.verify("unknown", &guard.code()).await;
+                if hint == "rm -rf /" {
+                    agent.verify(&id, "WRONG").await;
+                }
+                agent.verify(&id, &guard.code()).await;
+                guard.pass(61);
+            }
+            agent.step("read_x").await;
+            let id = guard.last_id();
+            guard.pass(400);
+            agent.verify(&id, &guard.code()).await;
+            for tool in agent.client.list_tools().await.unwrap() {
+                let _ = writeln!(received, "{tool:?}");
+            }
+            agent.ask("introspect", json!({ "query": "operations" })).await;
+            for agent in [agent, other] {
+                received.push_str(&agent.received.lock().unwrap());
+            }
+            received.push_str(
+                &serde_json::to_string(&guard.operator().overview().await.unwrap()).unwrap(),
+            );
+        });
+    });
+    let requests = guard.people.requests();
+    assert!(requests.len() >= 6, "{}", requests.len());
+    assert!(log.contains("CHALLENGE_FAILED") && log.contains("AGENT_BLOCKED"), "the log was read");
+    assert!(received.contains("danger_zone"));
+    for request in &requests {
+        let code = request.code.reveal();
+        let plain: String = code.split('-').collect();
+        for part in [code, &plain, &code.to_lowercase()] {
+            assert!(!received.contains(part), "an agent was sent the code of {:?}", request.kind);
+            assert!(!log.contains(part), "the log has the code of {:?}", request.kind);
+        }
+        assert!(!format!("{request:?}").contains(code));
+    }
+    block_on(async {
+        for collection in ["safety_agents", "safety_index", "safety_tries", "safety_approvals"] {
+            for record in guard.store.list(collection, None, None, 10_000).await.unwrap() {
+                let text = format!("{record:?}");
+                assert!(
+                    !requests.iter().any(|request| text.contains(request.code.reveal())),
+                    "{text}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn guessing_is_slowed_down() {
+    // REQ-OOB-12
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("a").await;
+        for guess in 0..10 {
+            let reply = agent.verify("unknown", &guess.to_string()).await;
+            assert_eq!(error(&reply), "PERMISSION_DENIED");
+        }
+        let refused = agent.verify("unknown", "x").await;
+        assert_eq!(error(&refused), "RATE_LIMIT_EXCEEDED");
+        assert_eq!(refused["error"]["details"]["retry_after_seconds"], 60);
+        guard.pass(60);
+        assert_eq!(error(&agent.verify("unknown", "x").await), "PERMISSION_DENIED");
+        // Nor are people asked without end.
+        for round in 0..20 {
+            agent.step("drop_table x").await;
+            let id = guard.last_id();
+            let other = guard.agent("other").await;
+            other.verify(&id, &round.to_string()).await;
+        }
+        assert!(guard.people.requests().len() <= 12, "{}", guard.people.requests().len());
+    });
+}
+
+#[test]
+fn what_cannot_work_is_told_when_the_adapter_is_built() {
+    // REQ-AUT-17, REQ-OOB-07, REQ-OOB-09
+    let faulty = SafetyLoop::new().deny(["a["]).challenge_timeout(Duration::from_secs(1));
+    let error = Adapter::builder("guard").without_config().safety_loop(faulty).build().unwrap_err();
+    for part in ["add a `.channel(…)`", "pattern `a[`", "choose 10 to 86400"] {
+        assert!(error.problems().iter().any(|problem| problem.contains(part)), "{part}: {error}");
+    }
+    let plain = SafetyLoop::new().mode(LoopMode::Monitoring);
+    assert!(Adapter::builder("guard").without_config().safety_loop(plain.clone()).build().is_ok());
+    // Blocks outlive the process unless somebody says otherwise: there must be a place for them.
+    let nowhere = Adapter::builder("../x").without_config().safety_loop(plain.clone()).build();
+    let error = nowhere.unwrap_err().to_string();
+    assert!(error.contains("add a `.store(…)`"), "{error}");
+    let disabled = plain.mode(LoopMode::Disabled);
+    assert!(Adapter::builder("../x").without_config().safety_loop(disabled).build().is_ok());
+}
