@@ -9,7 +9,7 @@ use super::action::{fold, hex};
 use super::code::{Fresh, same};
 use super::core::{SafetyCore, Target, expected, indexed, read, written};
 use super::directive::{NotificationMetadata, NotificationType};
-use super::machine::{Event, Refusal, news, shortened};
+use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
 use crate::error::OperationError;
 use crate::operation::Session;
@@ -88,12 +88,13 @@ impl SafetyCore {
                 return Err(super::refusals::error(Refusal::TooMany(60), "", now));
             }
             let fresh = Fresh::new()?;
+            let (action, warning) = shown(pending.action);
             let ask = Ask {
                 id: fresh.id.clone(),
                 kind: RequestKind::Operation,
                 hash: fresh.hash.clone(),
-                action: shortened(pending.action),
-                reasons: pending.reasons.clone(),
+                action,
+                reasons: pending.reasons.iter().cloned().chain(warning).collect(),
                 expires_at: pending.expires_at,
                 closed: false,
             };

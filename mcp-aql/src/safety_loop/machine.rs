@@ -129,7 +129,28 @@ pub(super) fn about_block(agent: &str) -> String {
     format!("block {agent}")
 }
 
-/// Text of an agent, as long as people read.
+/// So many characters of what a person decides about are shown as they are: every hint is, as a whole.
+const SHOWN: usize = 4_000;
+/// So many of them are of its end.
+const END: usize = 1_000;
+/// What was cut is somewhat longer for the words that say so, and is not cut again.
+const ROOM: usize = 100;
+
+/// What a person decides about, and a warning where not all of it can be shown: nothing is approved
+/// unseen behind a long and harmless beginning.
+pub(super) fn shown(text: &str) -> (String, Option<String>) {
+    let length = text.chars().count();
+    if length <= SHOWN + ROOM {
+        return (text.to_owned(), None);
+    }
+    let hidden = length - SHOWN;
+    let mut cut: String = text.chars().take(SHOWN - END).collect();
+    cut.push_str(&format!("\n[… {hidden} characters are not shown …]\n"));
+    cut.extend(text.chars().skip(length - END));
+    (cut, Some(format!("Not all of it is shown: {hidden} of its {length} characters are left out")))
+}
+
+/// Text of an agent in a log or a list.
 pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 1_000;
     let mut short: String = text.chars().take(MOST).collect();
@@ -227,11 +248,13 @@ impl AgentState {
             return None;
         }
         self.issued.push(env.now);
+        let (action, warning) = shown(action);
+        let reasons = reasons.into_iter().chain(warning).collect();
         let ask = Ask {
             id: env.fresh_id.to_owned(),
             kind,
             hash: env.fresh_hash.to_owned(),
-            action: shortened(action),
+            action,
             reasons,
             expires_at: env.now + env.timeout,
             closed: false,

@@ -432,6 +432,52 @@ proptest! {
 }
 
 #[test]
+fn nothing_is_approved_unseen() {
+    // REQ-AUT-16, REQ-OOB-01
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let parameters = serde_json::json!({ "a": "x".repeat(9_000), "z": "and then the worst" });
+        let parameters = parameters.as_object().cloned();
+        core.start(Some(rig.session(0)), AGENTS[0], parameters).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.action.contains("and then the worst"), "its end is shown");
+        assert!(request.action.contains("characters are not shown"), "and that some is missing");
+        assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+        assert!(request.action.chars().count() < 4_100);
+        rig.give(&request, request.code.reveal()).await.unwrap();
+
+        // A hint is shown as a whole, whether it is paused or blocked, and after a renewal.
+        let desk = SafetyDesk(Arc::clone(core));
+        for verb in ["delete", "drop_table"] {
+            let hint = format!("{verb} {} and then the worst", "x ".repeat(1_900));
+            rig.step(0, &hint, None).await.unwrap();
+            let request = rig.people.requests().pop().unwrap();
+            assert_eq!(request.action, hint);
+            desk.renew(&request.id, "test").await.unwrap();
+            assert_eq!(rig.people.requests().pop().unwrap().action, hint);
+        }
+        let block = desk.overview().await.unwrap().blocks.remove(0);
+        assert!(block.action.ends_with("and then the worst"));
+
+        let action = format!("import {}", "y".repeat(9_000));
+        core.request_approval(Pending {
+            operation: "import",
+            params_hash: "h",
+            session: Some(rig.session(1)),
+            action: &action,
+            reasons: Vec::new(),
+            level: "destructive",
+            expires_at: rig.now() + TimeDelta::seconds(60),
+        })
+        .await
+        .unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+    });
+}
+
+#[test]
 fn one_code_is_good_for_one_of_many() {
     // REQ-OOB-06
     block_on(async {
