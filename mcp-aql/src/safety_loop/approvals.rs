@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::action::{fold, hex};
 use super::code::{Fresh, same};
-use super::core::{SafetyCore, Target, expected, indexed, read, written};
+use super::core::{PAGE, SafetyCore, Target, expected, indexed, read, written};
 use super::directive::{NotificationMetadata, NotificationType};
 use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
@@ -17,6 +17,8 @@ use crate::operator::RequestKind;
 use crate::store::{Change, Record, StoreError};
 
 const APPROVALS: &str = "safety_approvals";
+/// The group of those that nobody has answered.
+const OPEN: &str = "open";
 
 /// An operation that a person is to approve.
 pub(crate) struct Pending<'a> {
@@ -266,19 +268,30 @@ impl SafetyCore {
 
     /// What waits for approval.
     pub(super) async fn open_approvals(&self) -> Result<Vec<Approval>, StoreError> {
-        let records = self.store().await?.list(APPROVALS, None, None, super::core::PAGE).await?;
+        let (store, now) = (self.store().await?, self.now());
         let mut all = Vec::new();
-        for record in &records {
-            let approval: Approval = read(record)?;
-            if approval.approved_at.is_none() {
-                all.push(approval);
+        let mut after: Option<String> = None;
+        loop {
+            let page = store.list(APPROVALS, Some(OPEN), after.as_deref(), PAGE).await?;
+            for record in &page {
+                let approval: Approval = read(record)?;
+                if approval.ask.is_open(now) {
+                    all.push(approval);
+                }
+            }
+            after = page.last().map(|record| record.key.clone());
+            if page.len() < PAGE {
+                return Ok(all);
             }
         }
-        Ok(all)
     }
 }
 
 fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
-    let kept = written(approval)?.expires_at(approval.ask.expires_at + chrono::TimeDelta::hours(1));
+    let mut kept =
+        written(approval)?.expires_at(approval.ask.expires_at + chrono::TimeDelta::hours(1));
+    if approval.approved_at.is_none() {
+        kept = kept.group(OPEN);
+    }
     Ok(Change::put(APPROVALS, key, expected(record), kept))
 }

@@ -118,6 +118,17 @@ impl Rig {
         given.map(drop).map_err(|error| error.code())
     }
 
+    /// New codes for all that is asked.
+    async fn renewed(&self, desk: &SafetyDesk) {
+        for agent in AGENTS {
+            let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
+            let ids: Vec<_> = state.asks().map(|ask| ask.id.clone()).collect();
+            for id in ids {
+                desk.renew(&id, "test").await.unwrap();
+            }
+        }
+    }
+
     /// An agent that a person has let begin.
     async fn begun(&self, agent: usize) {
         self.start(agent).await.unwrap();
@@ -474,6 +485,67 @@ fn nothing_is_approved_unseen() {
         .unwrap();
         let request = rig.people.requests().pop().unwrap();
         assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+    });
+}
+
+#[test]
+fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
+    // REQ-OOB-09, REQ-OOB-13
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let desk = SafetyDesk(Arc::clone(core));
+        rig.begun(0).await;
+        rig.step(0, "drop_table users", None).await.unwrap();
+        rig.begun(1).await;
+        rig.step(1, "deploy_f now", None).await.unwrap();
+        for number in 0..620 {
+            // Everything else comes before in the order of names and keys.
+            let session = Session::new();
+            let agent = format!("!{number:04}");
+            core.start(Some(&session), &agent, None).await.unwrap();
+            let given_up = (ExecutionStatus::Cancelled, "so");
+            core.finish(Some(&session), &agent, None, given_up).await.unwrap();
+            let params_hash = format!("{number}");
+            core.request_approval(Pending {
+                operation: "delete_bed",
+                params_hash: &params_hash,
+                session: Some(rig.session(2)),
+                action: "delete_bed {}",
+                reasons: Vec::new(),
+                level: "destructive",
+                expires_at: rig.now() + TimeDelta::days(1),
+            })
+            .await
+            .unwrap();
+            rig.pass(3);
+            if number % 50 == 0 {
+                rig.renewed(&desk).await;
+            }
+        }
+        rig.renewed(&desk).await;
+        let seen = desk.overview().await.unwrap();
+        assert_eq!(seen.blocks.len(), 1);
+        let asked = |agent: &str| {
+            seen.requests.iter().any(|request| request.agent.as_deref() == Some(agent))
+        };
+        assert!(asked("Ada") && asked("Bo"), "{:?}", seen.requests.len());
+        let approvals = seen.requests.iter().filter(|each| each.action.starts_with("delete_bed"));
+        assert_eq!(approvals.count(), 620, "each can be answered");
+        assert_eq!(seen.agents[0].agent, "Ada");
+        assert_eq!(seen.agents[1].agent, "Bo");
+        assert!(!seen.more_agents);
+        for number in 0..500 {
+            let session = Session::new();
+            let agent = format!("!!{number:04}");
+            rig.pass(2);
+            core.start(Some(&session), &agent, None).await.unwrap();
+            let given_up = (ExecutionStatus::Cancelled, "so");
+            core.finish(Some(&session), &agent, None, given_up).await.unwrap();
+        }
+        let seen = desk.overview().await.unwrap();
+        assert!(seen.more_agents && seen.agents.len() == 1_000);
+        assert_eq!((seen.blocks.len(), seen.agents[0].agent.as_str()), (1, "Ada"));
     });
 }
 
