@@ -1,6 +1,8 @@
 //! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval lets
 //! exactly one call pass, of one operation with the same parameters in the same session.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -19,6 +21,8 @@ use crate::store::{Change, Record, StoreError};
 const APPROVALS: &str = "safety_approvals";
 /// The group of those that nobody has answered.
 const OPEN: &str = "open";
+/// So many calls of an agent wait for people: it is told of each with every step until somebody answers.
+pub(super) const MOST_WAITING: usize = 50;
 
 /// An operation that a person is to approve.
 pub(crate) struct Pending<'a> {
@@ -87,6 +91,10 @@ impl SafetyCore {
                 return Ok(known.ask.id);
             }
             if self.is_crowded(now) {
+                let event =
+                    Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute");
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
                 return Err(super::refusals::error(Refusal::TooMany(60), "", now));
             }
             let fresh = Fresh::new()?;
@@ -121,16 +129,27 @@ impl SafetyCore {
                 format!("Operation '{}' waits for a person's approval", pending.operation);
             let news = news(NotificationType::PermissionPending, message, Some(metadata), now);
             let about = about(&ask.id);
+            let full = AtomicBool::new(false);
             let old = record.as_ref().map(read::<Approval>).transpose()?;
             let tell = |state: &mut AgentState| {
                 if agents.contains(&fold(&state.agent).0) {
                     if let Some(old) = &old {
                         state.clear(&self::about(&old.ask.id));
                     }
+                    full.fetch_or(state.waiting() >= MOST_WAITING, Ordering::Relaxed);
                     state.notify(&about, news.clone());
                 }
             };
             self.of_others(store, "", tell, &mut changes).await?;
+            if full.load(Ordering::Relaxed) {
+                let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
+                let reason = "too many calls of this session wait for a person: repeat one of them, or \
+                              end the execution";
+                return Err(OperationError::permission_denied(reason)
+                    .with_detail("limit", MOST_WAITING));
+            }
             if store.write(changes).await? {
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);
                 let agent = agents.first().map(String::as_str);

@@ -234,6 +234,14 @@ impl AgentState {
         effects.note(Event::new("EXECUTION_ENDED", status.as_str()).reason(reason));
     }
 
+    fn refuses_to_ask(&self, env: &Env<'_>, effects: &mut Effects) -> bool {
+        let refuses = env.crowded || self.issued.len() >= MOST_REQUESTS;
+        if refuses {
+            effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
+        }
+        refuses
+    }
+
     /// Makes a question of this kind, unless there were too many.
     pub(super) fn ask(
         &mut self,
@@ -243,8 +251,7 @@ impl AgentState {
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Option<Ask> {
-        if bounded && (env.crowded || self.issued.len() >= MOST_REQUESTS) {
-            effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
+        if bounded && self.refuses_to_ask(env, effects) {
             return None;
         }
         self.issued.push(env.now);
@@ -293,11 +300,17 @@ impl AgentState {
                 ExecutionStatus::Running if same => return Ok(()),
                 ExecutionStatus::Running => return Err(Refusal::Busy),
                 _ if same => return self.ask_to_start(start.action, env, effects),
-                // Another start takes the place of one that nobody has approved.
-                _ => self.end(ExecutionStatus::Cancelled, "Replaced", env, effects),
+                _ => {}
             }
         }
         let runs = env.mode != LoopMode::Enforcing;
+        // Where nobody can be asked nothing waits for an answer: no record, and no execution whose
+        // parameters no person was ever shown.
+        if !runs && self.refuses_to_ask(env, effects) {
+            return Err(Refusal::TooMany(60));
+        }
+        // Another start takes the place of one that nobody has approved.
+        self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
         self.grant = None;
         self.execution = Some(Execution {
             id: start.execution_id.to_owned(),

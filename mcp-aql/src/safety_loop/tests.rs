@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::calls::Reported;
+use super::approvals::MOST_WAITING;
+use super::calls::{MOST_AGENTS, Reported};
 use super::core::SafetyCore;
 use super::desk::SafetyDesk;
 use super::recent::RecentAudit;
@@ -546,6 +547,99 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
         let seen = desk.overview().await.unwrap();
         assert!(seen.more_agents && seen.agents.len() == 1_000);
         assert_eq!((seen.blocks.len(), seen.agents[0].agent.as_str()), (1, "Ada"));
+    });
+}
+
+#[test]
+fn nobody_fills_the_store_with_agents() {
+    // REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let session = Session::new();
+        let start = |agent: String| {
+            let session = &session;
+            async move { core.start(Some(session), &agent, None).await.map_err(|error| error.code()) }
+        };
+        let live = || async {
+            let store = core.store().await.unwrap();
+            core.group(store, "live").await.unwrap().len()
+        };
+        for number in 0..MOST_AGENTS {
+            start(format!("a{number}")).await.unwrap();
+            rig.pass(2);
+        }
+        assert_eq!(start("more".to_owned()).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(start("A1".to_owned()).await.map(drop), Ok(()), "it is there already");
+        assert_eq!(live().await, MOST_AGENTS);
+        // One that ended makes room, whoever ended it.
+        let desk = SafetyDesk(Arc::clone(core));
+        let request = rig.people.requests().pop().unwrap();
+        desk.decide(&request.id, false, "test").await.unwrap();
+        start("more".to_owned()).await.unwrap();
+        assert_eq!(live().await, MOST_AGENTS);
+
+        // Who is refused because people are asked too much leaves nothing behind.
+        for number in 0..200 {
+            let other = Session::new();
+            let _ = core.start(Some(&other), &format!("b{number}"), None).await;
+        }
+        assert!(live().await < MOST_AGENTS + 62, "{}", live().await);
+    });
+}
+
+#[test]
+fn nobody_begins_with_what_no_person_was_shown() {
+    // REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        let start = |number: i32| {
+            let parameters = serde_json::json!({ "number": number }).as_object().cloned();
+            core.start(session, AGENTS[0], parameters)
+        };
+        for number in 0..10 {
+            start(number).await.unwrap();
+        }
+        let refused = start(10).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::RateLimitExceeded);
+        rig.pass(301);
+        rig.step(0, "read_file a", None).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.action.ends_with("{\"number\":9}"), "{}", request.action);
+    });
+}
+
+#[test]
+fn what_waits_for_people_is_bounded() {
+    // REQ-AUT-15, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        let core = &rig.process.core;
+        let ask = |number: usize| {
+            let expires_at = rig.now() + TimeDelta::seconds(60);
+            async move {
+                let pending = Pending {
+                    operation: "delete_bed",
+                    params_hash: &number.to_string(),
+                    session: Some(rig.session(0)),
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at,
+                };
+                core.request_approval(pending).await.map(drop).map_err(|error| error.code())
+            }
+        };
+        for number in 0..MOST_WAITING {
+            ask(number).await.unwrap();
+            rig.pass(2);
+        }
+        assert_eq!(ask(MOST_WAITING).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
+        let reply = rig.step(0, "read_file a", None).await.unwrap();
+        assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
     });
 }
 
