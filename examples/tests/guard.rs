@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test may panic"
 )]
 
@@ -332,12 +333,12 @@ async fn a_policy_comes_from_the_operator_alone() {
     agent.stopped("other", "git commit --no-verify -m x").await;
     agent.close().await;
 
-    std::fs::write(desk.path("policy.toml"), "[safety_loop]\ndenny = []\n").unwrap();
+    std::fs::write(desk.path("policy.toml"), "[safety_loop]\nforbid = []\n").unwrap();
     let output =
         desk.command(&["--policy", "../policy.toml", "introspect"]).output().await.unwrap();
     assert!(!output.status.success());
     let problem = String::from_utf8(output.stderr).unwrap();
-    assert!(problem.contains("unknown field `denny`"), "{problem}");
+    assert!(problem.contains("unknown field `forbid`"), "{problem}");
 }
 
 #[tokio::test]
