@@ -287,7 +287,7 @@ impl Adapter {
         else {
             return Err(unsupported(&record, "retry"));
         };
-        let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false };
+        let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false, whole: true };
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
         let visitor = Visitor {

@@ -91,6 +91,18 @@ pub(crate) struct Inner {
     pub(crate) upstream: Arc<dyn crate::operation::UpstreamMemory>,
 }
 
+impl Inner {
+    /// Whether something between validation and the function depends on what the arguments are: a
+    /// gate, a token of a quota, an execution.
+    fn looks_at_arguments(&self, operation: &RegisteredOperation) -> bool {
+        #[cfg(feature = "limits")]
+        if self.limiter.as_ref().is_some_and(|limiter| limiter.may_pause()) {
+            return true;
+        }
+        !operation.gate.is_open() || operation.spec.lifecycle.is_some()
+    }
+}
+
 impl Adapter {
     /// Starts an adapter of this name, which clients see as the server's name.
     pub fn builder(name: impl Into<String>) -> AdapterBuilder {
@@ -310,6 +322,7 @@ impl Adapter {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
             camel_case_aliases: self.inner.settings.camel_case_aliases,
+            whole: self.inner.looks_at_arguments(operation),
         };
         #[cfg(feature = "safety")]
         let input = {

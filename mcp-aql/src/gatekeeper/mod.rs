@@ -140,6 +140,10 @@ impl Gatekeeper {
             }
             Decision::Confirm { session, by_operator, reason } => {
                 let asked = Asked { session, reason };
+                // Nobody is asked about a call that would be refused afterwards, and neither a token
+                // nor an approval is used up for it.
+                #[cfg(feature = "limits")]
+                self.check_limits(visitor).await?;
                 #[cfg(feature = "safety")]
                 if let Some(safety) = self.person_for(visitor, by_operator) {
                     return self.ask_people(visitor, &asked, safety).await;
@@ -242,9 +246,6 @@ impl Gatekeeper {
         asked: &Asked<'_>,
     ) -> Result<Permit, OperationError> {
         let operation = visitor.operation;
-        // Nobody is asked about a call that would be refused afterwards, and no token is used up for it.
-        #[cfg(feature = "limits")]
-        self.check_limits(visitor).await?;
         if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
         {
             self.audit(
