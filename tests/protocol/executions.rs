@@ -573,7 +573,7 @@ async fn introspection_tells_how_an_execution_moves() {
     fields.sort_unstable();
     assert_eq!(
         fields.join(" "),
-        "attempt error execution_id finished_at operation progress result started_at status"
+        "attempt error execution_id finished_at operation progress result started_at status warnings"
     );
     let required: Vec<_> =
         shown["fields"].as_array().unwrap().iter().filter(|it| it["required"] == true).collect();
@@ -685,6 +685,45 @@ async fn the_audit_log_has_every_step() {
         (&lines[5]["reason"], &lines[5]["outcome"]),
         (&json!("asked for"), &json!("cancelled"))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_execution_warns_of_is_part_of_its_state() {
+    // REQ-LIF-04, REQ-WRN-11
+    struct Wary;
+    impl Operations for Wary {
+        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+            OperationSpec::new("execute_move", SemanticCategory::Execute, "Move all boxes.")
+                .lifecycle(LifecycleSpec::new(false, true, false)),
+            |_, call| {
+                Box::pin(async move {
+                    let attempt = call.execution()?.attempt();
+                    let context = call.context();
+                    if attempt < 3 {
+                        context.warn(Warning::new("VALIDATION_DENT", "A box has a dent"));
+                        context.warn(Warning::new("VALIDATION_LONG", "x".repeat(9_000)));
+                    }
+                    match attempt {
+                        1 => Err(OperationError::not_found("box", "b-7")),
+                        _ => call.reply(()),
+                    }
+                })
+            },
+        )];
+    }
+    let adapter = Adapter::builder("wary").operations(Wary).without_config().build().unwrap();
+    let id = begin(&adapter, "execute_move", json!({})).await;
+    sleep(SECOND).await;
+    let failed = state(&adapter, &id).await;
+    assert_eq!(failed["status"], "failed");
+    let dent = json!([{ "code": "VALIDATION_DENT", "message": "A box has a dent" }]);
+    assert_eq!(failed["warnings"], dent);
+    data(ask(&adapter, "retry_execution", &id).await);
+    sleep(SECOND).await;
+    let done = state(&adapter, &id).await;
+    assert_eq!((&done["status"], &done["warnings"]), (&json!("completed"), &dent));
+    let listed = data(adapter.call("list_executions", json!({})).await);
+    assert!(listed["items"][0]["warnings"].is_null(), "{listed}");
 }
 
 #[tokio::test(start_paused = true)]
