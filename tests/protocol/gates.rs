@@ -12,10 +12,11 @@ use mcp_aql::testing::Client;
 use mcp_aql::{
     Adapter, AdapterBuilder, BoxFuture, CallScope, Condition, DangerLevel, DangerSpec, DefaultSpec,
     Endpoint, Method, OperationSpec, Operations, ParameterEntry, ParameterSpec, Policy,
-    SemanticCategory, Session, TimeSource, Trust, TrustLevel,
+    SemanticCategory, Session, TimeSource, Trust, TrustLevel, UpdateInput,
 };
 use serde_json::{Value, json};
 
+use crate::board::Account;
 use crate::support::{block_on, code, data, message};
 
 /// How often something was really done.
@@ -208,6 +209,28 @@ fn the_token_may_come_as_a_parameter_of_a_gated_operation_alone() {
     let params = json!({ "bed_id": "b-1", "confirmation_token": token });
     assert_eq!(data(garden.call("delete_bed", params.clone()))["times"], 1);
     assert_eq!(code(&garden.call("create_bed", params)), Some("VALIDATION_UNKNOWN_PARAM"));
+}
+
+#[test]
+fn a_question_shows_no_secret_that_is_inside_of_a_parameter() {
+    // REQ-DNG-05, REQ-GATE-09
+    struct Shed;
+    impl Operations for Shed {
+        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+            OperationSpec::new("update_shed", SemanticCategory::Update, "Change a shed.")
+                .parameters(&[ParameterEntry::Input(<Account as UpdateInput>::INPUT)])
+                .danger(
+                    DangerSpec::new(DangerLevel::Destructive).confirmation_message("With {input}?"),
+                ),
+            |_, call| Box::pin(async move { call.reply(()) }),
+        )];
+    }
+    let adapter = Adapter::builder("shed").operations(Shed).without_config().build().unwrap();
+    let input = json!({ "input": { "name": "Ann", "password": "s3cret-s3cret" } });
+    let asked = crate::support::call(&adapter, "update_shed", input);
+    let shown = asked["error"]["details"]["confirmation_message"].as_str().unwrap();
+    assert!(shown.contains("[redacted]") && shown.contains("Ann"), "{shown}");
+    assert!(!asked.to_string().contains("s3cret"), "{asked}");
 }
 
 #[test]
@@ -511,10 +534,12 @@ fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
         .policy(Policy::deny("delete_beds"))
         .policy(Policy::deny("mow_*"))
         .policy(Policy::deny("delete_bed").when(Condition::present("forced")))
+        .policy(Policy::deny("delete_bed").for_session(Duration::from_secs(60)))
         .build()
         .unwrap_err();
     let problems = error.problems();
-    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    assert!(problems[3].contains("has none confirmed"), "{problems:?}");
     assert!(problems[0].contains("did you mean `delete_bed`?"), "{problems:?}");
     assert!(problems[1].contains("`mow_*`"), "{problems:?}");
     assert!(problems[2].contains("`forced`"), "{problems:?}");

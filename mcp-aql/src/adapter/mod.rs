@@ -365,6 +365,7 @@ impl Adapter {
                 shapes: &self.inner.shapes,
                 credentials,
                 context,
+                behind: None,
             })
             .await?;
         let context = context.of(operation.spec.name);
@@ -374,7 +375,11 @@ impl Adapter {
         let function = match handler {
             Handler::Function(function) => function,
             Handler::Execution(which) => {
-                let asked = Asked { arguments: &valid.arguments, credentials: &input.credentials };
+                let asked = Asked {
+                    operation,
+                    arguments: &valid.arguments,
+                    credentials: &input.credentials,
+                };
                 return erased(self.steer(*which, asked, permit, &context, limits)).await;
             }
             Handler::Introspect => return Err(OperationError::internal("answered above")),
@@ -464,7 +469,8 @@ impl Adapter {
     }
 
     /// Takes all confirmation tokens of this adapter back, for instance after its configuration has
-    /// changed (REQ-TOK-12).
+    /// changed, and what is [confirmed for a session](crate::Policy::for_session) by this one and its
+    /// clones (REQ-TOK-12).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the store fails.
@@ -561,7 +567,8 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 fn take_confirmation(operation: &RegisteredOperation, input: &mut OperationInput) {
     const ALIAS: &str = "confirmation_token";
     let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
-    if operation.gate.may_ask()
+    let retries = matches!(operation.handler, Handler::Execution(ExecutionCall::Retry));
+    if (retries || operation.gate.may_ask())
         && !own()
         && let Some(token) = input.params.remove(ALIAS)
     {

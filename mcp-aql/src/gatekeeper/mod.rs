@@ -22,7 +22,7 @@ use crate::audit::AuditEntry;
 use crate::clock;
 use crate::dispatch::redacted;
 use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Argument, Context, RegisteredOperation};
+use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{LoopMode, Pending, SafetyCore};
@@ -67,6 +67,26 @@ pub(crate) struct Visitor<'a> {
     /// The tokens that the call brings.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
+    /// The retry that makes this call again. What has a retry confirmed has this call confirmed: one
+    /// request can bring one token, and it is for what really runs.
+    pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
+}
+
+impl<'a> Visitor<'a> {
+    /// Whether no gate is in the way.
+    fn is_free(&self) -> bool {
+        let open = |operation: &RegisteredOperation| operation.gate.is_open();
+        open(self.operation) && self.behind.is_none_or(|(retry, _)| open(retry))
+    }
+
+    fn decision(&self) -> Decision<'a> {
+        let own = self.operation.gate.decide(self.arguments);
+        match (self.behind, &self.operation.handler) {
+            (Some((retry, arguments)), _) => own.confirmed_like(retry.gate.decide(arguments)),
+            (None, Handler::Execution(ExecutionCall::Retry)) => own.left_to_what_comes_next(),
+            (None, _) => own,
+        }
+    }
 }
 
 impl Visitor<'_> {
@@ -113,7 +133,7 @@ impl Gatekeeper {
     }
 
     async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        if visitor.operation.gate.is_open() && !self.services.audit.is_read() {
+        if visitor.is_free() && !self.services.audit.is_read() {
             return Ok(Permit(()));
         }
         // Apart, so that the future of a call that no gate stops stays small.
@@ -121,7 +141,7 @@ impl Gatekeeper {
     }
 
     async fn judge(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        match visitor.operation.gate.decide(visitor.arguments) {
+        match visitor.decision() {
             Decision::Allow => {
                 self.audit(visitor, "OPERATION_ALLOWED", "allowed", None).await;
                 Ok(Permit(()))
@@ -199,10 +219,8 @@ impl Gatekeeper {
         }
         let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
         let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
-        let message = spec
-            .danger
-            .confirmation_message
-            .map(|message| message::filled(message, &operation.parameters, visitor.arguments));
+        let message =
+            spec.danger.confirmation_message.map(|message| message::filled(message, visitor));
         let expires_at = token::later(self.services.time.now(), self.ttl(level));
         let id = safety
             .request_approval(Pending {
@@ -312,7 +330,7 @@ impl Gatekeeper {
             error = error.with_detail("reasons", reasons);
         }
         if let Some(message) = danger.confirmation_message {
-            let message = message::filled(message, &operation.parameters, visitor.arguments);
+            let message = message::filled(message, visitor);
             error = error.with_detail("confirmation_message", message);
         }
         if seconds > 0 {
@@ -367,7 +385,7 @@ impl Gatekeeper {
         self.tokens.revoke(token).await
     }
 
-    /// Takes all of the adapter's confirmation tokens back.
+    /// Takes all of the adapter's confirmation tokens back, and what is confirmed for sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
         self.tokens.revoke_all().await
     }
