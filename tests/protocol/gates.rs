@@ -624,6 +624,52 @@ fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
 }
 
 #[test]
+fn what_has_expired_is_forgotten_although_no_runtime_lives_on() {
+    // REQ-TOK-13
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    let kept = || block_on(store.list("confirmation_tokens", None, None, 9)).unwrap().len();
+    for wait in [3_600, 3_600, 3_600] {
+        garden.token("delete_bed", bed("b-1"));
+        assert_eq!(kept(), 1);
+        garden.later(wait);
+    }
+}
+
+#[test]
+fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back() {
+    // REQ-GATE-08, REQ-TOK-12
+    let policy = || Policy::confirm("delete_bed").for_session(Duration::from_secs(600));
+    let garden = Garden::new(|builder| builder.policy(policy()));
+    let other = Garden::new(|builder| builder.policy(policy()));
+    let session = Session::new();
+    let reply = garden.call_in(Some(&session), "delete_bed", bed("b-1"));
+    let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
+    data(garden.call_in(Some(&session), "delete_bed", confirmed("b-1", token)));
+    data(garden.call_in(Some(&session), "delete_bed", bed("b-2")));
+    let asked = Some("CONFIRMATION_REQUIRED");
+    assert_eq!(code(&other.call_in(Some(&session), "delete_bed", bed("b-2"))), asked);
+    block_on(garden.adapter.revoke_confirmations()).unwrap();
+    assert_eq!(code(&garden.call_in(Some(&session), "delete_bed", bed("b-2"))), asked);
+}
+
+#[test]
+fn one_token_that_cannot_be_read_spares_none_of_the_others() {
+    // REQ-TOK-12
+    use mcp_aql::store::{Change, Expected, NewRecord};
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    let token = garden.token("delete_bed", bed("b-1"));
+    // Before any hash.
+    let odd = Change::put("confirmation_tokens", "", Expected::Any, NewRecord::new("{}"));
+    assert!(block_on(store.write(vec![odd])).unwrap());
+    block_on(garden.adapter.revoke_confirmations()).unwrap();
+    assert_eq!(code(&garden.call("delete_bed", confirmed("b-1", &token))), Some("TOKEN_INVALID"));
+}
+
+#[test]
 fn whoever_asks_or_guesses_too_often_waits() {
     // REQ-TOK-17
     let garden = Garden::new(|builder| builder);

@@ -387,6 +387,7 @@ impl Gatekeeper {
 
     /// Takes all of the adapter's confirmation tokens back, and what is confirmed for sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        self.issuing.revoke_grants();
         self.tokens.revoke_all().await
     }
 
