@@ -203,8 +203,11 @@ pub struct Overview {
     pub adapter: String,
     /// The safety loop's mode.
     pub mode: String,
-    /// Agents that execute, or did.
+    /// Agents that execute, or did: those that are blocked first, then those that run. Up to 1,000.
     pub agents: Vec<AgentView>,
+    /// Whether there are more agents than [`agents`](Self::agents) has. What they ask, and that they are
+    /// blocked, is told all the same.
+    pub more_agents: bool,
     /// What people are asked now. The challenge of a block is among it as long as the block lasts: when
     /// its code is worth nothing any more, [`Operator::renew`] makes another.
     pub requests: Vec<RequestView>,

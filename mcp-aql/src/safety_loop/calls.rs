@@ -23,6 +23,8 @@ use crate::operation::Session;
 use crate::store::{Change, StoreError};
 
 const TRIES: &str = "safety_tries";
+/// So many agents execute in one session.
+pub(super) const MOST_AGENTS: usize = 50;
 
 /// The agents of a session.
 #[derive(Default)]
@@ -33,6 +35,27 @@ struct SessionAgents {
     blocked: Mutex<BTreeSet<String>>,
     /// Somebody waits for the session's end.
     watched: AtomicBool,
+}
+
+/// A place among a session's agents, given back unless it is kept.
+struct Place {
+    known: Arc<SessionAgents>,
+    agent: String,
+    kept: bool,
+}
+
+impl Place {
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.kept {
+            lock(&self.known.executing).remove(&self.agent);
+        }
+    }
 }
 
 /// An agent's execution.
@@ -178,6 +201,10 @@ impl SafetyCore {
             parameters: &Action::digest(&parameters),
             action: &action,
         };
+        let place = match session {
+            Some(session) => self.take_place(session, agent).await?,
+            None => None,
+        };
         let begun = self
             .transit(agent, |state, env, effects| {
                 state.start(&start, env, effects)?;
@@ -185,11 +212,53 @@ impl SafetyCore {
             })
             .await?;
         let state = begun.map_err(|refusal| self.refused(refusal, agent))?;
+        if let Some(place) = place {
+            place.keep();
+        }
         self.work_in_background();
         if let Some(session) = session {
             self.watch(session, agent).await;
         }
         self.told(&state)
+    }
+
+    /// A place among the agents of the session, if it has none: nobody fills the store, or people's
+    /// screens, with agents under ever other names.
+    async fn take_place(
+        &self,
+        session: &Session,
+        agent: &str,
+    ) -> Result<Option<Place>, OperationError> {
+        let known = session.state::<SessionAgents>();
+        let agent = fold(agent).0;
+        for looked in [false, true] {
+            let names: Vec<_> = {
+                let mut executing = lock(&known.executing);
+                if executing.contains(&agent) {
+                    return Ok(None);
+                }
+                if executing.len() < MOST_AGENTS {
+                    executing.insert(agent.clone());
+                    drop(executing);
+                    return Ok(Some(Place { known, agent, kept: false }));
+                }
+                executing.iter().cloned().collect()
+            };
+            if looked {
+                break;
+            }
+            // Some of them may have ended without their session's doing.
+            for name in names {
+                let state = self.state(&name).await?;
+                let live = state.as_ref().and_then(AgentState::live);
+                if live.is_none_or(|live| live.session.as_deref() != Some(session.id())) {
+                    lock(&known.executing).remove(&name);
+                }
+            }
+        }
+        let reason = "too many agents execute in this session: end one with complete_execution or \
+                      abort_execution first";
+        Err(OperationError::permission_denied(reason).with_detail("limit", MOST_AGENTS))
     }
 
     /// Ends the agent's execution when the session does (REQ-LIF-10).

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::calls::Reported;
+use super::approvals::MOST_WAITING;
+use super::calls::{MOST_AGENTS, Reported};
 use super::core::SafetyCore;
 use super::desk::SafetyDesk;
 use super::recent::RecentAudit;
@@ -116,6 +117,17 @@ impl Rig {
             self.process.core.confirm(session, code).await
         };
         given.map(drop).map_err(|error| error.code())
+    }
+
+    /// New codes for all that is asked.
+    async fn renewed(&self, desk: &SafetyDesk) {
+        for agent in AGENTS {
+            let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
+            let ids: Vec<_> = state.asks().map(|ask| ask.id.clone()).collect();
+            for id in ids {
+                desk.renew(&id, "test").await.unwrap();
+            }
+        }
     }
 
     /// An agent that a person has let begin.
@@ -429,6 +441,206 @@ proptest! {
             }
         });
     }
+}
+
+#[test]
+fn nothing_is_approved_unseen() {
+    // REQ-AUT-16, REQ-OOB-01
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let parameters = serde_json::json!({ "a": "x".repeat(9_000), "z": "and then the worst" });
+        let parameters = parameters.as_object().cloned();
+        core.start(Some(rig.session(0)), AGENTS[0], parameters).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.action.contains("and then the worst"), "its end is shown");
+        assert!(request.action.contains("characters are not shown"), "and that some is missing");
+        assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+        assert!(request.action.chars().count() < 4_100);
+        rig.give(&request, request.code.reveal()).await.unwrap();
+
+        // A hint is shown as a whole, whether it is paused or blocked, and after a renewal.
+        let desk = SafetyDesk(Arc::clone(core));
+        for verb in ["delete", "drop_table"] {
+            let hint = format!("{verb} {} and then the worst", "x ".repeat(1_900));
+            rig.step(0, &hint, None).await.unwrap();
+            let request = rig.people.requests().pop().unwrap();
+            assert_eq!(request.action, hint);
+            desk.renew(&request.id, "test").await.unwrap();
+            assert_eq!(rig.people.requests().pop().unwrap().action, hint);
+        }
+        let block = desk.overview().await.unwrap().blocks.remove(0);
+        assert!(block.action.ends_with("and then the worst"));
+
+        let action = format!("import {}", "y".repeat(9_000));
+        core.request_approval(Pending {
+            operation: "import",
+            params_hash: "h",
+            session: Some(rig.session(1)),
+            action: &action,
+            reasons: Vec::new(),
+            level: "destructive",
+            expires_at: rig.now() + TimeDelta::seconds(60),
+        })
+        .await
+        .unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+    });
+}
+
+#[test]
+fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
+    // REQ-OOB-09, REQ-OOB-13
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let desk = SafetyDesk(Arc::clone(core));
+        rig.begun(0).await;
+        rig.step(0, "drop_table users", None).await.unwrap();
+        rig.begun(1).await;
+        rig.step(1, "deploy_f now", None).await.unwrap();
+        for number in 0..620 {
+            // Everything else comes before in the order of names and keys.
+            let session = Session::new();
+            let agent = format!("!{number:04}");
+            core.start(Some(&session), &agent, None).await.unwrap();
+            let given_up = (ExecutionStatus::Cancelled, "so");
+            core.finish(Some(&session), &agent, None, given_up).await.unwrap();
+            let params_hash = format!("{number}");
+            core.request_approval(Pending {
+                operation: "delete_bed",
+                params_hash: &params_hash,
+                session: Some(rig.session(2)),
+                action: "delete_bed {}",
+                reasons: Vec::new(),
+                level: "destructive",
+                expires_at: rig.now() + TimeDelta::days(1),
+            })
+            .await
+            .unwrap();
+            rig.pass(3);
+            if number % 50 == 0 {
+                rig.renewed(&desk).await;
+            }
+        }
+        rig.renewed(&desk).await;
+        let seen = desk.overview().await.unwrap();
+        assert_eq!(seen.blocks.len(), 1);
+        let asked = |agent: &str| {
+            seen.requests.iter().any(|request| request.agent.as_deref() == Some(agent))
+        };
+        assert!(asked("Ada") && asked("Bo"), "{:?}", seen.requests.len());
+        let approvals = seen.requests.iter().filter(|each| each.action.starts_with("delete_bed"));
+        assert_eq!(approvals.count(), 620, "each can be answered");
+        assert_eq!(seen.agents[0].agent, "Ada");
+        assert_eq!(seen.agents[1].agent, "Bo");
+        assert!(!seen.more_agents);
+        for number in 0..500 {
+            let session = Session::new();
+            let agent = format!("!!{number:04}");
+            rig.pass(2);
+            core.start(Some(&session), &agent, None).await.unwrap();
+            let given_up = (ExecutionStatus::Cancelled, "so");
+            core.finish(Some(&session), &agent, None, given_up).await.unwrap();
+        }
+        let seen = desk.overview().await.unwrap();
+        assert!(seen.more_agents && seen.agents.len() == 1_000);
+        assert_eq!((seen.blocks.len(), seen.agents[0].agent.as_str()), (1, "Ada"));
+    });
+}
+
+#[test]
+fn nobody_fills_the_store_with_agents() {
+    // REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let session = Session::new();
+        let start = |agent: String| {
+            let session = &session;
+            async move { core.start(Some(session), &agent, None).await.map_err(|error| error.code()) }
+        };
+        let live = || async {
+            let store = core.store().await.unwrap();
+            core.group(store, "live").await.unwrap().len()
+        };
+        for number in 0..MOST_AGENTS {
+            start(format!("a{number}")).await.unwrap();
+            rig.pass(2);
+        }
+        assert_eq!(start("more".to_owned()).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(start("A1".to_owned()).await.map(drop), Ok(()), "it is there already");
+        assert_eq!(live().await, MOST_AGENTS);
+        // One that ended makes room, whoever ended it.
+        let desk = SafetyDesk(Arc::clone(core));
+        let request = rig.people.requests().pop().unwrap();
+        desk.decide(&request.id, false, "test").await.unwrap();
+        start("more".to_owned()).await.unwrap();
+        assert_eq!(live().await, MOST_AGENTS);
+
+        // Who is refused because people are asked too much leaves nothing behind.
+        for number in 0..200 {
+            let other = Session::new();
+            let _ = core.start(Some(&other), &format!("b{number}"), None).await;
+        }
+        assert!(live().await < MOST_AGENTS + 62, "{}", live().await);
+    });
+}
+
+#[test]
+fn nobody_begins_with_what_no_person_was_shown() {
+    // REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        let start = |number: i32| {
+            let parameters = serde_json::json!({ "number": number }).as_object().cloned();
+            core.start(session, AGENTS[0], parameters)
+        };
+        for number in 0..10 {
+            start(number).await.unwrap();
+        }
+        let refused = start(10).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::RateLimitExceeded);
+        rig.pass(301);
+        rig.step(0, "read_file a", None).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.action.ends_with("{\"number\":9}"), "{}", request.action);
+    });
+}
+
+#[test]
+fn what_waits_for_people_is_bounded() {
+    // REQ-AUT-15, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        let core = &rig.process.core;
+        let ask = |number: usize| {
+            let expires_at = rig.now() + TimeDelta::seconds(60);
+            async move {
+                let pending = Pending {
+                    operation: "delete_bed",
+                    params_hash: &number.to_string(),
+                    session: Some(rig.session(0)),
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at,
+                };
+                core.request_approval(pending).await.map(drop).map_err(|error| error.code())
+            }
+        };
+        for number in 0..MOST_WAITING {
+            ask(number).await.unwrap();
+            rig.pass(2);
+        }
+        assert_eq!(ask(MOST_WAITING).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
+        let reply = rig.step(0, "read_file a", None).await.unwrap();
+        assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
+    });
 }
 
 #[test]

@@ -547,6 +547,7 @@
     count("requests", overview.requests.length);
     count("blocks", overview.blocks.length);
     count("agents", overview.agents.length);
+    if (overview.more_agents) $("agents-count").textContent += "+";
     strange($("adapter"), overview.adapter);
     $("mode").hidden = !overview.mode;
     strange($("mode"), sentence(overview.mode));
