@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::audit::AuditSink;
-use mcp_aql::store::{MemoryStore, Store as _};
+use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::testing::Client;
 use mcp_aql::{
     Adapter, AdapterBuilder, BoxFuture, CallScope, Condition, DangerLevel, DangerSpec, DefaultSpec,
@@ -657,7 +657,7 @@ fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back
 #[test]
 fn one_token_that_cannot_be_read_spares_none_of_the_others() {
     // REQ-TOK-12
-    use mcp_aql::store::{Change, Expected, NewRecord};
+    use mcp_aql::store::{Expected, NewRecord};
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
@@ -754,6 +754,65 @@ fn the_audit_log_may_be_kept_in_the_store() {
     let kept = block_on(store.list("audit", None, None, 9)).unwrap();
     let line: Value = serde_json::from_str(&kept[0].value).unwrap();
     assert_eq!(line["event"], "OPERATION_ALLOWED");
+}
+
+#[test]
+fn the_audit_log_in_the_store_is_kept_as_long_as_it_is_to_be() {
+    // REQ-GATE-09
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let keep = Duration::from_secs(24 * 60 * 60);
+    let garden = Garden::new(|builder| builder.store(shared).audit_in_store(true).audit_keep(keep));
+    let kept = || block_on(store.list("audit", None, None, 9)).unwrap().len();
+    garden.call("list_beds", bed("b-1"));
+    garden.later(24 * 60 * 60);
+    garden.call("list_beds", bed("b-1"));
+    assert_eq!(kept(), 2, "a day is not over before its last moment");
+    garden.later(601);
+    garden.call("list_beds", bed("b-1"));
+    assert_eq!(kept(), 2);
+    let nowhere = Adapter::builder("garden").without_config().audit_keep(keep).build().unwrap_err();
+    assert!(nowhere.problems()[0].contains("audit_in_store"), "{nowhere}");
+}
+
+#[test]
+fn the_store_is_ready_before_the_first_audit_entry() {
+    // REQ-GATE-09
+    #[derive(Default)]
+    struct Slow(MemoryStore, AtomicU32);
+    impl Store for Slow {
+        fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            self.0.prepare()
+        }
+        fn get<'a>(
+            &'a self,
+            collection: &'a str,
+            key: &'a str,
+        ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+            self.0.get(collection, key)
+        }
+        fn list<'a>(
+            &'a self,
+            collection: &'a str,
+            group: Option<&'a str>,
+            after: Option<&'a str>,
+            most: usize,
+        ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+            self.0.list(collection, group, after, most)
+        }
+        fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+            assert_eq!(self.1.load(Ordering::SeqCst), 1, "written to before it was ready");
+            self.0.write(changes)
+        }
+        fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+            self.0.purge(now)
+        }
+    }
+    let garden = Garden::new(|builder| builder.store(Slow::default()).audit_in_store(true));
+    data(garden.call("list_beds", bed("b-1")));
+    // For gates too: once for all.
+    garden.token("delete_bed", bed("b-1"));
 }
 
 #[test]

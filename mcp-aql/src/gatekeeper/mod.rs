@@ -37,6 +37,7 @@ pub(crate) use plan::Plan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
 pub(crate) use settings::{GateSettings, GateTable, delta};
+pub(crate) use token::later;
 pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
