@@ -30,6 +30,8 @@ const INDEX: &str = "safety_index";
 const PROCESSES: &str = "safety_processes";
 /// A process is taken for gone when it was silent for so long, in seconds.
 const LEASE: i64 = 12;
+/// The clocks of machines that share a store differ by less than that, in seconds.
+const SKEW: i64 = 12;
 /// How often it gives a sign of itself.
 const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
@@ -235,9 +237,11 @@ impl SafetyCore {
             return Ok(true);
         }
         let record = store.get(PROCESSES, process).await?;
-        // A lease that is longer than any is one from before the clock went back.
+        // A lease that is much longer than any is one from before the clock went back; a little longer
+        // are those of a machine whose clock is ahead.
         let left = record.and_then(|record| record.expires_at).map(|until| until - self.now());
-        Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= TimeDelta::seconds(LEASE)))
+        let most = TimeDelta::seconds(LEASE + SKEW);
+        Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
 
     /// An agent's state as it is kept.

@@ -306,7 +306,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             // there before is taken for alive for as long.
             rig.process.core.store().await.unwrap();
             if model.went_back {
-                rig.pass(13);
+                rig.pass(25);
                 rig.restart();
                 rig.process.core.store().await.unwrap();
             }
@@ -715,6 +715,26 @@ fn another_process_takes_nothing_from_one_that_lives() {
         let request = rig.people.requests().pop().unwrap();
         other.core.verify(None, &request.id, request.code.reveal()).await.unwrap();
         rig.step(0, "write_file x", None).await.unwrap();
+    });
+}
+
+#[test]
+fn a_machine_whose_clock_is_ahead_is_taken_for_alive() {
+    // REQ-LIF-10
+    block_on(async {
+        let rig = Rig::new();
+        let ahead = Arc::new(Mutex::new(rig.now() + TimeDelta::seconds(5)));
+        let other = process(&ahead, &rig.store, &rig.people);
+        other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await.unwrap();
+        let state = || async { rig.process.core.state(AGENTS[0]).await.unwrap().unwrap() };
+        // This process looks after what others left behind, as its first act.
+        assert!(state().await.live().is_some());
+        let started = rig.start(0).await.unwrap_err();
+        assert_eq!(started.details()["reason"], "other_session");
+        // It falls silent.
+        rig.pass(18);
+        rig.start(0).await.unwrap();
+        assert_eq!(state().await.live().unwrap().session.as_deref(), Some(rig.session(0).id()));
     });
 }
 
