@@ -37,6 +37,10 @@ pub trait HumanChannel: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// Shows a request. It is open until it is answered, withdrawn or expired.
+    ///
+    /// Nobody waits for it: an agent that is slow to be shown is paused all the same. After an error the
+    /// request stays unanswered here, and the audit log has `CHALLENGE_NOT_SHOWN`. It must not block its
+    /// thread.
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>>;
 
     /// Takes a request back that is no longer open, by its id.

@@ -1,9 +1,11 @@
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -352,17 +354,17 @@ impl SafetyCore {
 
     /// What follows from a transition that is written.
     async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
-        for id in &effects.closed {
-            self.withdraw(id).await;
-        }
-        if let Some(ask) = effects.present {
-            self.present(ask, Some(state.agent.clone()), fresh.code).await;
-        }
         let execution = state.execution.as_ref();
         for event in &effects.audit {
             let session = execution.and_then(|execution| execution.session.as_deref());
             let execution = execution.map(|execution| execution.id.as_str());
             self.record(event, Some(&state.agent), session, execution, None).await;
+        }
+        for id in &effects.closed {
+            self.withdraw(id).await;
+        }
+        if let Some(ask) = effects.present {
+            self.present(ask, Some(state.agent.clone()), fresh.code).await;
         }
     }
 
@@ -389,7 +391,8 @@ impl SafetyCore {
         self.services.audit.record(&entry).await;
     }
 
-    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting.
+    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting; where it is not shown
+    /// it stays unanswered, and the audit log says so.
     pub(super) async fn present(&self, ask: Ask, agent: Option<String>, code: Code) {
         let now = self.now();
         {
@@ -409,10 +412,26 @@ impl SafetyCore {
         });
         for channel in &self.channels {
             let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
+            let services = Arc::clone(&self.services);
             detached(async move {
-                if let Err(error) = channel.present(&request).await {
-                    tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                match unpanicked(async { channel.present(&request).await }).await {
+                    Some(Ok(())) => return,
+                    Some(Err(error)) => {
+                        tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                    }
+                    None => {
+                        tracing::error!(channel = channel.name(), "a channel has panicked");
+                    }
                 }
+                let entry = AuditEntry {
+                    event: "CHALLENGE_NOT_SHOWN",
+                    outcome: "failed",
+                    reason: Some(&format!("channel '{}' cannot show it", channel.name())),
+                    agent: request.agent.as_deref(),
+                    challenge_id: Some(&request.id),
+                    ..AuditEntry::default()
+                };
+                services.audit.record(&entry).await;
             })
             .await;
         }
@@ -423,7 +442,12 @@ impl SafetyCore {
         lock(&self.codes).remove(id);
         for channel in &self.channels {
             let (channel, id) = (Arc::clone(channel), id.to_owned());
-            detached(async move { channel.withdraw(&id).await }).await;
+            detached(async move {
+                if unpanicked(async { channel.withdraw(&id).await }).await.is_none() {
+                    tracing::error!(channel = channel.name(), "a channel has panicked");
+                }
+            })
+            .await;
         }
     }
 
@@ -448,6 +472,11 @@ impl SafetyCore {
         let record = self.store().await?.get(INDEX, key).await?;
         record.as_ref().map(read).transpose()
     }
+}
+
+/// What somebody else's code makes, unless it panics.
+async fn unpanicked<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 /// Starts a piece of work; if it does not end by itself at once, it goes on beside the caller.

@@ -16,8 +16,8 @@ use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::ErrorCode;
-use crate::operation::Session;
-use crate::operator::{Desk as _, HumanRequest, MemoryChannel};
+use crate::operation::{BoxFuture, Session};
+use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel};
 use crate::services::Services;
 use crate::store::MemoryStore;
 use crate::vocab::TrustLevel;
@@ -640,6 +640,79 @@ fn what_waits_for_people_is_bounded() {
         assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
         let reply = rig.step(0, "read_file a", None).await.unwrap();
         assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
+    });
+}
+
+/// A channel that does its work badly.
+enum Bad {
+    Fails,
+    Hangs,
+    Panics,
+}
+
+impl HumanChannel for Bad {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Fails => "failing",
+            Self::Hangs => "hanging",
+            Self::Panics => "panicking",
+        }
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        match self {
+            Self::Fails => Box::pin(std::future::ready(Err(ChannelError("no paper".into())))),
+            Self::Hangs => Box::pin(std::future::pending()),
+            Self::Panics => panic!("at once"),
+        }
+    }
+
+    fn withdraw<'a>(&'a self, _: &'a str) -> BoxFuture<'a, ()> {
+        match self {
+            Self::Fails => Box::pin(std::future::ready(())),
+            Self::Hangs => Box::pin(std::future::pending()),
+            Self::Panics => Box::pin(async { panic!("later") }),
+        }
+    }
+}
+
+#[test]
+fn channels_that_fail_hold_nobody_up_and_let_nobody_pass() {
+    // REQ-OOB-05, REQ-OOB-12
+    block_on(async {
+        let (people, recent) = (MemoryChannel::default(), RecentAudit::default());
+        let settings = SafetyLoop::new()
+            .channel(Bad::Panics)
+            .channel(Bad::Hangs)
+            .channel(Bad::Fails)
+            .channel(people.clone());
+        let rules = settings.compile(&mut Vec::new());
+        let time = TimeSource::default();
+        let audit = Audit {
+            adapter: "guard".to_owned(),
+            trust: TrustLevel::Untested,
+            time: time.clone(),
+            sinks: vec![Arc::new(recent.clone())],
+        };
+        let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
+        let core = SafetyCore::new(&settings, rules, recent.clone(), Arc::new(services));
+        let (core, session) = (Arc::new(core), Session::new());
+        let started = core.start(Some(&session), "Ada", None).await.unwrap();
+        assert_eq!(started.status, ExecutionStatus::Pending);
+        let request = people.requests().pop().expect("who comes last is asked as well");
+        let log = serde_json::to_string(&recent.entries()).unwrap();
+        let told = recent.entries();
+        let told = |channel: &str| {
+            told.iter().any(|entry| {
+                entry["event"] == "CHALLENGE_NOT_SHOWN"
+                    && entry["challenge_id"] == request.id.as_str()
+                    && entry["reason"].as_str().unwrap().contains(channel)
+            })
+        };
+        assert!(told("failing") && told("panicking") && !told("hanging"), "{log}");
+        assert!(!log.contains(request.code.reveal()));
+        core.confirm(Some(&session), request.code.reveal()).await.unwrap();
+        assert_eq!(people.withdrawn(), [request.id]);
     });
 }
 
