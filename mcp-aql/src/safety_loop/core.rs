@@ -33,7 +33,7 @@ const PROCESSES: &str = "safety_processes";
 /// A process is taken for gone when it was silent for so long, in seconds.
 const LEASE: i64 = 12;
 /// The clocks of machines that share a store differ by less than that, in seconds.
-const SKEW: i64 = 12;
+pub(super) const SKEW: i64 = 12;
 /// How often it gives a sign of itself.
 const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.

@@ -616,14 +616,14 @@ fn what_waits_for_people_is_bounded() {
     block_on(async {
         let rig = Rig::new();
         rig.begun(0).await;
-        let core = &rig.process.core;
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
         let ask = |number: usize| {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             async move {
                 let pending = Pending {
                     operation: "delete_bed",
                     params_hash: &number.to_string(),
-                    session: Some(rig.session(0)),
+                    session,
                     action: "delete_bed {}",
                     reasons: Vec::new(),
                     level: "destructive",
@@ -875,6 +875,35 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         desk.decide(&id, false, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
         assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+    });
+}
+
+#[test]
+fn an_approval_lasts_no_longer_because_the_clock_went_back() {
+    // REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        for (seconds, taken) in [(0, true), (-5, true), (-60, false), (301, false)] {
+            let id = core
+                .request_approval(Pending {
+                    operation: "delete_bed",
+                    params_hash: "h1",
+                    session,
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at: rig.now() + TimeDelta::seconds(60),
+                })
+                .await
+                .unwrap();
+            let desk = SafetyDesk(Arc::clone(core));
+            desk.decide(&id, true, "test").await.unwrap();
+            rig.pass(seconds);
+            let got = core.take_approval("delete_bed", "h1", session).await.unwrap();
+            assert_eq!(got, taken, "after {seconds} seconds");
+            rig.pass(1_000);
+        }
     });
 }
 
