@@ -135,7 +135,13 @@ impl SafetyCore {
         let named = action
             .text()
             .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
-            .filter_map(|word| operations.get_key_value(word))
+            // Clients call it by the server's name as well: `mcp__garden__delete_bed`.
+            .filter_map(|word| {
+                let last = || word.rsplit("__").next().filter(|last| !last.is_empty());
+                operations
+                    .get_key_value(word)
+                    .or_else(|| last().and_then(|last| operations.get_key_value(last)))
+            })
             .max_by_key(|(_, level)| **level);
         match named {
             Some((name, level)) => action.clone().of_operation(name.as_str(), *level),

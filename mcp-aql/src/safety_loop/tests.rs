@@ -907,6 +907,22 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
     });
 }
 
+#[test]
+fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
+    // REQ-DNG-11
+    let rig = Rig::new();
+    let core = &rig.process.core;
+    core.knows(HashMap::from([("close_valve".to_owned(), crate::vocab::DangerLevel::Dangerous)]));
+    for (hint, known) in [
+        ("call close_valve now", true),
+        ("call mcp__garden__close_valve now", true),
+        ("call mcp__garden__open_valve now", false),
+        ("call __ now", false),
+    ] {
+        assert_eq!(core.action(hint).operation().is_some(), known, "{hint}");
+    }
+}
+
 /// Prints how long an evaluation takes; `cargo test --release … -- --nocapture` tells a figure.
 #[test]
 fn an_evaluation_with_many_patterns_is_quick() {
