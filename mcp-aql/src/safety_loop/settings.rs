@@ -16,7 +16,8 @@ use crate::operator::HumanChannel;
 ///
 /// Patterns are globs: `*` is any text, `?` a character, `[ab]` one of several, `{a,b}` alternatives.
 /// Those of `deny` and `requires_approval` are found from every word of a hint on; those of
-/// `auto_approve` match a hint as a whole, and never one that looks like several commands.
+/// `auto_approve` match a hint as a whole, and never one that looks like several commands. A `*` at the
+/// end of one lets any words follow: what must not be among them belongs into `deny`.
 ///
 /// Source: MCP-AQL §8.7.4 (REQ-AUT-17).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
