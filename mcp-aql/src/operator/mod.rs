@@ -158,8 +158,8 @@ impl Operator {
         self.0.code(id).await
     }
 
-    /// Approves an open request: an approval, or a challenge as if its code had been given. `by` names
-    /// the channel in the audit log.
+    /// Approves an open request: an approval, or a challenge as if its code had been given. The agent may
+    /// then do what it asked for, once; that of a block as well. `by` names the channel in the audit log.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` when no such request is open; `INTERNAL_ERROR` when the store fails.
@@ -175,7 +175,8 @@ impl Operator {
         self.0.decide(id, false, by).await
     }
 
-    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09).
+    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09). What it was stopped for
+    /// stops it again.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` when the agent is not blocked; `INTERNAL_ERROR` when the store fails.

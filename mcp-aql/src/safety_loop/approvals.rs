@@ -147,8 +147,9 @@ impl SafetyCore {
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let reason = "too many calls of this session wait for a person: repeat one of them, or \
                               end the execution";
-                return Err(OperationError::permission_denied(reason)
-                    .with_detail("limit", MOST_WAITING));
+                return Err(
+                    OperationError::permission_denied(reason).with_detail("limit", MOST_WAITING)
+                );
             }
             if store.write(changes).await? {
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);

@@ -487,7 +487,10 @@ mod tests {
         let rules = given.compile(&mut problems);
         assert_eq!(problems, Vec::<String>::new());
         let policy = rules.of("intern");
-        assert_eq!((policy.max_autonomous_steps, policy.tolerance), (5, RiskTolerance::Conservative));
+        assert_eq!(
+            (policy.max_autonomous_steps, policy.tolerance),
+            (5, RiskTolerance::Conservative)
+        );
         assert!(policy.deny.guards(&crate::safety_loop::Action::new("drop_x")).is_some());
 
         let table = "[agents.a]\ndeny = []\n[agents.A]\ndeny = []\n[agents.' ']\ndeny = []";

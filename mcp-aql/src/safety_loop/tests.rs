@@ -643,6 +643,51 @@ fn what_waits_for_people_is_bounded() {
     });
 }
 
+/// A loop whose audit log can be read.
+fn audited(settings: &SafetyLoop, recent: &RecentAudit) -> Arc<SafetyCore> {
+    let rules = settings.compile(&mut Vec::new());
+    let time = TimeSource::default();
+    let audit = Audit {
+        adapter: "guard".to_owned(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: vec![Arc::new(recent.clone())],
+    };
+    let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
+    Arc::new(SafetyCore::new(settings, rules, recent.clone(), Arc::new(services)))
+}
+
+#[test]
+fn what_a_blocked_agent_tries_is_in_the_audit_log() {
+    // REQ-OOB-08, REQ-OOB-12
+    block_on(async {
+        let (people, recent) = (MemoryChannel::default(), RecentAudit::default());
+        let settings = SafetyLoop::new().deny(["drop_*"]).channel(people.clone());
+        let (core, session) = (audited(&settings, &recent), Session::new());
+        core.start(Some(&session), "Ada", None).await.unwrap();
+        let code = people.last_code().unwrap();
+        core.confirm(Some(&session), &code).await.unwrap();
+        let step = |hint: &str| Reported {
+            agent: "Ada".to_owned(),
+            hint: hint.to_owned(),
+            description: None,
+            outcome: None,
+            findings: None,
+        };
+        core.step(Some(&session), &step("drop_table users")).await.unwrap();
+        let denied = || {
+            let entries = recent.entries();
+            entries.iter().filter(|entry| entry["event"] == "EXECUTION_DENIED").count()
+        };
+        assert_eq!(denied(), 0);
+        core.step(Some(&session), &step("read_file a")).await.unwrap_err();
+        core.start(Some(&Session::new()), "ADA", None).await.unwrap_err();
+        let ends = (ExecutionStatus::Cancelled, "so");
+        core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
+        assert_eq!(denied(), 3, "{:?}", recent.entries());
+    });
+}
+
 /// A channel that does its work badly.
 enum Bad {
     Fails,
@@ -686,17 +731,7 @@ fn channels_that_fail_hold_nobody_up_and_let_nobody_pass() {
             .channel(Bad::Hangs)
             .channel(Bad::Fails)
             .channel(people.clone());
-        let rules = settings.compile(&mut Vec::new());
-        let time = TimeSource::default();
-        let audit = Audit {
-            adapter: "guard".to_owned(),
-            trust: TrustLevel::Untested,
-            time: time.clone(),
-            sinks: vec![Arc::new(recent.clone())],
-        };
-        let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
-        let core = SafetyCore::new(&settings, rules, recent.clone(), Arc::new(services));
-        let (core, session) = (Arc::new(core), Session::new());
+        let (core, session) = (audited(&settings, &recent), Session::new());
         let started = core.start(Some(&session), "Ada", None).await.unwrap();
         assert_eq!(started.status, ExecutionStatus::Pending);
         let request = people.requests().pop().expect("who comes last is asked as well");
