@@ -218,10 +218,9 @@ mod tests {
         failed
             .finish(Ending::Completed(RawValue::from_string("7".to_owned()).unwrap()), now)
             .unwrap();
-        for mut over in [failed.clone()] {
-            assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
-            assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
-        }
+        let mut over = failed.clone();
+        assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
+        assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
         assert!(failed.params.is_none(), "nobody can need them any more");
     }
 
