@@ -29,6 +29,8 @@ use crate::safety_loop::{LoopMode, Pending, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::vocab::{DangerLevel, TrustLevel};
+#[cfg(feature = "safety")]
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory};
 use issuing::Issuing;
 use plan::Decision;
 use token::{TokenKind, TokenScope, Tokens, Validity};
@@ -127,10 +129,34 @@ impl Gatekeeper {
     /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
     /// (REQ-GATE-01, REQ-GATE-03).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+        #[cfg(feature = "safety")]
+        self.refuse_blocked(visitor).await?;
         let permit = self.pass(visitor).await?;
         #[cfg(feature = "limits")]
         self.count(visitor).await?;
         Ok(permit)
+    }
+
+    /// An agent that is blocked ceases all actions: nobody in its session does more than read, and cancel
+    /// what runs; what the reserved operations may do they decide themselves (REQ-OOB-08, MCP-AQL §8.6.4).
+    #[cfg(feature = "safety")]
+    async fn refuse_blocked(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
+        let Some(safety) = &self.safety else { return Ok(()) };
+        let spec = &visitor.operation.spec;
+        let cancels =
+            matches!(visitor.operation.handler, Handler::Execution(ExecutionCall::Cancel));
+        let ceases = spec.category != SemanticCategory::Read
+            && !cancels
+            && !RESERVED_OPERATIONS.contains(&spec.name);
+        if ceases
+            && let Some(asked) = safety.refuse_blocked(visitor.context.session())
+            && let Err(error) = asked.await
+        {
+            let reason = Some("an agent of the session is blocked");
+            Box::pin(self.audit(visitor, "OPERATION_DENIED", "denied", reason)).await;
+            return Err(error);
+        }
+        Ok(())
     }
 
     async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {

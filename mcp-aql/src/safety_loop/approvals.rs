@@ -3,13 +3,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::action::{fold, hex};
 use super::code::{Fresh, same};
-use super::core::{PAGE, SafetyCore, Target, expected, indexed, read, written};
+use super::core::{PAGE, SKEW, SafetyCore, Target, expected, indexed, read, written};
 use super::directive::{NotificationMetadata, NotificationType};
 use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
@@ -175,7 +175,10 @@ impl SafetyCore {
         loop {
             let Some(record) = store.get(APPROVALS, &key).await? else { return Ok(false) };
             let approval: Approval = read(&record)?;
-            if approval.approved_at.is_none() || self.now() >= approval.ask.expires_at {
+            // Nothing lasts longer because the clock went back.
+            let left = approval.ask.expires_at - self.now();
+            let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+            if approval.approved_at.is_none() || !lasts {
                 return Ok(false);
             }
             let taken = Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
