@@ -629,7 +629,7 @@ fn examples(
     shapes: &Shapes,
     problems: &mut Vec<String>,
 ) -> (Vec<(String, String)>, Option<String>) {
-    let rules = Rules { strict: true, camel_case_aliases: false };
+    let rules = Rules { strict: true, camel_case_aliases: false, whole: false };
     let check = |params: &str| match serde_json::from_str(params) {
         Ok(params) => validate(operation, params, shapes, rules)
             .map(drop)

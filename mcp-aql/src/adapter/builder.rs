@@ -256,7 +256,8 @@ impl AdapterBuilder {
 
     /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
     ///
-    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store).
+    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store). A test sets
+    /// a [`MemoryStore`](crate::store::MemoryStore).
     #[cfg(feature = "safety")]
     pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
         self.settings.safety = Some(safety_loop);
@@ -282,6 +283,13 @@ impl AdapterBuilder {
     /// Reads this configuration file, which must exist, in place of `mcp-aql.toml`.
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.source = ConfigSource::File(path.into());
+        self
+    }
+
+    /// Reads no configuration file, not even an `mcp-aql.toml` in the working directory, which is often
+    /// not the operator's alone. The environment has the last word all the same.
+    pub fn without_config_file(mut self) -> Self {
+        self.source = ConfigSource::Environment;
         self
     }
 

@@ -19,7 +19,7 @@ use super::state::{AgentState, ExecutionStatus};
 use super::tries::Tries;
 use crate::clock;
 use crate::error::OperationError;
-use crate::operation::Session;
+use crate::operation::{BoxFuture, Session};
 use crate::store::{Change, StoreError};
 
 const TRIES: &str = "safety_tries";
@@ -31,7 +31,7 @@ pub(super) const MOST_AGENTS: usize = 50;
 struct SessionAgents {
     /// That execute, by the comparable form of their names.
     executing: Mutex<BTreeSet<String>>,
-    /// That were blocked here.
+    /// That were blocked here, or found to be.
     blocked: Mutex<BTreeSet<String>>,
     /// Somebody waits for the session's end.
     watched: AtomicBool,
@@ -156,6 +156,51 @@ impl SafetyCore {
         refusals::error(refusal, agent, self.now())
     }
 
+    /// As [`refused`](Self::refused), of what an agent of this session wanted.
+    fn refused_here(
+        &self,
+        session: Option<&Session>,
+        refusal: Refusal,
+        agent: &str,
+    ) -> OperationError {
+        if let Refusal::Blocked { agent, .. } = &refusal {
+            self.remember_blocked(session, agent);
+        }
+        self.refused(refusal, agent)
+    }
+
+    fn remember_blocked(&self, session: Option<&Session>, agent: &str) {
+        match session {
+            Some(session) => {
+                lock(&session.state::<SessionAgents>().blocked).insert(fold(agent).0);
+            }
+            None => self.nobodys.store(true, Ordering::Release),
+        }
+    }
+
+    /// Whether an agent of this session may be blocked: the store knows, and is asked only then.
+    fn may_be_blocked(&self, session: Option<&Session>) -> bool {
+        self.mode() == super::LoopMode::Enforcing
+            && match session {
+                Some(session) => !lock(&session.state::<SessionAgents>().blocked).is_empty(),
+                None => self.nobodys.load(Ordering::Acquire),
+            }
+    }
+
+    /// Refuses a call in a session with a blocked agent, which has to cease all actions (REQ-OOB-08).
+    /// Where none was blocked, this asks nobody and makes no future.
+    pub(crate) fn refuse_blocked<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> Option<BoxFuture<'a, Result<(), OperationError>>> {
+        self.may_be_blocked(session).then(|| {
+            Box::pin(async move {
+                let blocked = self.blocked_in(session).await?;
+                self.refuse_one_of(blocked, "")
+            }) as BoxFuture<'a, _>
+        })
+    }
+
     /// Nobody evades a block by another name (REQ-OOB-08): as long as an agent of this session is
     /// blocked, all are. Callers without a session count as one.
     async fn refuse_session(
@@ -167,7 +212,18 @@ impl SafetyCore {
             return Ok(());
         }
         let agent = fold(agent).0;
-        let blocked = match session {
+        let mut blocked = self.blocked_in(session).await?;
+        // The agent itself is refused where its challenge can be renewed.
+        blocked.retain(|state| fold(&state.agent).0 != agent);
+        self.refuse_one_of(blocked, &agent)
+    }
+
+    /// The blocked agents of this session.
+    async fn blocked_in(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<Vec<AgentState>, OperationError> {
+        match session {
             Some(session) => {
                 let known = session.state::<SessionAgents>();
                 let names: Vec<_> = lock(&known.blocked).iter().cloned().collect();
@@ -180,24 +236,32 @@ impl SafetyCore {
                         }
                     }
                 }
-                blocked
+                Ok(blocked)
             }
             None => {
+                // Before the look: who is blocked meanwhile sets it again.
+                self.nobodys.store(false, Ordering::Release);
                 let records = self.group(self.store().await?, "blocked").await?;
                 let states: Result<Vec<AgentState>, _> = records.iter().map(read).collect();
                 let nobodys = |state: &AgentState| {
                     state.block.as_ref().is_some_and(|block| block.session.is_none())
                 };
-                states?.into_iter().filter(nobodys).collect()
+                let blocked: Vec<_> = states?.into_iter().filter(nobodys).collect();
+                if !blocked.is_empty() {
+                    self.nobodys.store(true, Ordering::Release);
+                }
+                Ok(blocked)
             }
-        };
-        // The agent itself is refused where its challenge can be renewed.
-        match blocked.into_iter().find(|state| fold(&state.agent).0 != agent) {
+        }
+    }
+
+    fn refuse_one_of(&self, blocked: Vec<AgentState>, agent: &str) -> Result<(), OperationError> {
+        match blocked.into_iter().next() {
             Some(state) => {
                 let now = self.now();
                 let open = state.block.map(|block| block.ask).filter(|ask| ask.is_open(now));
                 let challenge = open.map(|ask| ask.id);
-                Err(self.refused(Refusal::Blocked { agent: state.agent, challenge }, &agent))
+                Err(self.refused(Refusal::Blocked { agent: state.agent, challenge }, agent))
             }
             None => Ok(()),
         }
@@ -227,7 +291,7 @@ impl SafetyCore {
                 Ok(state.clone())
             })
             .await?;
-        let state = begun.map_err(|refusal| self.refused(refusal, agent))?;
+        let state = begun.map_err(|refusal| self.refused_here(session, refusal, agent))?;
         if let Some(place) = place {
             place.keep();
         }
@@ -346,9 +410,10 @@ impl SafetyCore {
                 Ok((autonomy, state.execution.clone()))
             })
             .await?;
-        let (autonomy, execution) = done.map_err(|refusal| self.refused(refusal, agent))?;
-        if let (Some(true), Some(session)) = (autonomy.stopped, session) {
-            lock(&session.state::<SessionAgents>().blocked).insert(fold(agent).0);
+        let (autonomy, execution) =
+            done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+        if autonomy.stopped == Some(true) {
+            self.remember_blocked(session, agent);
         }
         let execution =
             execution.ok_or_else(|| OperationError::internal("a step without an execution"))?;
@@ -384,7 +449,7 @@ impl SafetyCore {
                 Ok(state.clone())
             })
             .await?;
-        let state = done.map_err(|refusal| self.refused(refusal, agent))?;
+        let state = done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
         if let Some(session) = session {
             lock(&session.state::<SessionAgents>().executing).remove(&fold(agent).0);
         }

@@ -60,6 +60,9 @@ pub(crate) struct SafetyCore {
     presented: Mutex<Vec<DateTime<Utc>>>,
     beaten: Mutex<Option<DateTime<Utc>>>,
     in_background: AtomicBool,
+    /// Agents of callers without a session may be blocked: nobody has looked since the start, or one
+    /// was blocked here.
+    pub(super) nobodys: AtomicBool,
     pub(super) recent: RecentAudit,
 }
 
@@ -108,6 +111,7 @@ impl SafetyCore {
             presented: Mutex::default(),
             beaten: Mutex::default(),
             in_background: AtomicBool::new(false),
+            nobodys: AtomicBool::new(true),
             recent,
         }
     }

@@ -128,6 +128,7 @@ const DEFAULT_ATTEMPTS: usize = 10;
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::operator::MemoryChannel;
 /// use mcp_aql::safety_loop::{RiskTolerance, SafetyLoop};
+/// use mcp_aql::store::MemoryStore;
 ///
 /// # fn main() -> mcp_aql::Result<()> {
 /// let people = MemoryChannel::default();
@@ -142,6 +143,8 @@ const DEFAULT_ATTEMPTS: usize = 10;
 ///             })
 ///             .channel(people.clone()),
 ///     )
+///     // In place of a file in the user's state directory.
+///     .store(MemoryStore::default())
 /// #   .without_config()
 ///     .build()?;
 /// assert!(adapter.operator().is_some());
