@@ -192,7 +192,7 @@ impl Gatekeeper {
                 #[cfg(feature = "limits")]
                 self.check_limits(visitor).await?;
                 #[cfg(feature = "safety")]
-                if let Some(safety) = self.person_for(visitor, by_operator) {
+                if let Some(safety) = self.person_for(visitor, by_operator).await? {
                     return self.ask_people(visitor, &asked, safety).await;
                 }
                 #[cfg(not(feature = "safety"))]
@@ -205,14 +205,17 @@ impl Gatekeeper {
     /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
     /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
     #[cfg(feature = "safety")]
-    fn person_for(&self, visitor: Visitor<'_>, by_operator: bool) -> Option<&SafetyCore> {
-        let safety = self.safety.as_deref()?;
-        let executes = || {
-            safety.mode() == LoopMode::Enforcing
-                && visitor.context.session().is_some_and(|session| safety.is_executing(session))
-        };
-        (by_operator || visitor.operation.spec.danger.requires_reauth || executes())
-            .then_some(safety)
+    async fn person_for(
+        &self,
+        visitor: Visitor<'_>,
+        by_operator: bool,
+    ) -> Result<Option<&SafetyCore>, OperationError> {
+        let Some(safety) = self.safety.as_deref() else { return Ok(None) };
+        let asks = by_operator
+            || visitor.operation.spec.danger.requires_reauth
+            || safety.mode() == LoopMode::Enforcing
+                && safety.is_executing(visitor.context.session()).await?;
+        Ok(asks.then_some(safety))
     }
 
     /// Takes a person's approval of this very call, or asks for it.

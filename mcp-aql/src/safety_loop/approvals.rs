@@ -68,8 +68,11 @@ fn about(id: &str) -> String {
 
 impl SafetyCore {
     /// Whether an agent executes in this session.
-    pub(crate) fn is_executing(&self, session: &Session) -> bool {
-        !self.executing(session).is_empty()
+    pub(crate) async fn is_executing(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<bool, OperationError> {
+        Ok(!self.executing(session).await?.is_empty())
     }
 
     /// Asks people to approve a call, and tells the agents of its session so. Gives the request's id;
@@ -80,7 +83,7 @@ impl SafetyCore {
     ) -> Result<String, OperationError> {
         let store = self.store().await?;
         let session = pending.session.map(Session::id);
-        let agents = pending.session.map(|session| self.executing(session)).unwrap_or_default();
+        let agents = self.executing(pending.session).await?;
         let key = key(pending.operation, pending.params_hash, session);
         loop {
             let now = self.now();

@@ -854,7 +854,9 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         rig.begun(0).await;
         rig.begun(1).await;
         let core = &rig.process.core;
-        assert!(core.is_executing(rig.session(0)) && !core.is_executing(rig.session(2)));
+        let executes = |session| core.is_executing(session);
+        assert!(executes(Some(rig.session(0))).await.unwrap());
+        assert!(!executes(Some(rig.session(2))).await.unwrap() && !executes(None).await.unwrap());
         let expires_at = rig.now() + TimeDelta::seconds(300);
         let ask = || Pending {
             operation: "delete_bed",
@@ -956,6 +958,28 @@ fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
     ] {
         assert_eq!(core.action(hint).operation().is_some(), known, "{hint}");
     }
+}
+
+#[test]
+fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
+    // REQ-AUT-16, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        core.start(None, AGENTS[0], None).await.unwrap();
+        let other = process(&rig.now, &rig.store, &rig.people);
+        for core in [core, &other.core] {
+            assert!(core.is_executing(None).await.unwrap());
+            assert!(!core.is_executing(Some(rig.session(0))).await.unwrap());
+        }
+        for number in 1..MOST_AGENTS {
+            rig.pass(2);
+            core.start(None, &format!("a{number}"), None).await.unwrap();
+        }
+        let more = core.start(None, "more", None).await.unwrap_err();
+        assert_eq!(more.code(), ErrorCode::PermissionDenied);
+        core.start(None, "A1", None).await.unwrap();
+    });
 }
 
 /// Prints how long an evaluation takes; `cargo test --release … -- --nocapture` tells a figure.
