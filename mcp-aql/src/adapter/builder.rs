@@ -242,9 +242,16 @@ impl AdapterBuilder {
         self
     }
 
-    /// Keeps the audit log in the store too.
+    /// Keeps the audit log in the store too: for ever, unless [`audit_keep`](Self::audit_keep) says how
+    /// long. A store in memory grows with it.
     pub fn audit_in_store(mut self, on: bool) -> Self {
         self.settings.audit_in_store = on;
+        self
+    }
+
+    /// How long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
+    pub fn audit_keep(mut self, keep: Duration) -> Self {
+        self.settings.audit_keep = Some(gatekeeper::delta(keep));
         self
     }
 

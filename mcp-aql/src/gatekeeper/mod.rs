@@ -22,9 +22,7 @@ use crate::audit::AuditEntry;
 use crate::clock;
 use crate::dispatch::redacted;
 use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Argument, Context, RegisteredOperation};
-#[cfg(feature = "safety")]
-use crate::operation::{ExecutionCall, Handler};
+use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{LoopMode, Pending, SafetyCore};
@@ -41,6 +39,7 @@ pub(crate) use plan::Plan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
 pub(crate) use settings::{GateSettings, GateTable, delta};
+pub(crate) use token::later;
 pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
@@ -71,6 +70,26 @@ pub(crate) struct Visitor<'a> {
     /// The tokens that the call brings.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
+    /// The retry that makes this call again. What has a retry confirmed has this call confirmed: one
+    /// request can bring one token, and it is for what really runs.
+    pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
+}
+
+impl<'a> Visitor<'a> {
+    /// Whether no gate is in the way.
+    fn is_free(&self) -> bool {
+        let open = |operation: &RegisteredOperation| operation.gate.is_open();
+        open(self.operation) && self.behind.is_none_or(|(retry, _)| open(retry))
+    }
+
+    fn decision(&self) -> Decision<'a> {
+        let own = self.operation.gate.decide(self.arguments);
+        match (self.behind, &self.operation.handler) {
+            (Some((retry, arguments)), _) => own.confirmed_like(retry.gate.decide(arguments)),
+            (None, Handler::Execution(ExecutionCall::Retry)) => own.left_to_what_comes_next(),
+            (None, _) => own,
+        }
+    }
 }
 
 impl Visitor<'_> {
@@ -141,7 +160,7 @@ impl Gatekeeper {
     }
 
     async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        if visitor.operation.gate.is_open() && !self.services.audit.is_read() {
+        if visitor.is_free() && !self.services.audit.is_read() {
             return Ok(Permit(()));
         }
         // Apart, so that the future of a call that no gate stops stays small.
@@ -149,7 +168,7 @@ impl Gatekeeper {
     }
 
     async fn judge(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        match visitor.operation.gate.decide(visitor.arguments) {
+        match visitor.decision() {
             Decision::Allow => {
                 self.audit(visitor, "OPERATION_ALLOWED", "allowed", None).await;
                 Ok(Permit(()))
@@ -168,8 +187,12 @@ impl Gatekeeper {
             }
             Decision::Confirm { session, by_operator, reason } => {
                 let asked = Asked { session, reason };
+                // Nobody is asked about a call that would be refused afterwards, and neither a token
+                // nor an approval is used up for it.
+                #[cfg(feature = "limits")]
+                self.check_limits(visitor).await?;
                 #[cfg(feature = "safety")]
-                if let Some(safety) = self.person_for(visitor, by_operator) {
+                if let Some(safety) = self.person_for(visitor, by_operator).await? {
                     return self.ask_people(visitor, &asked, safety).await;
                 }
                 #[cfg(not(feature = "safety"))]
@@ -182,14 +205,17 @@ impl Gatekeeper {
     /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
     /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
     #[cfg(feature = "safety")]
-    fn person_for(&self, visitor: Visitor<'_>, by_operator: bool) -> Option<&SafetyCore> {
-        let safety = self.safety.as_deref()?;
-        let executes = || {
-            safety.mode() == LoopMode::Enforcing
-                && visitor.context.session().is_some_and(|session| safety.is_executing(session))
-        };
-        (by_operator || visitor.operation.spec.danger.requires_reauth || executes())
-            .then_some(safety)
+    async fn person_for(
+        &self,
+        visitor: Visitor<'_>,
+        by_operator: bool,
+    ) -> Result<Option<&SafetyCore>, OperationError> {
+        let Some(safety) = self.safety.as_deref() else { return Ok(None) };
+        let asks = by_operator
+            || visitor.operation.spec.danger.requires_reauth
+            || safety.mode() == LoopMode::Enforcing
+                && safety.is_executing(visitor.context.session()).await?;
+        Ok(asks.then_some(safety))
     }
 
     /// Takes a person's approval of this very call, or asks for it.
@@ -223,10 +249,8 @@ impl Gatekeeper {
         }
         let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
         let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
-        let message = spec
-            .danger
-            .confirmation_message
-            .map(|message| message::filled(message, &operation.parameters, visitor.arguments));
+        let message =
+            spec.danger.confirmation_message.map(|message| message::filled(message, visitor));
         let expires_at = token::later(self.services.time.now(), self.ttl(level));
         let id = safety
             .request_approval(Pending {
@@ -270,9 +294,6 @@ impl Gatekeeper {
         asked: &Asked<'_>,
     ) -> Result<Permit, OperationError> {
         let operation = visitor.operation;
-        // Nobody is asked about a call that would be refused afterwards, and no token is used up for it.
-        #[cfg(feature = "limits")]
-        self.check_limits(visitor).await?;
         if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
         {
             self.audit(
@@ -339,7 +360,7 @@ impl Gatekeeper {
             error = error.with_detail("reasons", reasons);
         }
         if let Some(message) = danger.confirmation_message {
-            let message = message::filled(message, &operation.parameters, visitor.arguments);
+            let message = message::filled(message, visitor);
             error = error.with_detail("confirmation_message", message);
         }
         if seconds > 0 {
@@ -394,8 +415,9 @@ impl Gatekeeper {
         self.tokens.revoke(token).await
     }
 
-    /// Takes all of the adapter's confirmation tokens back.
+    /// Takes all of the adapter's confirmation tokens back, and what is confirmed for sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        self.issuing.revoke_grants();
         self.tokens.revoke_all().await
     }
 

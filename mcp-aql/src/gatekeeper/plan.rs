@@ -26,6 +26,35 @@ pub(super) enum Decision<'a> {
     Untrusted { least: crate::vocab::TrustLevel },
 }
 
+impl Decision<'_> {
+    /// Of a call that is made again by another one: what has that one confirmed has this one confirmed,
+    /// each time. Whether that one may run has been decided.
+    pub(super) fn confirmed_like(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
+                Self::Confirm { session: None, by_operator, reason }
+            }
+            (
+                Self::Confirm { by_operator, reason, .. },
+                Self::Confirm { by_operator: other_by_operator, reason: other_reason, .. },
+            ) => Self::Confirm {
+                session: None,
+                by_operator: by_operator || other_by_operator,
+                reason: reason.or(other_reason),
+            },
+            (own, _) => own,
+        }
+    }
+
+    /// Of a call that makes another one again: it is that one that is confirmed.
+    pub(super) fn left_to_what_comes_next(self) -> Self {
+        match self {
+            Self::Confirm { .. } => Self::Allow,
+            own => own,
+        }
+    }
+}
+
 impl Plan {
     /// Of `introspect`, which every caller may call.
     pub(crate) fn open() -> Self {

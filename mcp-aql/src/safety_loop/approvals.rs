@@ -3,13 +3,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::action::{fold, hex};
 use super::code::{Fresh, same};
-use super::core::{PAGE, SafetyCore, Target, expected, indexed, read, written};
+use super::core::{PAGE, SKEW, SafetyCore, Target, expected, indexed, read, written};
 use super::directive::{NotificationMetadata, NotificationType};
 use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
@@ -68,8 +68,11 @@ fn about(id: &str) -> String {
 
 impl SafetyCore {
     /// Whether an agent executes in this session.
-    pub(crate) fn is_executing(&self, session: &Session) -> bool {
-        !self.executing(session).is_empty()
+    pub(crate) async fn is_executing(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<bool, OperationError> {
+        Ok(!self.executing(session).await?.is_empty())
     }
 
     /// Asks people to approve a call, and tells the agents of its session so. Gives the request's id;
@@ -80,7 +83,7 @@ impl SafetyCore {
     ) -> Result<String, OperationError> {
         let store = self.store().await?;
         let session = pending.session.map(Session::id);
-        let agents = pending.session.map(|session| self.executing(session)).unwrap_or_default();
+        let agents = self.executing(pending.session).await?;
         let key = key(pending.operation, pending.params_hash, session);
         loop {
             let now = self.now();
@@ -175,7 +178,10 @@ impl SafetyCore {
         loop {
             let Some(record) = store.get(APPROVALS, &key).await? else { return Ok(false) };
             let approval: Approval = read(&record)?;
-            if approval.approved_at.is_none() || self.now() >= approval.ask.expires_at {
+            // Nothing lasts longer because the clock went back.
+            let left = approval.ask.expires_at - self.now();
+            let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+            if approval.approved_at.is_none() || !lasts {
                 return Ok(false);
             }
             let taken = Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));

@@ -128,9 +128,28 @@ pub(super) struct Reported {
 }
 
 impl SafetyCore {
-    /// The agents that execute in this session.
-    pub(super) fn executing(&self, session: &Session) -> Vec<String> {
-        lock(&session.state::<SessionAgents>().executing).iter().cloned().collect()
+    /// The agents that execute in this session. Callers without a session count as one, whichever
+    /// process they call.
+    pub(super) async fn executing(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<Vec<String>, StoreError> {
+        if let Some(session) = session {
+            let known = session.state::<SessionAgents>();
+            let executing = lock(&known.executing);
+            return Ok(executing.iter().cloned().collect());
+        }
+        let store = self.store().await?;
+        let mut names = Vec::new();
+        for group in ["live", "blocked"] {
+            for record in self.group(store, group).await? {
+                let state: AgentState = read(&record)?;
+                if state.live().is_some_and(|live| live.session.is_none()) {
+                    names.push(record.key);
+                }
+            }
+        }
+        Ok(names)
     }
 
     fn refused(&self, refusal: Refusal, agent: &str) -> OperationError {
@@ -272,10 +291,7 @@ impl SafetyCore {
             parameters: &Action::digest(&parameters),
             action: &action,
         };
-        let place = match session {
-            Some(session) => self.take_place(session, agent).await?,
-            None => None,
-        };
+        let place = self.take_place(session, agent).await?;
         let begun = self
             .transit(agent, |state, env, effects| {
                 state.start(&start, env, effects)?;
@@ -297,11 +313,16 @@ impl SafetyCore {
     /// screens, with agents under ever other names.
     async fn take_place(
         &self,
-        session: &Session,
+        session: Option<&Session>,
         agent: &str,
     ) -> Result<Option<Place>, OperationError> {
-        let known = session.state::<SessionAgents>();
         let agent = fold(agent).0;
+        let Some(session) = session else {
+            let names = self.executing(None).await?;
+            let fits = names.len() < MOST_AGENTS || names.contains(&agent);
+            return if fits { Ok(None) } else { Err(too_many_agents()) };
+        };
+        let known = session.state::<SessionAgents>();
         for looked in [false, true] {
             let names: Vec<_> = {
                 let mut executing = lock(&known.executing);
@@ -327,9 +348,7 @@ impl SafetyCore {
                 }
             }
         }
-        let reason = "too many agents execute in this session: end one with complete_execution or \
-                      abort_execution first";
-        Err(OperationError::permission_denied(reason).with_detail("limit", MOST_AGENTS))
+        Err(too_many_agents())
     }
 
     /// Ends the agent's execution when the session does (REQ-LIF-10).
@@ -590,6 +609,12 @@ impl SafetyCore {
             next: next.map(str::to_owned),
         })
     }
+}
+
+fn too_many_agents() -> OperationError {
+    let reason = "too many agents execute in this session: end one with complete_execution or \
+                  abort_execution first";
+    OperationError::permission_denied(reason).with_detail("limit", MOST_AGENTS)
 }
 
 /// Names that read the same are the same; one that reads as nothing is none.

@@ -29,7 +29,7 @@ impl AgentState {
         self.settle(env, effects);
         if env.mode == LoopMode::Enforcing && self.block.is_some() {
             self.renew_block(true, env, effects);
-            self.refuse_blocked(env)?;
+            self.refuse_blocked(env, effects)?;
         }
         let execution = self.own(step.session)?;
         let status = execution.status;

@@ -272,12 +272,21 @@ impl AgentState {
         Some(ask)
     }
 
-    pub(super) fn refuse_blocked(&self, env: &Env<'_>) -> Result<(), Refusal> {
+    /// Refuses what a blocked agent tries, which the audit log has.
+    pub(super) fn refuse_blocked(
+        &self,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
         match &self.block {
-            Some(block) if env.mode == LoopMode::Enforcing => Err(Refusal::Blocked {
-                agent: self.agent.clone(),
-                challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
-            }),
+            Some(block) if env.mode == LoopMode::Enforcing => {
+                effects
+                    .note(Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked"));
+                Err(Refusal::Blocked {
+                    agent: self.agent.clone(),
+                    challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -290,7 +299,7 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        self.refuse_blocked(env)?;
+        self.refuse_blocked(env, effects)?;
         if let Some(live) = self.live() {
             if live.session.as_deref() != start.session {
                 return Err(Refusal::Elsewhere);
@@ -374,7 +383,7 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        self.refuse_blocked(env)?;
+        self.refuse_blocked(env, effects)?;
         let execution = self.own(session)?;
         if id.is_some_and(|id| id != execution.id) {
             return Err(Refusal::NotExecuting);

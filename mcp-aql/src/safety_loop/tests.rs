@@ -16,8 +16,8 @@ use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::ErrorCode;
-use crate::operation::Session;
-use crate::operator::{Desk as _, HumanRequest, MemoryChannel};
+use crate::operation::{BoxFuture, Session};
+use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel};
 use crate::services::Services;
 use crate::store::MemoryStore;
 use crate::vocab::TrustLevel;
@@ -306,7 +306,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             // there before is taken for alive for as long.
             rig.process.core.store().await.unwrap();
             if model.went_back {
-                rig.pass(13);
+                rig.pass(25);
                 rig.restart();
                 rig.process.core.store().await.unwrap();
             }
@@ -616,14 +616,14 @@ fn what_waits_for_people_is_bounded() {
     block_on(async {
         let rig = Rig::new();
         rig.begun(0).await;
-        let core = &rig.process.core;
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
         let ask = |number: usize| {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             async move {
                 let pending = Pending {
                     operation: "delete_bed",
                     params_hash: &number.to_string(),
-                    session: Some(rig.session(0)),
+                    session,
                     action: "delete_bed {}",
                     reasons: Vec::new(),
                     level: "destructive",
@@ -640,6 +640,114 @@ fn what_waits_for_people_is_bounded() {
         assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
         let reply = rig.step(0, "read_file a", None).await.unwrap();
         assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
+    });
+}
+
+/// A loop whose audit log can be read.
+fn audited(settings: &SafetyLoop, recent: &RecentAudit) -> Arc<SafetyCore> {
+    let rules = settings.compile(&mut Vec::new());
+    let time = TimeSource::default();
+    let audit = Audit {
+        adapter: "guard".to_owned(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: vec![Arc::new(recent.clone())],
+    };
+    let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
+    Arc::new(SafetyCore::new(settings, rules, recent.clone(), Arc::new(services)))
+}
+
+#[test]
+fn what_a_blocked_agent_tries_is_in_the_audit_log() {
+    // REQ-OOB-08, REQ-OOB-12
+    block_on(async {
+        let (people, recent) = (MemoryChannel::default(), RecentAudit::default());
+        let settings = SafetyLoop::new().deny(["drop_*"]).channel(people.clone());
+        let (core, session) = (audited(&settings, &recent), Session::new());
+        core.start(Some(&session), "Ada", None).await.unwrap();
+        let code = people.last_code().unwrap();
+        core.confirm(Some(&session), &code).await.unwrap();
+        let step = |hint: &str| Reported {
+            agent: "Ada".to_owned(),
+            hint: hint.to_owned(),
+            description: None,
+            outcome: None,
+            findings: None,
+        };
+        core.step(Some(&session), &step("drop_table users")).await.unwrap();
+        let denied = || {
+            let entries = recent.entries();
+            entries.iter().filter(|entry| entry["event"] == "EXECUTION_DENIED").count()
+        };
+        assert_eq!(denied(), 0);
+        core.step(Some(&session), &step("read_file a")).await.unwrap_err();
+        core.start(Some(&Session::new()), "ADA", None).await.unwrap_err();
+        let ends = (ExecutionStatus::Cancelled, "so");
+        core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
+        assert_eq!(denied(), 3, "{:?}", recent.entries());
+    });
+}
+
+/// A channel that does its work badly.
+enum Bad {
+    Fails,
+    Hangs,
+    Panics,
+}
+
+impl HumanChannel for Bad {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Fails => "failing",
+            Self::Hangs => "hanging",
+            Self::Panics => "panicking",
+        }
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        match self {
+            Self::Fails => Box::pin(std::future::ready(Err(ChannelError("no paper".into())))),
+            Self::Hangs => Box::pin(std::future::pending()),
+            Self::Panics => panic!("at once"),
+        }
+    }
+
+    fn withdraw<'a>(&'a self, _: &'a str) -> BoxFuture<'a, ()> {
+        match self {
+            Self::Fails => Box::pin(std::future::ready(())),
+            Self::Hangs => Box::pin(std::future::pending()),
+            Self::Panics => Box::pin(async { panic!("later") }),
+        }
+    }
+}
+
+#[test]
+fn channels_that_fail_hold_nobody_up_and_let_nobody_pass() {
+    // REQ-OOB-05, REQ-OOB-12
+    block_on(async {
+        let (people, recent) = (MemoryChannel::default(), RecentAudit::default());
+        let settings = SafetyLoop::new()
+            .channel(Bad::Panics)
+            .channel(Bad::Hangs)
+            .channel(Bad::Fails)
+            .channel(people.clone());
+        let (core, session) = (audited(&settings, &recent), Session::new());
+        let started = core.start(Some(&session), "Ada", None).await.unwrap();
+        assert_eq!(started.status, ExecutionStatus::Pending);
+        let request = people.requests().pop().expect("who comes last is asked as well");
+        let log = serde_json::to_string(&recent.entries()).unwrap();
+        let told = recent.entries();
+        let told = |channel: &str| {
+            told.iter().any(|entry| {
+                entry["event"] == "CHALLENGE_NOT_SHOWN"
+                    && entry["challenge_id"] == request.id.as_str()
+                    && entry["reason"].as_str().unwrap().contains(channel)
+            })
+        };
+        assert!(told("failing") && told("panicking") && !told("hanging"), "{log}");
+        assert!(!log.contains(request.code.reveal()));
+        core.confirm(Some(&session), request.code.reveal()).await.unwrap();
+        assert_eq!(people.withdrawn(), [request.id]);
     });
 }
 
@@ -719,6 +827,26 @@ fn another_process_takes_nothing_from_one_that_lives() {
 }
 
 #[test]
+fn a_machine_whose_clock_is_ahead_is_taken_for_alive() {
+    // REQ-LIF-10
+    block_on(async {
+        let rig = Rig::new();
+        let ahead = Arc::new(Mutex::new(rig.now() + TimeDelta::seconds(5)));
+        let other = process(&ahead, &rig.store, &rig.people);
+        other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await.unwrap();
+        let state = || async { rig.process.core.state(AGENTS[0]).await.unwrap().unwrap() };
+        // This process looks after what others left behind, as its first act.
+        assert!(state().await.live().is_some());
+        let started = rig.start(0).await.unwrap_err();
+        assert_eq!(started.details()["reason"], "other_session");
+        // It falls silent.
+        rig.pass(18);
+        rig.start(0).await.unwrap();
+        assert_eq!(state().await.live().unwrap().session.as_deref(), Some(rig.session(0).id()));
+    });
+}
+
+#[test]
 fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
     // REQ-GATE-10, REQ-AUT-15, REQ-AUT-16
     block_on(async {
@@ -726,7 +854,9 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         rig.begun(0).await;
         rig.begun(1).await;
         let core = &rig.process.core;
-        assert!(core.is_executing(rig.session(0)) && !core.is_executing(rig.session(2)));
+        let executes = |session| core.is_executing(session);
+        assert!(executes(Some(rig.session(0))).await.unwrap());
+        assert!(!executes(Some(rig.session(2))).await.unwrap() && !executes(None).await.unwrap());
         let expires_at = rig.now() + TimeDelta::seconds(300);
         let ask = || Pending {
             operation: "delete_bed",
@@ -782,6 +912,73 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         desk.decide(&id, false, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
         assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+    });
+}
+
+#[test]
+fn an_approval_lasts_no_longer_because_the_clock_went_back() {
+    // REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        for (seconds, taken) in [(0, true), (-5, true), (-60, false), (301, false)] {
+            let id = core
+                .request_approval(Pending {
+                    operation: "delete_bed",
+                    params_hash: "h1",
+                    session,
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at: rig.now() + TimeDelta::seconds(60),
+                })
+                .await
+                .unwrap();
+            let desk = SafetyDesk(Arc::clone(core));
+            desk.decide(&id, true, "test").await.unwrap();
+            rig.pass(seconds);
+            let got = core.take_approval("delete_bed", "h1", session).await.unwrap();
+            assert_eq!(got, taken, "after {seconds} seconds");
+            rig.pass(1_000);
+        }
+    });
+}
+
+#[test]
+fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
+    // REQ-DNG-11
+    let rig = Rig::new();
+    let core = &rig.process.core;
+    core.knows(HashMap::from([("close_valve".to_owned(), crate::vocab::DangerLevel::Dangerous)]));
+    for (hint, known) in [
+        ("call close_valve now", true),
+        ("call mcp__garden__close_valve now", true),
+        ("call mcp__garden__open_valve now", false),
+        ("call __ now", false),
+    ] {
+        assert_eq!(core.action(hint).operation().is_some(), known, "{hint}");
+    }
+}
+
+#[test]
+fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
+    // REQ-AUT-16, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        core.start(None, AGENTS[0], None).await.unwrap();
+        let other = process(&rig.now, &rig.store, &rig.people);
+        for core in [core, &other.core] {
+            assert!(core.is_executing(None).await.unwrap());
+            assert!(!core.is_executing(Some(rig.session(0))).await.unwrap());
+        }
+        for number in 1..MOST_AGENTS {
+            rig.pass(2);
+            core.start(None, &format!("a{number}"), None).await.unwrap();
+        }
+        let more = core.start(None, "more", None).await.unwrap_err();
+        assert_eq!(more.code(), ErrorCode::PermissionDenied);
+        core.start(None, "A1", None).await.unwrap();
     });
 }
 

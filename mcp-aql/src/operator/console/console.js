@@ -320,7 +320,7 @@
     if (sure) return go();
     const blocked = asked.kind === "block";
     const notes = approve
-      ? { block: "It may go on without proving the code. Be sure that you know why it was stopped.", verify: "Approving counts as if the code had been given." }
+      ? { block: "It may go on, and do this once, without proving the code. To let it go on without doing this, choose Unblock.", verify: "Approving counts as if the code had been given." }
       : { block: "It stays blocked." };
     confirmed({
       subject: id,
@@ -378,7 +378,7 @@
       title: "Unblock this agent?",
       agent,
       action: blocked.action,
-      note: "It may go on without proving a code. Be sure that you know why it was stopped.",
+      note: "It may go on without proving a code. What it was stopped for would stop it again. Be sure that you know why.",
       yes: "Unblock",
       stern: true,
       then: () => act(agent, `/api/agents/${encodeURIComponent(agent)}/unblock`, "Unblocked."),

@@ -269,6 +269,7 @@ impl crate::Adapter {
     }
 }
 
+/// Requests show on the page as the operator's desk has them; there is nothing to send.
 impl HumanChannel for Console {
     fn name(&self) -> &'static str {
         NAME
