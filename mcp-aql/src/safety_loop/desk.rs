@@ -32,21 +32,28 @@ impl SafetyDesk {
         }
     }
 
+    /// Whoever is blocked, and of the others as many as are shown: first those that execute. However
+    /// many names agents make up, no block is hidden behind them.
     async fn states(&self) -> Result<Vec<AgentState>, OperationError> {
         let store = self.0.store().await?;
-        let mut states: Vec<AgentState> = Vec::new();
-        let mut after: Option<String> = None;
-        while states.len() < SHOWN {
-            let page = store.list(AGENTS, None, after.as_deref(), PAGE).await?;
-            for record in &page {
-                states.push(read(record)?);
-            }
-            after = page.last().map(|record| record.key.clone());
-            if page.len() < PAGE {
-                break;
+        let mut states: Vec<(String, AgentState)> = Vec::new();
+        for group in ["blocked", "live", "idle"] {
+            let mut after: Option<String> = None;
+            while group == "blocked" || states.len() < SHOWN {
+                let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE).await?;
+                for record in &page {
+                    states.push((record.key.clone(), read(record)?));
+                }
+                after = page.last().map(|record| record.key.clone());
+                if page.len() < PAGE {
+                    break;
+                }
             }
         }
-        Ok(states)
+        // One that changed its group meanwhile is there twice: as it was seen first.
+        states.sort_by(|(one, _), (other, _)| one.cmp(other));
+        states.dedup_by(|(one, _), (other, _)| one == other);
+        Ok(states.into_iter().map(|(_, state)| state).collect())
     }
 
     async fn seen(&self) -> Result<Overview, OperationError> {

@@ -276,7 +276,7 @@ impl AgentState {
         }
         let runs = env.mode != LoopMode::Enforcing;
         self.grant = None;
-        self.execution = Some(Execution {
+        let last = self.execution.replace(Execution {
             id: start.execution_id.to_owned(),
             status: if runs { ExecutionStatus::Running } else { ExecutionStatus::Pending },
             session: start.session.map(str::to_owned),
@@ -295,7 +295,16 @@ impl AgentState {
         });
         let outcome = if runs { "allowed" } else { "pending" };
         effects.note(Event::new("EXECUTION_STARTED", outcome));
-        if runs { Ok(()) } else { self.ask_to_start(start.action, env, effects) }
+        if runs {
+            return Ok(());
+        }
+        let asked = self.ask_to_start(start.action, env, effects);
+        if asked.is_err() {
+            // Its caller was told that it has not begun: nobody would end it.
+            self.execution = last;
+            effects.audit.retain(|event| event.event != "EXECUTION_STARTED");
+        }
+        asked
     }
 
     /// Asks for leave to begin, unless somebody is being asked.

@@ -31,6 +31,9 @@ struct Pattern {
     written: String,
     /// What it starts with, up to the first special character.
     head: String,
+    /// Any text may follow what it starts with: of several places where it could start, the first one
+    /// matches if any does, and the others need no look.
+    open: bool,
     whole: Regex,
     /// The same with any text behind it that does not go on with the last word.
     word_end: Regex,
@@ -105,8 +108,10 @@ impl Pattern {
             return Err("it is empty".to_owned());
         }
         let (head, part) = plain_parts(&text);
+        let open = text.strip_prefix(&*head).is_some_and(|rest| rest.starts_with('*'));
         let pattern = Self {
             written: written.to_owned(),
+            open: open && !head.is_empty(),
             head,
             whole: compile(&text)?,
             word_end: compile(&format!("{text}[!0-9a-z_]*"))?,
@@ -124,7 +129,11 @@ impl Pattern {
         if self.head.is_empty() && self.written.trim_start().starts_with('*') {
             return matches(text);
         }
-        word_starts(text).any(|start| text.get(start..).is_some_and(matches))
+        let mut starts = word_starts(text).filter_map(|start| text.get(start..));
+        if self.open {
+            return starts.find(|text| text.starts_with(&self.head)).is_some_and(matches);
+        }
+        starts.any(matches)
     }
 }
 
@@ -253,6 +262,32 @@ mod tests {
         ] {
             assert_eq!(passes.passes(&Action::new(hint)).is_some(), passed, "{hint}");
         }
+    }
+
+    /// Against every start in turn, by chance.
+    #[test]
+    fn the_first_start_of_an_open_pattern_stands_for_all() {
+        // REQ-AUT-08
+        let mut found = 0;
+        for pattern in ["ab*", "ab*c", "a*b c", "b *a", "a b*b*c", "a**c"] {
+            let (pattern, _) = Pattern::new(pattern).unwrap();
+            assert!(pattern.open);
+            let mut all = vec![String::new()];
+            for _ in 0..7 {
+                let longer =
+                    all.iter().flat_map(|text| ["a", "b", "c", " "].map(|it| text.clone() + it));
+                all = longer.collect();
+                for text in &all {
+                    let every = word_starts(text).any(|start| {
+                        pattern.whole.is_match(text[start..].as_bytes())
+                            || pattern.word_end.is_match(text[start..].as_bytes())
+                    });
+                    assert_eq!(pattern.is_within(text), every, "{} in {text:?}", pattern.written);
+                    found += usize::from(every);
+                }
+            }
+        }
+        assert!(found > 1_000);
     }
 
     #[test]
