@@ -62,11 +62,6 @@ impl Plan {
         }
     }
 
-    /// Whether no call is ever stopped or asked for.
-    pub(crate) fn is_open(&self) -> bool {
-        self.verdict == Verdict::Allow && self.policies.is_empty()
-    }
-
     /// Whether a call may have to be confirmed.
     pub(crate) fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
