@@ -34,7 +34,7 @@ pub(crate) fn run(setup: Setup) -> Result<Outcome> {
     let memory = turns(setup, &memory, &clock, &plain)?;
     let time = clock.source();
     let file = adapter(|builder| builder.store(file).time_source(time))?;
-    let file = turns(Setup { steps: setup.steps / 4, ..setup }, &file, &clock, &plain)?;
+    let file = turns(Setup { steps: setup.steps / 20 + 1, ..setup }, &file, &clock, &plain)?;
     Ok(Outcome::Rows(vec![
         row("confirmation-memory", "confirmed DELETE, state in memory; not confirmed", memory),
         row("confirmation-sqlite", "confirmed DELETE, state in SQLite; not confirmed", file),
