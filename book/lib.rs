@@ -28,6 +28,7 @@ chapters! {
     gates: "src/gates.md",
     executions: "src/executions.md",
     safety_loop: "src/safety-loop.md",
+    guard: "src/guard.md",
     rates: "src/rates.md",
     state: "src/state.md",
     context: "src/context.md",

@@ -7,7 +7,7 @@ COMMAND serves a console until its standard input ends. It gets a terminal of it
 print the login link, and nowhere else. What it shows has to be what the tests' demonstration shows, which
 runs by default:
 
-    CONSOLE_DEMO=1 cargo test -p mcp-aql --lib --features console -- operator::console::demo --nocapture
+    CONSOLE_DEMO=1 cargo test --workspace --all-features --lib -- operator::console::demo --nocapture
 
 Needs node, npm, and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM; as root on Debian and
 its kin, installs it where there is none. playwright-core and axe-core come from npm, once, into
@@ -29,7 +29,8 @@ from pathlib import Path
 import npm
 
 ROOT = Path(__file__).resolve().parent.parent
-DEMO = ["cargo", "test", "--locked", "-p", "mcp-aql", "--lib", "--features", "console", "--",
+# As the tests are built, so that nothing is built for this alone.
+DEMO = ["cargo", "test", "--locked", "--workspace", "--all-features", "--lib", "--",
         "operator::console::demo", "--nocapture"]
 LINK = re.compile(rb"http://127\.0\.0\.1:\d+/login\?once=[\w-]+(?=\s)")
 PLAYWRIGHT = "playwright-core", "1.65.1"

@@ -10,12 +10,14 @@ A shown output stands between two comments:
                                   made from that chapter's own `Cargo.toml` and `main.rs`
     <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database;
                                   library and rest likewise
+    <!-- output: guard -->        the same with examples/guard, while a client runs one
     <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
     <!-- /output -->
 
 Commands run as on a terminal of 100 columns without colours.
 """
 
+import contextlib
 import difflib
 import os
 import pty
@@ -24,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +38,7 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 
-EXAMPLES = ["tasks", "library", "rest"]
+EXAMPLES = ["tasks", "library", "rest", "guard"]
 PRELUDE = "use mcp_aql::prelude::*;\n\n"
 END = "\nfn main() {\n    let _ = Adapter::builder(\"it\").operation(NAME {});\n}\n"
 BROKEN = {
@@ -81,17 +84,21 @@ fn create_task(
 }
 
 
+def environment(cwd, path):
+    """That of somebody who has set nothing, and is at home in this folder."""
+    variables = {
+        **os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb", "RUST_BACKTRACE": "0",
+        "PATH": f"{path}:{os.environ['PATH']}", "HOME": str(cwd),
+    }
+    ours = ("MCP_AQL", "MCPAQL", "CARGO_TARGET", "XDG_")
+    return {name: value for name, value in variables.items() if not name.startswith(ours)}
+
+
 def run(command, cwd, path):
     """The command's output as a person at a terminal sees it."""
-    environment = {
-        **os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb", "RUST_BACKTRACE": "0",
-        "PATH": f"{path}:{os.environ['PATH']}",
-    }
-    for name in [name for name in environment if name.startswith(("MCP_AQL", "CARGO_TARGET"))]:
-        del environment[name]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        ["bash", "-c", command], cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs,
+        ["bash", "-c", command], cwd=cwd, env=environment(cwd, path), stdin=theirs, stdout=theirs, stderr=theirs,
         close_fds=True,
     )
     os.close(theirs)
@@ -108,6 +115,24 @@ def run(command, cwd, path):
     os.close(ours)
     text = b"".join(chunks).decode().replace("\r\n", "\n")
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
+@contextlib.contextmanager
+def served(example, cwd, path):
+    """While a client runs it."""
+    process = subprocess.Popen(
+        [path / example], cwd=cwd, env=environment(cwd, path), stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(100):
+            if list(Path(cwd).glob("**/console-*.json")):
+                break
+            time.sleep(0.1)
+        yield
+    finally:
+        process.stdin.close()
+        process.wait(10)
 
 
 def shelf():
@@ -182,12 +207,14 @@ class Outputs:
         with tempfile.TemporaryDirectory() as folder:
             path = self.paths[kind]
             text = ""
-            for command in commands(body):
-                plain = re.sub(r"cargo run (?:-q )?--example (\w+) --", r"\1", command)
-                plain = plain.replace("cargo run -q --", "shelf")
-                text += f"$ {command}\n" + run(plain, folder, path)
-        text = text.replace(str(path), f"/path/to/{'shelf' if kind == 'shelf' else 'mcp-aql'}/"
-                            f"target/debug{'' if kind == 'shelf' else '/examples'}")
+            with served(kind, folder, path) if kind == "guard" else contextlib.nullcontext():
+                for command in commands(body):
+                    plain = re.sub(r"cargo run (?:-q )?--example (\w+) --", r"\1", command)
+                    plain = plain.replace("cargo run -q --", "shelf")
+                    text += f"$ {command}\n" + run(plain, folder, path)
+        shown = {"shelf": "shelf/target/debug", "guard": "mcp-aql/target/release/examples"}
+        shown = shown.get(kind, "mcp-aql/target/debug/examples")
+        text = text.replace(str(path), f"/path/to/{shown}")
         return text.rstrip() + "\n"
 
 
@@ -195,6 +222,8 @@ def steady(text):
     """Without what differs from run to run."""
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>", text)
     text = re.sub(r"\bnext page: after [\w-]+", "next page: after <cursor>", text)
+    text = re.sub(r":\d+/login\?once=[\w-]+", ":<port>/login?once=<link>", text)
+    text = re.sub(r"process \d+, since [\d:\- ]+ UTC", "process <n>, since <instant>", text)
     text = re.sub(r"\bduration_ms=[\d.]+", "duration_ms=<n>", text)
     return re.sub(r"\b([se])-[0-9a-f]{16}\b", r"\1-<id>", text)
 

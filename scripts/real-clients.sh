@@ -9,10 +9,7 @@
 # that is not as it should be.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$PWD
 adapter=$(realpath "${1:-target/release/examples/tasks}")
-clients=$root/target/clients
-python_sdk=2.3.0
 inspector=2.12.0
 
 work=$(mktemp -d)
@@ -26,13 +23,7 @@ stop() {
 }
 trap stop EXIT
 
-# The Python SDK.
-python=$clients/python-$python_sdk/bin/python
-if ! [ -f "$clients/python-$python_sdk/ready" ]; then
-  python3 -m venv "$clients/python-$python_sdk"
-  "$python" -m pip install --quiet --disable-pip-version-check "mcp==$python_sdk" >&2
-  touch "$clients/python-$python_sdk/ready"
-fi
+python=$(scripts/sdk.py)
 
 # The Inspector, and a Node that it likes.
 found=$(scripts/npm.py @modelcontextprotocol/inspector "$inspector")

@@ -11,12 +11,15 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::clock::TimeSource;
+use crate::gatekeeper::later;
 use crate::operation::BoxFuture;
-use crate::store::{Change, Expected, NewRecord, Store};
+use crate::services::Ready;
+use crate::store::{Change, Expected, NewRecord, Store, StoreError};
 use crate::vocab::TrustLevel;
 
 /// The target of the audit log's `tracing` events.
@@ -146,18 +149,56 @@ pub(crate) const COLLECTION: &str = "audit";
 
 /// The adapter's store; entries are listed in the order of their keys.
 pub(crate) struct AuditStore {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) time: TimeSource,
+    store: Arc<dyn Store>,
+    ready: Arc<Ready>,
+    time: TimeSource,
+    /// How long it keeps them.
+    keep: Option<TimeDelta>,
+    /// When the store was last told to forget.
+    purged: Mutex<Option<DateTime<Utc>>>,
+}
+
+impl AuditStore {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        ready: Arc<Ready>,
+        time: TimeSource,
+        keep: Option<TimeDelta>,
+    ) -> Self {
+        Self { store, ready, time, keep, purged: Mutex::default() }
+    }
+
+    async fn write(&self, line: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
+        // An entry may be the first that is ever written.
+        self.ready.get_or_try_init(|| self.store.prepare()).await?;
+        let micros = now.timestamp_micros();
+        let key = format!("{micros:020}-{}", uuid::Uuid::new_v4().simple());
+        let mut record = NewRecord::new(line);
+        record.expires_at = self.keep.map(|keep| later(now, keep));
+        self.store.write(vec![Change::put(COLLECTION, key, Expected::Absent, record)]).await?;
+        if self.is_due(now) {
+            self.store.purge(now).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is time to forget entries.
+    fn is_due(&self, now: DateTime<Utc>) -> bool {
+        const PURGE: TimeDelta = TimeDelta::minutes(10);
+        let mut purged = self.purged.lock().unwrap_or_else(PoisonError::into_inner);
+        let due =
+            self.keep.is_some() && purged.is_none_or(|at| at > now || later(at, PURGE) <= now);
+        if due {
+            *purged = Some(now);
+        }
+        due
+    }
 }
 
 impl AuditSink for AuditStore {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
-        let now = self.time.now().timestamp_micros();
-        let key = format!("{now:020}-{}", uuid::Uuid::new_v4().simple());
-        let change = Change::put(COLLECTION, key, Expected::Absent, NewRecord::new(line));
-        Box::pin(async move {
-            self.store.write(vec![change]).await.map(|_| ()).map_err(io::Error::other)
-        })
+        let now = self.time.now();
+        Box::pin(async move { self.write(line, now).await.map_err(io::Error::other) })
     }
 }
 

@@ -156,15 +156,15 @@ pub(crate) fn redacted(parameters: &[Parameter], arguments: &[Argument], shapes:
         .zip(parameters)
         .filter_map(|(argument, parameter)| {
             let value = argument.value.as_ref()?;
-            let masked = if parameter.spec.sensitive {
-                Value::from(MASK)
-            } else {
-                mask(value, &parameter.shape, shapes)
-            };
-            Some((parameter.name.to_string(), masked))
+            Some((parameter.name.to_string(), masked(parameter, value, shapes)))
         })
         .collect::<serde_json::Map<_, _>>()
         .into()
+}
+
+/// An argument as others than its sender may see it.
+pub(crate) fn masked(parameter: &Parameter, value: &Value, shapes: &Shapes) -> Value {
+    if parameter.spec.sensitive { MASK.into() } else { mask(value, &parameter.shape, shapes) }
 }
 
 const MASK: &str = "[redacted]";

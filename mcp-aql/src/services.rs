@@ -12,13 +12,20 @@ pub(crate) struct Services {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) time: TimeSource,
     pub(crate) audit: Audit,
-    /// Set once the store is ready.
-    ready: OnceCell<()>,
+    ready: Arc<Ready>,
 }
+
+/// Set once the store is ready, for all who use it.
+pub(crate) type Ready = OnceCell<()>;
 
 impl Services {
     pub(crate) fn new(store: Arc<dyn Store>, time: TimeSource, audit: Audit) -> Self {
-        Self { store, time, audit, ready: OnceCell::new() }
+        Self { store, time, audit, ready: Arc::default() }
+    }
+
+    /// The same, for a store that others make ready too.
+    pub(crate) fn sharing(self, ready: Arc<Ready>) -> Self {
+        Self { ready, ..self }
     }
 
     /// The store, made ready before its first use.

@@ -90,12 +90,12 @@ impl Flooded {
 }
 
 pub(crate) async fn run(names: usize) -> Result<bool, Fault> {
-    let folder = tempfile::tempdir()?;
-    let mut flooded = Flooded::new(folder.path())?;
+    let folders = [tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?];
+    let [first, second, third] = folders.each_ref().map(|folder| Flooded::new(folder.path()));
     let mut report = Report::default();
-    hints(&mut flooded, &mut report).await?;
-    guesses(&mut flooded, &mut report).await?;
-    many(&mut flooded, &mut report, names).await?;
+    hints(&mut first?, &mut report).await?;
+    guesses(&mut second?, &mut report).await?;
+    many(&mut third?, &mut report, names).await?;
     Ok(report.end())
 }
 
@@ -186,6 +186,9 @@ async fn many(flooded: &mut Flooded, report: &mut Report, names: usize) -> Resul
     report.note("agents in it", overview.agents.len());
     // One that comes last in every list.
     let agent = "zz-last";
+    // So many may execute for one caller.
+    let reply = flooded.call("abort_execution", json!({ "element_name": "name-0" })).await;
+    report.check("one is given up", reply.is_success(), reply.is_success());
     flooded.ahead.fetch_add(61, Ordering::Relaxed);
     flooded.begin(agent).await?;
     flooded.slowest();

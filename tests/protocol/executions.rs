@@ -11,7 +11,7 @@ use mcp_aql::testing::Client;
 use mcp_aql::{
     AdapterBuilder, BoxFuture, Call, Concurrency, DangerLevel, DangerSpec, ExecutionOptions,
     LifecycleSpec, Method, OperationResult, OperationSpec, Operations, ParameterEntry,
-    ParameterSpec, ReturnsSpec, SemanticCategory, TimeSource,
+    ParameterSpec, Policy, ReturnsSpec, SemanticCategory, TimeSource,
 };
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -573,7 +573,7 @@ async fn introspection_tells_how_an_execution_moves() {
     fields.sort_unstable();
     assert_eq!(
         fields.join(" "),
-        "attempt error execution_id finished_at operation progress result started_at status"
+        "attempt error execution_id finished_at operation progress result started_at status warnings"
     );
     let required: Vec<_> =
         shown["fields"].as_array().unwrap().iter().filter(|it| it["required"] == true).collect();
@@ -685,6 +685,86 @@ async fn the_audit_log_has_every_step() {
         (&lines[5]["reason"], &lines[5]["outcome"]),
         (&json!("asked for"), &json!("cancelled"))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_execution_warns_of_is_part_of_its_state() {
+    // REQ-LIF-04, REQ-WRN-11
+    struct Wary;
+    impl Operations for Wary {
+        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+            OperationSpec::new("execute_move", SemanticCategory::Execute, "Move all boxes.")
+                .lifecycle(LifecycleSpec::new(false, true, false)),
+            |_, call| {
+                Box::pin(async move {
+                    let attempt = call.execution()?.attempt();
+                    let context = call.context();
+                    if attempt < 3 {
+                        context.warn(Warning::new("VALIDATION_DENT", "A box has a dent"));
+                        context.warn(Warning::new("VALIDATION_LONG", "x".repeat(9_000)));
+                    }
+                    match attempt {
+                        1 => Err(OperationError::not_found("box", "b-7")),
+                        _ => call.reply(()),
+                    }
+                })
+            },
+        )];
+    }
+    let adapter = Adapter::builder("wary").operations(Wary).without_config().build().unwrap();
+    let id = begin(&adapter, "execute_move", json!({})).await;
+    sleep(SECOND).await;
+    let failed = state(&adapter, &id).await;
+    assert_eq!(failed["status"], "failed");
+    let dent = json!([{ "code": "VALIDATION_DENT", "message": "A box has a dent" }]);
+    assert_eq!(failed["warnings"], dent);
+    data(ask(&adapter, "retry_execution", &id).await);
+    sleep(SECOND).await;
+    let done = state(&adapter, &id).await;
+    assert_eq!((&done["status"], &done["warnings"]), (&json!("completed"), &dent));
+    let listed = data(adapter.call("list_executions", json!({})).await);
+    assert!(listed["items"][0]["warnings"].is_null(), "{listed}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
+    // REQ-GATE-04, REQ-LIF-02
+    let works = Works::default();
+    let policies = |builder: AdapterBuilder, policies: &[Policy]| {
+        policies.iter().cloned().fold(builder, AdapterBuilder::policy).build().unwrap()
+    };
+    let reason = "look at why it failed first";
+    let outer = Policy::confirm("retry_execution").because(reason);
+    for (alias, with) in [
+        ("_confirmation", vec![outer.clone()]),
+        // Both ask, and one token answers.
+        ("confirmation_token", vec![outer.clone(), Policy::confirm("execute_flaky")]),
+    ] {
+        let adapter = policies(builder(&works), &with);
+        let mut params = json!({});
+        if with.len() > 1 {
+            let asked = adapter.call("execute_flaky", json!({})).await;
+            params["_confirmation"] = asked.error().unwrap().details["confirmation_token"].clone();
+        }
+        let id = begin(&adapter, "execute_flaky", params).await;
+        sleep(SECOND).await;
+        assert_eq!(state(&adapter, &id).await["status"], "failed");
+        let retry = async |params: Value| adapter.call("retry_execution", params).await;
+        let asked = retry(json!({ "execution_id": id })).await;
+        assert_eq!(asked.code(), Some("CONFIRMATION_REQUIRED"), "{asked:?}");
+        let details = &asked.error().unwrap().details;
+        assert_eq!(details["operation"], "execute_flaky");
+        let token = details["confirmation_token"].clone();
+        if with.len() == 1 {
+            assert_eq!(details["reasons"], json!([reason]));
+        }
+        let again = data(retry(json!({ "execution_id": id, alias: token })).await);
+        assert_eq!(again["attempt"], 2);
+    }
+    // What is denied stays so.
+    let denied = policies(builder(&works), &[Policy::deny("retry_execution")]);
+    let refused = ask(&denied, "retry_execution", "exec_0").await;
+    assert_eq!(refused.code(), Some("PERMISSION_DENIED"));
 }
 
 #[tokio::test(start_paused = true)]

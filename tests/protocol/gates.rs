@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::audit::AuditSink;
-use mcp_aql::store::{MemoryStore, Store as _};
+use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::testing::Client;
 use mcp_aql::{
     Adapter, AdapterBuilder, BoxFuture, CallScope, Condition, DangerLevel, DangerSpec, DefaultSpec,
     Endpoint, Method, OperationSpec, Operations, ParameterEntry, ParameterSpec, Policy,
-    SemanticCategory, Session, TimeSource, Trust, TrustLevel,
+    SemanticCategory, Session, TimeSource, Trust, TrustLevel, UpdateInput,
 };
 use serde_json::{Value, json};
 
+use crate::board::Account;
 use crate::support::{block_on, code, data, message};
 
 /// How often something was really done.
@@ -208,6 +209,28 @@ fn the_token_may_come_as_a_parameter_of_a_gated_operation_alone() {
     let params = json!({ "bed_id": "b-1", "confirmation_token": token });
     assert_eq!(data(garden.call("delete_bed", params.clone()))["times"], 1);
     assert_eq!(code(&garden.call("create_bed", params)), Some("VALIDATION_UNKNOWN_PARAM"));
+}
+
+#[test]
+fn a_question_shows_no_secret_that_is_inside_of_a_parameter() {
+    // REQ-DNG-05, REQ-GATE-09
+    struct Shed;
+    impl Operations for Shed {
+        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+            OperationSpec::new("update_shed", SemanticCategory::Update, "Change a shed.")
+                .parameters(&[ParameterEntry::Input(<Account as UpdateInput>::INPUT)])
+                .danger(
+                    DangerSpec::new(DangerLevel::Destructive).confirmation_message("With {input}?"),
+                ),
+            |_, call| Box::pin(async move { call.reply(()) }),
+        )];
+    }
+    let adapter = Adapter::builder("shed").operations(Shed).without_config().build().unwrap();
+    let input = json!({ "input": { "name": "Ann", "password": "s3cret-s3cret" } });
+    let asked = crate::support::call(&adapter, "update_shed", input);
+    let shown = asked["error"]["details"]["confirmation_message"].as_str().unwrap();
+    assert!(shown.contains("[redacted]") && shown.contains("Ann"), "{shown}");
+    assert!(!asked.to_string().contains("s3cret"), "{asked}");
 }
 
 #[test]
@@ -511,10 +534,12 @@ fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
         .policy(Policy::deny("delete_beds"))
         .policy(Policy::deny("mow_*"))
         .policy(Policy::deny("delete_bed").when(Condition::present("forced")))
+        .policy(Policy::deny("delete_bed").for_session(Duration::from_secs(60)))
         .build()
         .unwrap_err();
     let problems = error.problems();
-    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    assert!(problems[3].contains("has none confirmed"), "{problems:?}");
     assert!(problems[0].contains("did you mean `delete_bed`?"), "{problems:?}");
     assert!(problems[1].contains("`mow_*`"), "{problems:?}");
     assert!(problems[2].contains("`forced`"), "{problems:?}");
@@ -596,6 +621,52 @@ fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
     garden.later(3_600);
     let now = DateTime::<Utc>::from_timestamp(garden.clock.load(Ordering::SeqCst), 0).unwrap();
     assert_eq!(block_on(store.purge(now)).unwrap(), 1_100);
+}
+
+#[test]
+fn what_has_expired_is_forgotten_although_no_runtime_lives_on() {
+    // REQ-TOK-13
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    let kept = || block_on(store.list("confirmation_tokens", None, None, 9)).unwrap().len();
+    for wait in [3_600, 3_600, 3_600] {
+        garden.token("delete_bed", bed("b-1"));
+        assert_eq!(kept(), 1);
+        garden.later(wait);
+    }
+}
+
+#[test]
+fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back() {
+    // REQ-GATE-08, REQ-TOK-12
+    let policy = || Policy::confirm("delete_bed").for_session(Duration::from_secs(600));
+    let garden = Garden::new(|builder| builder.policy(policy()));
+    let other = Garden::new(|builder| builder.policy(policy()));
+    let session = Session::new();
+    let reply = garden.call_in(Some(&session), "delete_bed", bed("b-1"));
+    let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
+    data(garden.call_in(Some(&session), "delete_bed", confirmed("b-1", token)));
+    data(garden.call_in(Some(&session), "delete_bed", bed("b-2")));
+    let asked = Some("CONFIRMATION_REQUIRED");
+    assert_eq!(code(&other.call_in(Some(&session), "delete_bed", bed("b-2"))), asked);
+    block_on(garden.adapter.revoke_confirmations()).unwrap();
+    assert_eq!(code(&garden.call_in(Some(&session), "delete_bed", bed("b-2"))), asked);
+}
+
+#[test]
+fn one_token_that_cannot_be_read_spares_none_of_the_others() {
+    // REQ-TOK-12
+    use mcp_aql::store::{Expected, NewRecord};
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let garden = Garden::new(|builder| builder.store(shared));
+    let token = garden.token("delete_bed", bed("b-1"));
+    // Before any hash.
+    let odd = Change::put("confirmation_tokens", "", Expected::Any, NewRecord::new("{}"));
+    assert!(block_on(store.write(vec![odd])).unwrap());
+    block_on(garden.adapter.revoke_confirmations()).unwrap();
+    assert_eq!(code(&garden.call("delete_bed", confirmed("b-1", &token))), Some("TOKEN_INVALID"));
 }
 
 #[test]
@@ -683,6 +754,65 @@ fn the_audit_log_may_be_kept_in_the_store() {
     let kept = block_on(store.list("audit", None, None, 9)).unwrap();
     let line: Value = serde_json::from_str(&kept[0].value).unwrap();
     assert_eq!(line["event"], "OPERATION_ALLOWED");
+}
+
+#[test]
+fn the_audit_log_in_the_store_is_kept_as_long_as_it_is_to_be() {
+    // REQ-GATE-09
+    let store = Arc::new(MemoryStore::default());
+    let shared = Arc::clone(&store);
+    let keep = Duration::from_secs(24 * 60 * 60);
+    let garden = Garden::new(|builder| builder.store(shared).audit_in_store(true).audit_keep(keep));
+    let kept = || block_on(store.list("audit", None, None, 9)).unwrap().len();
+    garden.call("list_beds", bed("b-1"));
+    garden.later(24 * 60 * 60);
+    garden.call("list_beds", bed("b-1"));
+    assert_eq!(kept(), 2, "a day is not over before its last moment");
+    garden.later(601);
+    garden.call("list_beds", bed("b-1"));
+    assert_eq!(kept(), 2);
+    let nowhere = Adapter::builder("garden").without_config().audit_keep(keep).build().unwrap_err();
+    assert!(nowhere.problems()[0].contains("audit_in_store"), "{nowhere}");
+}
+
+#[test]
+fn the_store_is_ready_before_the_first_audit_entry() {
+    // REQ-GATE-09
+    #[derive(Default)]
+    struct Slow(MemoryStore, AtomicU32);
+    impl Store for Slow {
+        fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            self.0.prepare()
+        }
+        fn get<'a>(
+            &'a self,
+            collection: &'a str,
+            key: &'a str,
+        ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+            self.0.get(collection, key)
+        }
+        fn list<'a>(
+            &'a self,
+            collection: &'a str,
+            group: Option<&'a str>,
+            after: Option<&'a str>,
+            most: usize,
+        ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+            self.0.list(collection, group, after, most)
+        }
+        fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+            assert_eq!(self.1.load(Ordering::SeqCst), 1, "written to before it was ready");
+            self.0.write(changes)
+        }
+        fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+            self.0.purge(now)
+        }
+    }
+    let garden = Garden::new(|builder| builder.store(Slow::default()).audit_in_store(true));
+    data(garden.call("list_beds", bed("b-1")));
+    // For gates too: once for all.
+    garden.token("delete_bed", bed("b-1"));
 }
 
 #[test]

@@ -289,6 +289,37 @@ fn a_confirmation_is_not_used_up_by_a_call_that_limits_refuse() {
 }
 
 #[test]
+fn no_person_is_asked_about_a_call_that_limits_refuse_and_no_approval_is_used_up() {
+    // REQ-RATE-01, REQ-GATE-03, REQ-GATE-10
+    use mcp_aql::operator::MemoryChannel;
+    use mcp_aql::safety_loop::SafetyLoop;
+    let (clock, people) = (Clock::new(), MemoryChannel::default());
+    let hotel = Adapter::builder("hotel")
+        .without_config()
+        .store(mcp_aql::store::MemoryStore::default())
+        .operation(list_rooms {})
+        .operation(delete_hotel {})
+        .rate_limits(RateLimits::new().limit(ApiLimit::global(1)))
+        .safety_loop(SafetyLoop::new().channel(people.clone()))
+        .policy(mcp_aql::Policy::confirm("delete_hotel").by_operator())
+        .time_source(clock.source())
+        .build()
+        .unwrap();
+    let delete = || call(&hotel, "delete_hotel", json!({}));
+    data(call(&hotel, "list_rooms", json!({})));
+    assert_eq!(code(&delete()), Some("RATE_LIMIT_EXCEEDED"));
+    assert_eq!(people.requests().len(), 0);
+    clock.pass(60);
+    assert_eq!(code(&delete()), Some("PERMISSION_DENIED"));
+    let id = people.requests().pop().unwrap().id;
+    block_on(hotel.operator().unwrap().approve(&id, "desk")).unwrap();
+    data(call(&hotel, "list_rooms", json!({})));
+    assert_eq!(code(&delete()), Some("RATE_LIMIT_EXCEEDED"));
+    clock.pass(60);
+    data(delete());
+}
+
+#[test]
 fn a_call_may_need_both_tokens() {
     // REQ-RATE-07, REQ-TOK-06
     let quota = Quota::new(Metric::RequestsPerDay).pause(1);

@@ -12,6 +12,7 @@
 )]
 
 mod batch;
+mod blocks;
 mod board;
 mod classification;
 mod concurrency;

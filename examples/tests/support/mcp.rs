@@ -49,6 +49,11 @@ impl Mcp {
     ) -> Self {
         let mut command = Command::new(program(example));
         command.args(arguments).envs(variables.iter().copied());
+        Self::run(command).await
+    }
+
+    /// As [`start`](Self::start), by a command that starts the example in its way.
+    pub(crate) async fn run(command: Command) -> Self {
         let (process, stderr) =
             TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = stderr.unwrap();

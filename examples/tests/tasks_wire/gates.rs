@@ -44,7 +44,7 @@ async fn a_task_is_deleted_after_confirmation_alone() {
     assert_eq!(reply["error"]["code"], "TOKEN_SCOPE_MISMATCH");
     let confirmed = json!({ "task_id": "t-1", "_confirmation": token });
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed.clone()).await;
-    assert_eq!(reply["data"]["task_id"], "t-1", "{reply}");
+    assert_eq!(reply["data"]["deleted"]["task_id"], "t-1", "{reply}");
     let (reply, _) = client.call_once(DELETE, "delete_task", confirmed).await;
     assert_eq!(reply["error"]["code"], "TOKEN_ALREADY_USED");
     client.data(READ, "get_task", json!({ "task_id": "t-2" })).await;
@@ -65,7 +65,7 @@ async fn all_that_is_done_goes_at_once_after_confirmation() {
     let (reply, _) = client.call_once(DELETE, "delete_done_tasks", json!({})).await;
     assert_eq!(reply["error"]["details"]["danger_level"], "dangerous");
     let deleted = client.data(DELETE, "delete_done_tasks", json!({})).await;
-    assert_eq!(deleted["deleted"], 2);
+    assert_eq!(deleted["deleted_many"]["deleted"], 2, "{deleted}");
     let left = client.data(READ, "list_tasks", json!({})).await;
     assert_eq!(left["items"].as_array().map(Vec::len), Some(1));
     client.close().await;
@@ -149,13 +149,21 @@ async fn an_export_can_be_cancelled() {
     let client = start(&folder).await;
     add(&client, 1).await;
     multiply(&folder, 100_000);
-    let begun = client.data(EXECUTE, "execute_export", json!({ "format": "json" })).await;
-    assert_eq!(begun["status"], "running", "{begun}");
+    // This client always asks for progress, and so its call waits.
+    let waiting = client.begin(EXECUTE, "execute_export", json!({ "format": "json" })).await;
+    let begun = loop {
+        let list = client.data(READ, "list_executions", json!({ "status": "running" })).await;
+        if let Some(begun) = list["items"].get(0) {
+            break begun.clone();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
     let id = json!({ "execution_id": begun["execution_id"] });
     let state = client.data(EXECUTE, "cancel_execution", id.clone()).await;
     assert_eq!(state["status"], "cancelled", "{state}");
     let again = client.data(READ, "get_execution", id).await;
     assert_eq!(again["status"], "cancelled", "{again}");
     assert!(again.get("result").is_none(), "{again}");
+    tokio::time::timeout(Duration::from_secs(30), waiting.await_response()).await.unwrap().unwrap();
     client.close().await;
 }

@@ -23,7 +23,7 @@ use crate::operation::{
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
 use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
-use crate::services::Services;
+use crate::services::{Ready, Services};
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
 #[cfg(feature = "safety")]
 use crate::store::SqliteStore;
@@ -84,11 +84,12 @@ pub(super) fn assemble(
         None => (None, None),
     };
     let store = store(&parts, &settings, &mut problems);
+    let ready = Arc::default();
     #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
-    let mut audit = audit(&parts, &settings, &store, &mut problems);
+    let mut audit = audit(&parts, &settings, (&store, &ready), &mut problems);
     #[cfg(feature = "safety")]
     audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
-    let services = Arc::new(Services::new(store, settings.time.clone(), audit));
+    let services = Arc::new(Services::new(store, settings.time.clone(), audit).sharing(ready));
     #[cfg(feature = "safety")]
     let safety = match (&settings.safety, rules, recent) {
         (Some(safety), Some(rules), Some(recent)) => {
@@ -364,7 +365,7 @@ fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<
 fn audit(
     parts: &Parts,
     settings: &Settings,
-    store: &Arc<dyn Store>,
+    (store, ready): (&Arc<dyn Store>, &Arc<Ready>),
     problems: &mut Vec<String>,
 ) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
@@ -377,8 +378,14 @@ fn audit(
     }
     let time = settings.time.clone();
     if settings.audit_in_store {
-        let store = Arc::clone(store);
-        sinks.push(Arc::new(AuditStore { store, time: time.clone() }));
+        let (store, ready) = (Arc::clone(store), Arc::clone(ready));
+        sinks.push(Arc::new(AuditStore::new(store, ready, time.clone(), settings.audit_keep)));
+    } else if settings.audit_keep.is_some() {
+        problems.push(
+            "`audit_keep` is about the audit log in the store, and there is none: add \
+             `.audit_in_store(true)`"
+                .to_owned(),
+        );
     }
     let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
     Audit { adapter: parts.name.clone(), trust, time, sinks }
@@ -629,7 +636,7 @@ fn examples(
     shapes: &Shapes,
     problems: &mut Vec<String>,
 ) -> (Vec<(String, String)>, Option<String>) {
-    let rules = Rules { strict: true, camel_case_aliases: false };
+    let rules = Rules { strict: true, camel_case_aliases: false, whole: false };
     let check = |params: &str| match serde_json::from_str(params) {
         Ok(params) => validate(operation, params, shapes, rules)
             .map(drop)

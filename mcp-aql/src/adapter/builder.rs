@@ -242,9 +242,16 @@ impl AdapterBuilder {
         self
     }
 
-    /// Keeps the audit log in the store too.
+    /// Keeps the audit log in the store too: for ever, unless [`audit_keep`](Self::audit_keep) says how
+    /// long. A store in memory grows with it.
     pub fn audit_in_store(mut self, on: bool) -> Self {
         self.settings.audit_in_store = on;
+        self
+    }
+
+    /// How long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
+    pub fn audit_keep(mut self, keep: Duration) -> Self {
+        self.settings.audit_keep = Some(gatekeeper::delta(keep));
         self
     }
 
@@ -256,7 +263,8 @@ impl AdapterBuilder {
 
     /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
     ///
-    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store).
+    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store). A test sets
+    /// a [`MemoryStore`](crate::store::MemoryStore).
     #[cfg(feature = "safety")]
     pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
         self.settings.safety = Some(safety_loop);
@@ -282,6 +290,13 @@ impl AdapterBuilder {
     /// Reads this configuration file, which must exist, in place of `mcp-aql.toml`.
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.source = ConfigSource::File(path.into());
+        self
+    }
+
+    /// Reads no configuration file, not even an `mcp-aql.toml` in the working directory, which is often
+    /// not the operator's alone. The environment has the last word all the same.
+    pub fn without_config_file(mut self) -> Self {
+        self.source = ConfigSource::Environment;
         self
     }
 

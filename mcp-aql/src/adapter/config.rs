@@ -18,6 +18,8 @@ pub(crate) enum ConfigSource {
     Found,
     /// This file, which must exist, and the environment.
     File(PathBuf),
+    /// The environment alone.
+    Environment,
     /// Neither file nor environment.
     None,
 }
@@ -102,6 +104,7 @@ pub(crate) fn resolve(
 ) -> Settings {
     let file = match source {
         ConfigSource::None => return settings,
+        ConfigSource::Environment => Ok(None),
         ConfigSource::File(path) => read(path).map(Some),
         ConfigSource::Found => {
             let path = Path::new(DEFAULT_FILE);

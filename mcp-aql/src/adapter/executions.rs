@@ -27,6 +27,7 @@ pub(super) struct Admitted<'a> {
 
 /// What a caller sends to an operation that steers executions.
 pub(super) struct Asked<'a> {
+    pub(super) operation: &'a RegisteredOperation,
     pub(super) arguments: &'a [Argument],
     pub(super) credentials: &'a Credentials,
 }
@@ -191,7 +192,7 @@ impl Adapter {
                 self.state(id, limits).await
             }
             ExecutionCall::Retry => {
-                self.retry(id, asked.credentials, context).await?;
+                self.retry(&asked, context).await?;
                 self.state(id, limits).await
             }
         }
@@ -258,13 +259,9 @@ impl Adapter {
     }
 
     /// Runs a failed execution again, through the gates of its operation.
-    async fn retry(
-        &self,
-        id: &str,
-        credentials: &Credentials,
-        context: &Context,
-    ) -> Result<(), OperationError> {
+    async fn retry(&self, asked: &Asked<'_>, context: &Context) -> Result<(), OperationError> {
         let inner = &*self.inner;
+        let id = asked.id();
         let record = self.found(id).await?;
         let lifecycle = self.lifecycle_of(&record);
         if !lifecycle.is_some_and(|life| life.retry) {
@@ -287,15 +284,16 @@ impl Adapter {
         else {
             return Err(unsupported(&record, "retry"));
         };
-        let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false };
+        let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false, whole: true };
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
         let visitor = Visitor {
             operation,
             arguments: &valid.arguments,
             shapes: &inner.shapes,
-            credentials,
+            credentials: asked.credentials,
             context: &context,
+            behind: Some((asked.operation, asked.arguments)),
         };
         let permit = inner.gatekeeper.admit(visitor).await?;
         let work = self.work(Admitted { operation, function, valid, permit }, &context);

@@ -91,6 +91,18 @@ pub(crate) struct Inner {
     pub(crate) upstream: Arc<dyn crate::operation::UpstreamMemory>,
 }
 
+impl Inner {
+    /// Whether something between validation and the function depends on what the arguments are: a
+    /// gate, a token of a quota, an execution.
+    fn looks_at_arguments(&self, operation: &RegisteredOperation) -> bool {
+        #[cfg(feature = "limits")]
+        if self.limiter.as_ref().is_some_and(|limiter| limiter.may_pause()) {
+            return true;
+        }
+        !operation.gate.is_open() || operation.spec.lifecycle.is_some()
+    }
+}
+
 impl Adapter {
     /// Starts an adapter of this name, which clients see as the server's name.
     pub fn builder(name: impl Into<String>) -> AdapterBuilder {
@@ -310,6 +322,7 @@ impl Adapter {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
             camel_case_aliases: self.inner.settings.camel_case_aliases,
+            whole: self.inner.looks_at_arguments(operation),
         };
         #[cfg(feature = "safety")]
         let input = {
@@ -352,6 +365,7 @@ impl Adapter {
                 shapes: &self.inner.shapes,
                 credentials,
                 context,
+                behind: None,
             })
             .await?;
         let context = context.of(operation.spec.name);
@@ -361,7 +375,11 @@ impl Adapter {
         let function = match handler {
             Handler::Function(function) => function,
             Handler::Execution(which) => {
-                let asked = Asked { arguments: &valid.arguments, credentials: &input.credentials };
+                let asked = Asked {
+                    operation,
+                    arguments: &valid.arguments,
+                    credentials: &input.credentials,
+                };
                 return erased(self.steer(*which, asked, permit, &context, limits)).await;
             }
             Handler::Introspect => return Err(OperationError::internal("answered above")),
@@ -451,7 +469,8 @@ impl Adapter {
     }
 
     /// Takes all confirmation tokens of this adapter back, for instance after its configuration has
-    /// changed (REQ-TOK-12).
+    /// changed, and what is [confirmed for a session](crate::Policy::for_session) by this one and its
+    /// clones (REQ-TOK-12).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the store fails.
@@ -548,7 +567,8 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 fn take_confirmation(operation: &RegisteredOperation, input: &mut OperationInput) {
     const ALIAS: &str = "confirmation_token";
     let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
-    if operation.gate.may_ask()
+    let retries = matches!(operation.handler, Handler::Execution(ExecutionCall::Retry));
+    if (retries || operation.gate.may_ask())
         && !own()
         && let Some(token) = input.params.remove(ALIAS)
     {

@@ -34,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) rate_limits: Option<crate::limits::RateLimits>,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
+    pub(crate) audit_keep: Option<chrono::TimeDelta>,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
 }
@@ -62,6 +63,7 @@ impl Default for Settings {
             rate_limits: None,
             audit_log: None,
             audit_in_store: false,
+            audit_keep: None,
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
         }

@@ -93,9 +93,10 @@ fn confirmed(result: &OperationResult, yes: bool) -> Result<Option<String>> {
     Ok(Some(token.to_owned()))
 }
 
-/// Whether calls of the operation become executions.
+/// Whether calls of the operation become executions, or make one run again.
 fn begins(adapter: &Adapter, operation: &str) -> bool {
-    adapter.operations().any(|spec| spec.name == operation && spec.lifecycle.is_some())
+    operation == "retry_execution"
+        || adapter.operations().any(|spec| spec.name == operation && spec.lifecycle.is_some())
 }
 
 /// The status of the execution that a reply tells of.
@@ -250,5 +251,51 @@ impl ProgressSink for ToTerminal {
         }
         drop(last);
         Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        LifecycleSpec, Method, OperationError, OperationSpec, Operations, SemanticCategory,
+    };
+
+    struct Works;
+
+    impl Operations for Works {
+        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+            OperationSpec::new("execute_export", SemanticCategory::Execute, "Export all of it.")
+                .lifecycle(LifecycleSpec::new(false, true, false)),
+            |_, call| {
+                Box::pin(async move {
+                    match call.execution()?.attempt() {
+                        1 => Err(OperationError::not_found("export", "e-1")),
+                        _ => {
+                            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                            call.reply(())
+                        }
+                    }
+                })
+            },
+        )];
+    }
+
+    #[tokio::test]
+    async fn a_retry_is_waited_for_like_what_it_runs_again() {
+        // REQ-LIF-02, REQ-LIF-04
+        let adapter = Adapter::builder("works").operations(Works).without_config().build().unwrap();
+        let session = Session::new();
+        let text = async |arguments: Value| {
+            let Value::Object(arguments) = arguments else { return String::new() };
+            handle_in(&adapter, arguments, &session).await.text
+        };
+        let failed = text(serde_json::json!({ "operation": "execute_export" })).await;
+        assert_eq!(status_of(&failed).as_deref(), Some("failed"));
+        let failed: Value = serde_json::from_str(&failed).unwrap();
+        let params = serde_json::json!({ "execution_id": failed["data"]["execution_id"] });
+        let again =
+            text(serde_json::json!({ "operation": "retry_execution", "params": params })).await;
+        assert_eq!(status_of(&again).as_deref(), Some("completed"));
     }
 }

@@ -1,5 +1,6 @@
+use std::any::TypeId;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -31,24 +32,31 @@ impl Client {
 }
 
 /// Settings of this process that the client's has to have as well.
-const VARIABLES: [&str; 4] =
-    ["MCP_AQL_ENDPOINT_MODE", "MCP_AQL_ENDPOINT_PROFILE", "MCP_AQL_TOOL_PREFIX", "MCP_AQL_LOG"];
+const VARIABLES: &[&str] = &[
+    "MCP_AQL_ENDPOINT_MODE",
+    "MCP_AQL_ENDPOINT_PROFILE",
+    "MCP_AQL_TOOL_PREFIX",
+    "MCP_AQL_LOG",
+    #[cfg(feature = "safety")]
+    "MCPAQL_SAFETY_LOOP",
+    #[cfg(feature = "safety")]
+    "MCP_AQL_SAFETY_LOOP",
+    // Where state is kept: elsewhere its files would be others.
+    #[cfg(feature = "sqlite")]
+    "XDG_STATE_HOME",
+];
 
 /// Prints what to paste into a client's configuration.
-pub(super) fn run(adapter: &Adapter, client: Client) -> Result {
+pub(super) fn run(adapter: &Adapter, client: Client, parser: &clap::Command) -> Result {
     // Where a client starts the adapter is not where we are now.
     let command = std::env::current_exe()?;
-    let args: Vec<_> = std::env::args_os()
-        .skip(1)
-        .map(|arg| arg.to_string_lossy().into_owned())
-        .take_while(|arg| arg != "config")
-        .collect();
-    let set = VARIABLES.into_iter().filter_map(|name| {
+    let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
+    let set = VARIABLES.iter().filter_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
-        Some((name.to_owned(), Value::from(value)))
+        Some(((*name).to_owned(), Value::from(value)))
     });
     let here = std::env::current_dir()?;
-    let args: Vec<_> = args.iter().map(|arg| absolute(arg, &here)).collect();
+    let args = options(given, parser, &here);
     let command = command.to_string_lossy();
     let config = config(client, adapter.name(), &command, &args, set.collect());
     let text = serde_json::to_string_pretty(&config).unwrap_or_default();
@@ -81,17 +89,54 @@ fn config(
     }
 }
 
-/// A flag's value that names something in this directory, so that it does from elsewhere too.
-fn absolute(arg: &str, here: &Path) -> String {
-    let (flag, value) = match arg.split_once('=') {
-        Some((flag, value)) if flag.starts_with('-') => (format!("{flag}="), value),
-        _ => (String::new(), arg),
+/// The options among these arguments, before and behind `config claude`. What they name in this
+/// directory they name from elsewhere too.
+fn options(
+    mut given: impl Iterator<Item = String>,
+    parser: &clap::Command,
+    here: &Path,
+) -> Vec<String> {
+    let known = |flag: &str| {
+        parser.get_arguments().find(|option| match flag.strip_prefix("--") {
+            Some(long) => option.get_long() == Some(long),
+            None => option.get_short().is_some_and(|short| flag == format!("-{short}")),
+        })
     };
-    let path = here.join(value);
-    if value.is_empty() || value.starts_with('-') || !path.exists() {
-        return arg.to_owned();
+    let mut options = Vec::new();
+    while let Some(arg) = given.next() {
+        if !arg.starts_with('-') {
+            // `config`, or the client's name.
+            continue;
+        }
+        let (flag, value) = match arg.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (arg.as_str(), None),
+        };
+        let option = known(flag);
+        if flag == "--json" {
+            continue;
+        }
+        let names_a_path = option
+            .is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<PathBuf>());
+        let placed = |value: &str| {
+            let path = here.join(value);
+            if names_a_path || !value.is_empty() && path.exists() {
+                path.display().to_string()
+            } else {
+                value.to_owned()
+            }
+        };
+        match value {
+            Some(value) => options.push(format!("{flag}={}", placed(value))),
+            None => {
+                options.push(arg.clone());
+                if option.is_some_and(|option| option.get_action().takes_values()) {
+                    options.extend(given.next().map(|value| placed(&value)));
+                }
+            }
+        }
     }
-    format!("{flag}{}", path.display())
+    options
 }
 
 #[cfg(test)]
@@ -115,13 +160,26 @@ mod tests {
     }
 
     #[test]
-    fn existing_files_are_named_from_the_root() {
+    fn options_stay_with_their_paths_from_the_root() {
+        use clap::{Arg, ArgAction, value_parser};
+
+        let parser = clap::Command::new("tasks")
+            .arg(Arg::new("db").long("db").short('d').value_parser(value_parser!(PathBuf)))
+            .arg(Arg::new("level").long("level"))
+            .arg(Arg::new("loud").long("loud").action(ArgAction::SetTrue));
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let file = here.join("Cargo.toml").display().to_string();
-        assert_eq!(absolute("Cargo.toml", here), file);
-        assert_eq!(absolute("--config=Cargo.toml", here), format!("--config={file}"));
-        for unchanged in ["--db", "no-such-file", "--level=5", ""] {
-            assert_eq!(absolute(unchanged, here), unchanged);
+        let there = |name: &str| here.join(name).display().to_string();
+        let (new, cargo) = (there("new.db"), there("Cargo.toml"));
+        for (given, kept) in [
+            ("--db new.db config claude", format!("--db {new}")),
+            ("config claude -d new.db --loud", format!("-d {new} --loud")),
+            ("--loud config --db=new.db claude", format!("--loud --db={new}")),
+            ("--level config config claude --json", "--level config".to_owned()),
+            ("--level Cargo.toml --level=5 config claude", format!("--level {cargo} --level=5")),
+            ("config claude", String::new()),
+        ] {
+            let args = given.split(' ').map(str::to_owned);
+            assert_eq!(options(args, &parser, here).join(" "), kept, "{given}");
         }
     }
 }

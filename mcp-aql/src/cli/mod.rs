@@ -287,7 +287,7 @@ impl Adapter {
                 docs::run(adapter, format, out.as_deref(), options.json)
             }
             Some(Command::Config { client }) => {
-                client_config::run(adapter, client).map(|()| Ended::Well)
+                client_config::run(adapter, client, &parser).map(|()| Ended::Well)
             }
             Some(Command::Completions { shell }) => completions(shell, parser),
         };

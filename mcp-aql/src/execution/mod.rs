@@ -159,6 +159,7 @@ impl Executions {
             progress: None,
             error: None,
             result: None,
+            warnings: Vec::new(),
             params: new.params.filter(|_| !new.secret),
             owner: core.owner.clone(),
             lease_until: later(now, core.options.lease),

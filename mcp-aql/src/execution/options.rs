@@ -52,6 +52,10 @@ impl ExecutionOptions {
 
     /// How long a function may go on after it was told to stop, before it is dropped. Default: 5
     /// seconds; up to 5 minutes.
+    ///
+    /// A function is dropped where it waits: at an `.await` that is not ready. One that computes without
+    /// end, or blocks its thread, goes on although its execution counts as cancelled: have it ask
+    /// [`is_cancelled`](crate::ExecutionContext::is_cancelled), or put the work where it can be stopped.
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;

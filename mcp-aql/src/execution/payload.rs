@@ -8,7 +8,7 @@ use super::record::ExecutionRecord;
 use super::state::Status;
 use crate::clock;
 use crate::error::OperationError;
-use crate::operation::Advance;
+use crate::operation::{Advance, Warnings};
 
 /// A long-running call: whether it runs, how far it is, and what came of it.
 ///
@@ -38,6 +38,10 @@ pub(crate) struct ExecutionState {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     result: Option<Box<RawValue>>,
+    /// What the operation warned of, once it has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<Value>>")]
+    warnings: Vec<Value>,
 }
 
 impl ExecutionState {
@@ -53,6 +57,7 @@ impl ExecutionState {
             progress: record.progress,
             error: record.error,
             result: record.result.filter(|_| with_result),
+            warnings: if with_result { record.warnings } else { Vec::new() },
         }
     }
 }
@@ -120,6 +125,23 @@ fn plain(value: f64) -> Option<Number> {
         return Some(Number::from(value as u64));
     }
     Number::from_f64(value)
+}
+
+/// Warnings as they are kept. They stay small beside a result; what is left out is for the log.
+pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
+    const MOST_BYTES: usize = 8 << 10;
+    let mut bytes = 0;
+    let mut kept = Vec::new();
+    for warning in warnings.into_vec() {
+        let text = serde_json::to_string(&warning).unwrap_or_default();
+        if bytes + text.len() > MOST_BYTES {
+            tracing::warn!(execution = id, warning = text, "a warning is too long to be kept");
+            continue;
+        }
+        bytes += text.len();
+        kept.extend(serde_json::from_str::<Value>(&text));
+    }
+    kept
 }
 
 /// Why an execution failed, in the form of any failure (REQ-LIF-05).

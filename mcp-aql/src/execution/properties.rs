@@ -107,6 +107,7 @@ impl World {
             progress: None,
             error: None,
             result: None,
+            warnings: Vec::new(),
             params: None,
             owner: first.name.clone(),
             lease_until: later(first.ledger.now(), LEASE),

@@ -31,6 +31,9 @@ pub(crate) struct ExecutionRecord {
     /// The data of the operation, as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<Box<RawValue>>,
+    /// What the function warned of, as replies have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<Value>,
     /// What a retry runs with; not kept where a parameter is secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) params: Option<Map<String, Value>>,
@@ -125,6 +128,7 @@ impl ExecutionRecord {
         self.finished_at = None;
         self.progress = None;
         self.error = None;
+        self.warnings.clear();
         self.cancel_requested = false;
         Ok(())
     }
@@ -172,6 +176,7 @@ mod tests {
             progress: None,
             error: None,
             result: None,
+            warnings: Vec::new(),
             params: Some(Map::new()),
             owner: "p-1".to_owned(),
             lease_until: later(now, Duration::from_secs(10)),
@@ -218,10 +223,9 @@ mod tests {
         failed
             .finish(Ending::Completed(RawValue::from_string("7".to_owned()).unwrap()), now)
             .unwrap();
-        for mut over in [failed.clone()] {
-            assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
-            assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
-        }
+        let mut over = failed.clone();
+        assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
+        assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
         assert!(failed.params.is_none(), "nobody can need them any more");
     }
 

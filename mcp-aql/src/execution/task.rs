@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
@@ -9,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Core;
 use super::ledger::Verdict;
 use super::live::Live;
-use super::payload::ExecutionError;
+use super::payload::{ExecutionError, kept_warnings};
 use super::record::Ending;
 use super::state::Status;
 use crate::error::{ErrorCode, OperationError};
@@ -175,7 +176,8 @@ pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, work: Work) {
             }
         },
     };
-    finish(&core, &live, ending).await;
+    let warnings = kept_warnings(&live.id, execution.take_warnings());
+    finish(&core, &live, ending, warnings).await;
 }
 
 async fn until_over(
@@ -222,8 +224,7 @@ fn data(payload: Payload) -> Result<Box<RawValue>, OperationError> {
 fn log(id: &str, error: &OperationError) {
     let code = error.code().as_str();
     if error.code() == ErrorCode::InternalError {
-        let correlation_id =
-            error.details().get("correlation_id").and_then(serde_json::Value::as_str);
+        let correlation_id = error.details().get("correlation_id").and_then(Value::as_str);
         let cause = error.cause().map(ToString::to_string);
         tracing::error!(execution = id, code, correlation_id, cause, "execution failed");
     } else {
@@ -232,7 +233,7 @@ fn log(id: &str, error: &OperationError) {
 }
 
 /// Writes how it ended, once. A store that fails is asked again as long as the lease may last.
-async fn finish(core: &Core, live: &Live, ending: Ending) {
+async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) {
     let begun = Instant::now();
     loop {
         let written = core
@@ -242,6 +243,7 @@ async fn finish(core: &Core, live: &Live, ending: Ending) {
                     return Verdict::Leave(None);
                 }
                 record.progress = live.progress().or(record.progress.take());
+                record.warnings.clone_from(&warnings);
                 match record.finish(ending.clone(), now) {
                     Ok(()) => Verdict::Write(Some(record.clone())),
                     Err(_) => Verdict::Leave(None),

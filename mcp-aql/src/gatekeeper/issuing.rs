@@ -1,5 +1,5 @@
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,7 +15,7 @@ use crate::services::Services;
 const ISSUED: usize = 120;
 const FAILED: usize = 30;
 /// How often the store forgets what has expired (REQ-TOK-13).
-const PURGE: std::time::Duration = std::time::Duration::from_secs(10 * 60);
+const PURGE: TimeDelta = TimeDelta::minutes(10);
 
 /// Who may have tokens, and what is confirmed already.
 pub(super) struct Issuing {
@@ -23,8 +23,19 @@ pub(super) struct Issuing {
     tokens: Tokens,
     /// Of callers without a session.
     others: Account,
-    purging: AtomicBool,
+    /// When the store was last told to forget.
+    purged: Mutex<Option<DateTime<Utc>>>,
+    /// Names this gate among those that share a session, and another one once all is taken back.
+    id: AtomicU64,
 }
+
+/// Numbers for gates.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// What gates know of one session, which may be a client of several adapters: what one of them was
+/// told counts for no other.
+#[derive(Debug, Default)]
+struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
 
 /// What the gate knows of one session.
 #[derive(Debug, Default)]
@@ -43,14 +54,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Issuing {
     pub(super) fn new(services: Arc<Services>, tokens: Tokens) -> Self {
-        Self { services, tokens, others: Account::default(), purging: AtomicBool::new(false) }
+        Self {
+            services,
+            tokens,
+            others: Account::default(),
+            purged: Mutex::default(),
+            id: AtomicU64::new(NEXT.fetch_add(1, Ordering::Relaxed)),
+        }
     }
 
     fn with<T>(&self, context: &Context, look: impl FnOnce(&Account) -> T) -> T {
         match context.session() {
-            Some(session) => look(&session.state::<Account>()),
+            Some(session) => look(&self.account(session)),
             None => look(&self.others),
         }
+    }
+
+    fn account(&self, session: &Session) -> Arc<Account> {
+        let accounts = session.state::<Accounts>();
+        let mut accounts = lock(&accounts.0);
+        Arc::clone(accounts.entry(self.id.load(Ordering::Relaxed)).or_default())
+    }
+
+    /// Forgets what is confirmed in sessions.
+    pub(super) fn revoke_grants(&self) {
+        self.id.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Issues a token, unless the caller had too many.
@@ -65,10 +93,9 @@ impl Issuing {
         if let Some(session) = context.session() {
             self.watch(session);
         }
-        if !self.purging.swap(true, Ordering::Relaxed) {
-            self.purge_now_and_then();
-        }
-        self.tokens.issue(scope, validity).await
+        let issued = self.tokens.issue(scope, validity).await;
+        self.purge(now).await;
+        issued
     }
 
     /// Refuses a caller that has guessed too often.
@@ -87,46 +114,50 @@ impl Issuing {
     pub(super) fn is_granted(&self, context: &Context, operation: &str) -> bool {
         let now = self.services.time.now();
         let granted = |account: &Account| lock(&account.granted).get(operation).copied();
-        context.session().is_some_and(|session| {
-            granted(&session.state::<Account>()).is_some_and(|until| now < until)
-        })
+        context
+            .session()
+            .is_some_and(|session| granted(&self.account(session)).is_some_and(|until| now < until))
     }
 
     /// Confirms the operation for the session.
     pub(super) fn grant(&self, context: &Context, operation: &'static str, time: TimeDelta) {
         let until = later(self.services.time.now(), time);
         if let Some(session) = context.session() {
-            lock(&session.state::<Account>().granted).insert(operation, until);
+            lock(&self.account(session).granted).insert(operation, until);
         }
     }
 
     /// Takes a session's tokens back when it ends (REQ-GATE-08, REQ-TOK-12).
     fn watch(&self, session: &Session) {
-        if session.state::<Account>().watched.swap(true, Ordering::Relaxed) {
+        if self.account(session).watched.swap(true, Ordering::Relaxed) {
             return;
         }
-        let (session, tokens) = (session.clone(), self.tokens.clone());
+        // The session may outlive the adapter, whose store is not to be held open for it.
+        let services = Arc::downgrade(&self.services);
+        let (session, skew) = (session.clone(), self.tokens.skew());
         tokio::spawn(async move {
             session.ended().await;
-            if let Err(error) = tokens.revoke_session(session.id()).await {
+            let Some(services) = services.upgrade() else { return };
+            if let Err(error) = Tokens::new(services, skew).revoke_session(session.id()).await {
                 // They are good for nothing even so: no other session has this id.
                 tracing::error!(%error, "a session's tokens cannot be taken back");
             }
         });
     }
 
-    /// Until the adapter is gone.
-    fn purge_now_and_then(&self) {
-        let services = Arc::downgrade(&self.services);
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(PURGE).await;
-                let Some(services) = services.upgrade() else { return };
-                if let Err(error) = services.store.purge(services.time.now()).await {
-                    tracing::error!(%error, "the store cannot forget what has expired");
-                }
+    /// Has the store forget what has expired. The call waits for it: a task would end with the runtime
+    /// of its caller, which may be that of one call.
+    async fn purge(&self, now: DateTime<Utc>) {
+        {
+            let mut purged = lock(&self.purged);
+            if purged.is_some_and(|at| at <= now && now - at < PURGE) {
+                return;
             }
-        });
+            *purged = Some(now);
+        }
+        if let Err(error) = self.services.store.purge(now).await {
+            tracing::error!(%error, "the store cannot forget what has expired");
+        }
     }
 }
 

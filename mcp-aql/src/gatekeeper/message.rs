@@ -1,6 +1,7 @@
 use serde_json::Value;
 
-use crate::operation::{Argument, Parameter};
+use super::Visitor;
+use crate::dispatch::masked;
 
 /// So many characters of a value are shown to whoever confirms.
 const SHOWN: usize = 200;
@@ -18,26 +19,31 @@ pub(super) fn slots(message: &str) -> Result<Vec<&str>, String> {
 }
 
 /// The question to whoever confirms, with the values of the call (REQ-DNG-05).
-pub(super) fn filled(message: &str, parameters: &[Parameter], arguments: &[Argument]) -> String {
+/// What is marked `sensitive`, in an object too, is masked.
+pub(super) fn filled(message: &str, visitor: Visitor<'_>) -> String {
+    filled_with(message, |name| value(name, visitor))
+}
+
+fn filled_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     let mut text = String::new();
     let outcome = each_part(message, |part| match part {
         Part::Text(part) => text.push_str(part),
-        Part::Slot(name) => text.push_str(&shown(name, parameters, arguments)),
+        Part::Slot(name) => text.push_str(&shown(value(name))),
     });
     // `build` has checked it.
     if outcome.is_ok() { text } else { message.to_owned() }
 }
 
-fn shown(name: &str, parameters: &[Parameter], arguments: &[Argument]) -> String {
-    let secret =
-        parameters.iter().any(|parameter| &*parameter.name == name && parameter.spec.sensitive);
-    if secret {
-        return "[redacted]".to_owned();
-    }
-    let argument = arguments.iter().find(|argument| argument.name == name);
-    match argument.and_then(|argument| argument.value.as_ref()) {
+fn value(name: &str, visitor: Visitor<'_>) -> Option<Value> {
+    let mut places = visitor.operation.parameters.iter().zip(visitor.arguments);
+    let (parameter, argument) = places.find(|(_, argument)| argument.name == name)?;
+    Some(masked(parameter, argument.value.as_ref()?, visitor.shapes))
+}
+
+fn shown(value: Option<Value>) -> String {
+    match value {
         None | Some(Value::Null) => "none".to_owned(),
-        Some(Value::String(text)) => plain(text),
+        Some(Value::String(text)) => plain(&text),
         Some(value) => plain(&value.to_string()),
     }
 }
@@ -110,12 +116,8 @@ mod tests {
     #[test]
     fn slots_are_filled_with_what_the_call_says() {
         // REQ-DNG-05
-        let arguments = [
-            Argument { name: "task_id", value: Some(json!("t\u{202e}1")) },
-            Argument { name: "ids", value: Some(json!([1, 2])) },
-            Argument { name: "why", value: None },
-        ];
-        let text = filled("{{{task_id}}} {ids} {why}!", &[], &arguments);
+        let arguments = json!({ "task_id": "t\u{202e}1", "ids": [1, 2] });
+        let text = filled_with("{{{task_id}}} {ids} {why}!", |name| arguments.get(name).cloned());
         assert_eq!(text, "{t\u{fffd}1} [1,2] none!");
         assert_eq!(slots("Delete {task_id} of {board}?"), Ok(vec!["task_id", "board"]));
         assert_eq!(slots("{{none}}"), Ok(vec![]));
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn long_values_are_cut_visibly() {
-        let arguments = [Argument { name: "text", value: Some(json!("x".repeat(500))) }];
-        assert_eq!(filled("{text}", &[], &arguments).chars().count(), SHOWN + 1);
+        let text = filled_with("{text}", |_| Some(json!("x".repeat(500))));
+        assert_eq!(text.chars().count(), SHOWN + 1);
     }
 }

@@ -22,13 +22,15 @@ use crate::audit::AuditEntry;
 use crate::clock;
 use crate::dispatch::redacted;
 use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Argument, Context, RegisteredOperation};
+use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{LoopMode, Pending, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::vocab::{DangerLevel, TrustLevel};
+#[cfg(feature = "safety")]
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory};
 use issuing::Issuing;
 use plan::Decision;
 use token::{TokenKind, TokenScope, Tokens, Validity};
@@ -37,6 +39,7 @@ pub(crate) use plan::Plan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
 pub(crate) use settings::{GateSettings, GateTable, delta};
+pub(crate) use token::later;
 pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
@@ -67,6 +70,20 @@ pub(crate) struct Visitor<'a> {
     /// The tokens that the call brings.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
+    /// The retry that makes this call again. What has a retry confirmed has this call confirmed: one
+    /// request can bring one token, and it is for what really runs.
+    pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
+}
+
+impl<'a> Visitor<'a> {
+    fn decision(&self) -> Decision<'a> {
+        let own = self.operation.gate.decide(self.arguments);
+        match (self.behind, &self.operation.handler) {
+            (Some((retry, arguments)), _) => own.confirmed_like(retry.gate.decide(arguments)),
+            (None, Handler::Execution(ExecutionCall::Retry)) => own.left_to_what_comes_next(),
+            (None, _) => own,
+        }
+    }
 }
 
 impl Visitor<'_> {
@@ -106,14 +123,38 @@ impl Gatekeeper {
     /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
     /// (REQ-GATE-01, REQ-GATE-03).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+        #[cfg(feature = "safety")]
+        self.refuse_blocked(visitor).await?;
         let permit = self.pass(visitor).await?;
         #[cfg(feature = "limits")]
         self.count(visitor).await?;
         Ok(permit)
     }
 
+    /// An agent that is blocked ceases all actions: nobody in its session does more than read, and cancel
+    /// what runs; what the reserved operations may do they decide themselves (REQ-OOB-08, MCP-AQL §8.6.4).
+    #[cfg(feature = "safety")]
+    async fn refuse_blocked(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
+        let Some(safety) = &self.safety else { return Ok(()) };
+        let spec = &visitor.operation.spec;
+        let cancels =
+            matches!(visitor.operation.handler, Handler::Execution(ExecutionCall::Cancel));
+        let ceases = spec.category != SemanticCategory::Read
+            && !cancels
+            && !RESERVED_OPERATIONS.contains(&spec.name);
+        if ceases
+            && let Some(asked) = safety.refuse_blocked(visitor.context.session())
+            && let Err(error) = asked.await
+        {
+            let reason = Some("an agent of the session is blocked");
+            Box::pin(self.audit(visitor, "OPERATION_DENIED", "denied", reason)).await;
+            return Err(error);
+        }
+        Ok(())
+    }
+
     async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        let allowed = || visitor.operation.gate.decide(visitor.arguments) == Decision::Allow;
+        let allowed = || visitor.decision() == Decision::Allow;
         if !self.services.audit.is_read() && allowed() {
             return Ok(Permit(()));
         }
@@ -122,7 +163,7 @@ impl Gatekeeper {
     }
 
     async fn judge(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        match visitor.operation.gate.decide(visitor.arguments) {
+        match visitor.decision() {
             Decision::Allow => {
                 self.audit(visitor, "OPERATION_ALLOWED", "allowed", None).await;
                 Ok(Permit(()))
@@ -141,8 +182,12 @@ impl Gatekeeper {
             }
             Decision::Confirm { session, by_operator, reason } => {
                 let asked = Asked { session, reason };
+                // Nobody is asked about a call that would be refused afterwards, and neither a token
+                // nor an approval is used up for it.
+                #[cfg(feature = "limits")]
+                self.check_limits(visitor).await?;
                 #[cfg(feature = "safety")]
-                if let Some(safety) = self.person_for(visitor, by_operator) {
+                if let Some(safety) = self.person_for(visitor, by_operator).await? {
                     return self.ask_people(visitor, &asked, safety).await;
                 }
                 #[cfg(not(feature = "safety"))]
@@ -155,14 +200,17 @@ impl Gatekeeper {
     /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
     /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
     #[cfg(feature = "safety")]
-    fn person_for(&self, visitor: Visitor<'_>, by_operator: bool) -> Option<&SafetyCore> {
-        let safety = self.safety.as_deref()?;
-        let executes = || {
-            safety.mode() == LoopMode::Enforcing
-                && visitor.context.session().is_some_and(|session| safety.is_executing(session))
-        };
-        (by_operator || visitor.operation.spec.danger.requires_reauth || executes())
-            .then_some(safety)
+    async fn person_for(
+        &self,
+        visitor: Visitor<'_>,
+        by_operator: bool,
+    ) -> Result<Option<&SafetyCore>, OperationError> {
+        let Some(safety) = self.safety.as_deref() else { return Ok(None) };
+        let asks = by_operator
+            || visitor.operation.spec.danger.requires_reauth
+            || safety.mode() == LoopMode::Enforcing
+                && safety.is_executing(visitor.context.session()).await?;
+        Ok(asks.then_some(safety))
     }
 
     /// Takes a person's approval of this very call, or asks for it.
@@ -196,10 +244,8 @@ impl Gatekeeper {
         }
         let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
         let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
-        let message = spec
-            .danger
-            .confirmation_message
-            .map(|message| message::filled(message, &operation.parameters, visitor.arguments));
+        let message =
+            spec.danger.confirmation_message.map(|message| message::filled(message, visitor));
         let expires_at = token::later(self.services.time.now(), self.ttl(level));
         let id = safety
             .request_approval(Pending {
@@ -243,9 +289,6 @@ impl Gatekeeper {
         asked: &Asked<'_>,
     ) -> Result<Permit, OperationError> {
         let operation = visitor.operation;
-        // Nobody is asked about a call that would be refused afterwards, and no token is used up for it.
-        #[cfg(feature = "limits")]
-        self.check_limits(visitor).await?;
         if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
         {
             self.audit(
@@ -312,7 +355,7 @@ impl Gatekeeper {
             error = error.with_detail("reasons", reasons);
         }
         if let Some(message) = danger.confirmation_message {
-            let message = message::filled(message, &operation.parameters, visitor.arguments);
+            let message = message::filled(message, visitor);
             error = error.with_detail("confirmation_message", message);
         }
         if seconds > 0 {
@@ -367,8 +410,9 @@ impl Gatekeeper {
         self.tokens.revoke(token).await
     }
 
-    /// Takes all of the adapter's confirmation tokens back.
+    /// Takes all of the adapter's confirmation tokens back, and what is confirmed for sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        self.issuing.revoke_grants();
         self.tokens.revoke_all().await
     }
 

@@ -26,6 +26,35 @@ pub(super) enum Decision<'a> {
     Untrusted { least: crate::vocab::TrustLevel },
 }
 
+impl Decision<'_> {
+    /// Of a call that is made again by another one: what has that one confirmed has this one confirmed,
+    /// each time. Whether that one may run has been decided.
+    pub(super) fn confirmed_like(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
+                Self::Confirm { session: None, by_operator, reason }
+            }
+            (
+                Self::Confirm { by_operator, reason, .. },
+                Self::Confirm { by_operator: other_by_operator, reason: other_reason, .. },
+            ) => Self::Confirm {
+                session: None,
+                by_operator: by_operator || other_by_operator,
+                reason: reason.or(other_reason),
+            },
+            (own, _) => own,
+        }
+    }
+
+    /// Of a call that makes another one again: it is that one that is confirmed.
+    pub(super) fn left_to_what_comes_next(self) -> Self {
+        match self {
+            Self::Confirm { .. } => Self::Allow,
+            own => own,
+        }
+    }
+}
+
 impl Plan {
     /// Of `introspect`, which every caller may call.
     pub(crate) fn open() -> Self {
@@ -60,6 +89,11 @@ impl Plan {
             verdict: verdict(danger, settings.trust.as_ref().map(Trust::level)),
             policies: settings.policies.iter().filter(matching).cloned().collect(),
         }
+    }
+
+    /// Whether no call is ever stopped or asked for.
+    pub(crate) fn is_open(&self) -> bool {
+        self.verdict == Verdict::Allow && self.policies.is_empty()
     }
 
     /// Whether a call may have to be confirmed.

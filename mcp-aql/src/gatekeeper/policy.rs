@@ -187,10 +187,13 @@ impl Condition {
     }
 }
 
-/// Equal as JSON: 1 and 1.0 are one number.
+/// Equal as JSON: 1 and 1.0 are one number. Two whole ones are compared as such: beyond 2^53 several
+/// of them are one and the same as a float.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
+        (Value::Number(left), Value::Number(right)) if left.is_f64() || right.is_f64() => {
+            left.as_f64() == right.as_f64()
+        }
         _ => left == right,
     }
 }
@@ -295,6 +298,7 @@ mod tests {
         [
             ("force", Some(json!(true))),
             ("count", Some(json!(10))),
+            ("large", Some(json!(9_007_199_254_740_993_u64))),
             ("ids", Some(json!(["a", "b"]))),
             ("input", Some(json!({ "status": "done" }))),
             ("absent", None),
@@ -312,6 +316,8 @@ mod tests {
             (Condition::equals("force", true), true),
             (Condition::equals("count", 10.0), true),
             (Condition::equals("count", 11), false),
+            (Condition::equals("large", 9_007_199_254_740_993_u64), true),
+            (Condition::equals("large", 9_007_199_254_740_992_u64), false),
             (Condition::one_of("input.status", ["todo", "done"]), true),
             (Condition::one_of("input.state", ["todo", "done"]), false),
             (Condition::above("count", 9.0), true),

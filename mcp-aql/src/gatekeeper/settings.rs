@@ -3,7 +3,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde::Deserialize;
 
-use super::{Policy, PolicyTable, Trust};
+use super::{Permission, Policy, PolicyTable, Trust};
 use crate::operation::{OperationSpec, Parameter};
 use crate::vocab::{DangerLevel, names_match};
 
@@ -105,6 +105,14 @@ impl GateSettings {
     ) {
         for policy in &self.policies {
             let name = &policy.operation;
+            if policy.permission != Permission::Confirm
+                && (policy.session.is_some() || policy.by_operator)
+            {
+                problems.push(format!(
+                    "the policy for `{name}` says how a call is confirmed, and has none confirmed: \
+                     leave `for_session` (`session_seconds`) and `by_operator` (`by`) to `confirm`"
+                ));
+            }
             let matching = operations.clone().filter(|(spec, _)| names_match(name, spec.name));
             if matching.clone().next().is_none() {
                 let known = operations.clone().map(|(spec, _)| spec.name);

@@ -83,6 +83,11 @@ impl Limiter {
         }
     }
 
+    /// Whether a call may need a token to go on.
+    pub(crate) fn may_pause(&self) -> bool {
+        self.rules.quotas.iter().any(|quota| quota.pause.is_some())
+    }
+
     pub(super) fn adapter(&self) -> &str {
         &self.services.audit.adapter
     }

@@ -199,9 +199,15 @@ impl Context {
     }
 
     /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and at
-    /// most ten reach the caller, the most urgent first (REQ-WRN-10, REQ-WRN-11).
+    /// most ten reach the caller, the most urgent first (REQ-WRN-10, REQ-WRN-11). In an execution they
+    /// are part of its state once it has ended, however it did.
     pub fn warn(&self, warning: Warning) {
-        self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        match &self.call.execution {
+            Some(execution) => execution.warn(warning),
+            None => {
+                self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+            }
+        }
     }
 
     /// Tells what the call used of a wrapped API, once it is known. It is counted in the quotas when the

@@ -1,10 +1,10 @@
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::BoxFuture;
+use super::{BoxFuture, Warning, Warnings};
 
 /// What a long-running operation knows of its execution: its id, whether it should stop, and where
 /// it tells how far it is.
@@ -20,6 +20,8 @@ struct Inner {
     progress: Arc<dyn ExecutionSink>,
     /// The function has seen that it should stop.
     noticed: AtomicBool,
+    /// What it warned of: nobody waits for its reply, and the execution's state tells.
+    warnings: Mutex<Warnings>,
 }
 
 /// The operations that steer executions; every adapter that has any brings them along.
@@ -57,6 +59,7 @@ impl ExecutionContext {
             cancellation,
             progress,
             noticed: AtomicBool::new(false),
+            warnings: Mutex::default(),
         }))
     }
 
@@ -91,6 +94,14 @@ impl ExecutionContext {
     /// Whether the function has seen that it should stop.
     pub(crate) fn has_noticed(&self) -> bool {
         self.0.noticed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn warn(&self, warning: Warning) {
+        self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    pub(crate) fn take_warnings(&self) -> Warnings {
+        std::mem::take(&mut *self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) async fn advance(&self, advance: Advance) {

@@ -37,6 +37,10 @@ pub trait HumanChannel: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// Shows a request. It is open until it is answered, withdrawn or expired.
+    ///
+    /// Nobody waits for it: an agent that is slow to be shown is paused all the same. After an error the
+    /// request stays unanswered here, and the audit log has `CHALLENGE_NOT_SHOWN`. It must not block its
+    /// thread.
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>>;
 
     /// Takes a request back that is no longer open, by its id.
@@ -154,8 +158,8 @@ impl Operator {
         self.0.code(id).await
     }
 
-    /// Approves an open request: an approval, or a challenge as if its code had been given. `by` names
-    /// the channel in the audit log.
+    /// Approves an open request: an approval, or a challenge as if its code had been given. The agent may
+    /// then do what it asked for, once; that of a block as well. `by` names the channel in the audit log.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` when no such request is open; `INTERNAL_ERROR` when the store fails.
@@ -171,7 +175,8 @@ impl Operator {
         self.0.decide(id, false, by).await
     }
 
-    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09).
+    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09). What it was stopped for
+    /// stops it again.
     ///
     /// # Errors
     /// `NOT_FOUND_RESOURCE` when the agent is not blocked; `INTERNAL_ERROR` when the store fails.
@@ -203,8 +208,11 @@ pub struct Overview {
     pub adapter: String,
     /// The safety loop's mode.
     pub mode: String,
-    /// Agents that execute, or did.
+    /// Agents that execute, or did: those that are blocked first, then those that run. Up to 1,000.
     pub agents: Vec<AgentView>,
+    /// Whether there are more agents than [`agents`](Self::agents) has. What they ask, and that they are
+    /// blocked, is told all the same.
+    pub more_agents: bool,
     /// What people are asked now. The challenge of a block is among it as long as the block lasts: when
     /// its code is worth nothing any more, [`Operator::renew`] makes another.
     pub requests: Vec<RequestView>,

@@ -78,10 +78,15 @@ impl Queries {
         problems.extend(told.problems);
     }
 
-    /// Reads the queries of a call out of its checked arguments.
-    pub(crate) fn read(&self, arguments: &mut [Argument]) -> Result<ReadQueries, OperationError> {
-        // The log shows arguments as they came; whoever does not read it need not pay for that.
-        let logged = tracing::enabled!(tracing::Level::DEBUG);
+    /// Reads the queries of a call out of its checked arguments. These stay where they are if somebody
+    /// looks at the `whole` of them: a gate, or the log.
+    pub(crate) fn read(
+        &self,
+        arguments: &mut [Argument],
+        whole: bool,
+    ) -> Result<ReadQueries, OperationError> {
+        // Where nobody does, nobody need pay for that.
+        let whole = whole || tracing::enabled!(tracing::Level::DEBUG);
         let mut queries = Vec::with_capacity(self.entries.len());
         let mut warnings = Vec::new();
         for bound in &self.entries {
@@ -95,7 +100,7 @@ impl Queries {
             };
             for argument in own {
                 let value = match &mut argument.value {
-                    Some(value) if logged => Some(value.clone()),
+                    Some(value) if whole => Some(value.clone()),
                     value => value.take(),
                 };
                 given.values.extend(value.filter(|it| !it.is_null()).map(|it| (argument.name, it)));

@@ -1,10 +1,11 @@
 use sha2::{Digest as _, Sha256};
+use unicode_normalization::char::decompose_compatible;
 
 use crate::vocab::DangerLevel;
 
 /// What an agent is about to do, as scorers and patterns read it: its own words, made comparable.
 ///
-/// Case, accents put on top, invisible characters, look-alike letters of other alphabets and the kind
+/// Case, accents, ligatures, invisible characters, look-alike letters of other alphabets and the kind
 /// and number of spaces make no difference.
 ///
 /// ```
@@ -99,7 +100,7 @@ pub(super) fn fold(hint: &str) -> (String, bool) {
     let mut spaced = true;
     let mut previous_hidden = false;
     for each in hint.chars() {
-        if each.is_whitespace() || (each.is_control() && !is_hidden(each)) {
+        if is_blank(each) || (each.is_control() && !is_hidden(each)) {
             disguised |= plain && alike;
             (plain, alike) = (false, false);
             if !spaced {
@@ -125,7 +126,10 @@ pub(super) fn fold(hint: &str) -> (String, bool) {
         if folded.is_ascii() {
             text.push(folded.to_ascii_lowercase());
         } else {
-            text.extend(folded.to_lowercase());
+            match plainly(folded) {
+                Some(plain) => text.push_str(&plain),
+                None => text.extend(folded.to_lowercase()),
+            }
         }
         spaced = false;
     }
@@ -134,6 +138,23 @@ pub(super) fn fold(hint: &str) -> (String, bool) {
         text.pop();
     }
     (text, disguised)
+}
+
+/// What a Latin letter is without its accent, and a ligature in its letters.
+fn plainly(each: char) -> Option<String> {
+    let mut plain = String::new();
+    decompose_compatible(each, |part| {
+        if !is_hidden(part) {
+            plain.push(look(part).0.to_ascii_lowercase());
+        }
+    });
+    (plain.starts_with(|first: char| first.is_ascii_alphanumeric()) && plain.is_ascii())
+        .then_some(plain)
+}
+
+/// What looks like a space. The blank pattern of Braille is none for Unicode.
+fn is_blank(each: char) -> bool {
+    each.is_whitespace() || each == '\u{2800}'
 }
 
 /// Characters that nobody sees: format characters, marks that combine with the letter before, and
@@ -224,10 +245,14 @@ mod tests {
             ("drоp_tаble usеrs", "Cyrillic letters"),
             ("𝐝𝐫𝐨𝐩_table users", "mathematical letters"),
             ("drop_table\u{1b} users", "a control character"),
+            ("drôp_täblé ụsers", "accents in one character with their letter"),
+            ("drop_table\u{2800}users", "a pattern of Braille that is blank"),
         ] {
             assert_eq!(Action::new(hint).text(), "drop_table users", "{shows}");
         }
         assert_eq!(Action::new("rm\u{a0}\u{2014}rf").text(), "rm -rf");
+        assert_eq!(Action::new("con\u{fb01}gure ½").text(), "configure 1/2");
+        assert_eq!(Action::new("ガ 각 Й").text(), "ガ 각 й", "what is another letter elsewhere");
     }
 
     #[test]

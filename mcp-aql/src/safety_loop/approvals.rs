@@ -1,15 +1,17 @@
 //! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval lets
 //! exactly one call pass, of one operation with the same parameters in the same session.
 
-use chrono::{DateTime, Utc};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::action::{fold, hex};
 use super::code::{Fresh, same};
-use super::core::{SafetyCore, Target, expected, indexed, read, written};
+use super::core::{PAGE, SKEW, SafetyCore, Target, expected, indexed, read, written};
 use super::directive::{NotificationMetadata, NotificationType};
-use super::machine::{Event, Refusal, news, shortened};
+use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
 use crate::error::OperationError;
 use crate::operation::Session;
@@ -17,6 +19,10 @@ use crate::operator::RequestKind;
 use crate::store::{Change, Record, StoreError};
 
 const APPROVALS: &str = "safety_approvals";
+/// The group of those that nobody has answered.
+const OPEN: &str = "open";
+/// So many calls of an agent wait for people: it is told of each with every step until somebody answers.
+pub(super) const MOST_WAITING: usize = 50;
 
 /// An operation that a person is to approve.
 pub(crate) struct Pending<'a> {
@@ -62,8 +68,11 @@ fn about(id: &str) -> String {
 
 impl SafetyCore {
     /// Whether an agent executes in this session.
-    pub(crate) fn is_executing(&self, session: &Session) -> bool {
-        !self.executing(session).is_empty()
+    pub(crate) async fn is_executing(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<bool, OperationError> {
+        Ok(!self.executing(session).await?.is_empty())
     }
 
     /// Asks people to approve a call, and tells the agents of its session so. Gives the request's id;
@@ -74,7 +83,7 @@ impl SafetyCore {
     ) -> Result<String, OperationError> {
         let store = self.store().await?;
         let session = pending.session.map(Session::id);
-        let agents = pending.session.map(|session| self.executing(session)).unwrap_or_default();
+        let agents = self.executing(pending.session).await?;
         let key = key(pending.operation, pending.params_hash, session);
         loop {
             let now = self.now();
@@ -85,15 +94,20 @@ impl SafetyCore {
                 return Ok(known.ask.id);
             }
             if self.is_crowded(now) {
+                let event =
+                    Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute");
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
                 return Err(super::refusals::error(Refusal::TooMany(60), "", now));
             }
             let fresh = Fresh::new()?;
+            let (action, warning) = shown(pending.action);
             let ask = Ask {
                 id: fresh.id.clone(),
                 kind: RequestKind::Operation,
                 hash: fresh.hash.clone(),
-                action: shortened(pending.action),
-                reasons: pending.reasons.clone(),
+                action,
+                reasons: pending.reasons.iter().cloned().chain(warning).collect(),
                 expires_at: pending.expires_at,
                 closed: false,
             };
@@ -118,16 +132,28 @@ impl SafetyCore {
                 format!("Operation '{}' waits for a person's approval", pending.operation);
             let news = news(NotificationType::PermissionPending, message, Some(metadata), now);
             let about = about(&ask.id);
+            let full = AtomicBool::new(false);
             let old = record.as_ref().map(read::<Approval>).transpose()?;
             let tell = |state: &mut AgentState| {
                 if agents.contains(&fold(&state.agent).0) {
                     if let Some(old) = &old {
                         state.clear(&self::about(&old.ask.id));
                     }
+                    full.fetch_or(state.waiting() >= MOST_WAITING, Ordering::Relaxed);
                     state.notify(&about, news.clone());
                 }
             };
             self.of_others(store, "", tell, &mut changes).await?;
+            if full.load(Ordering::Relaxed) {
+                let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
+                let reason = "too many calls of this session wait for a person: repeat one of them, or \
+                              end the execution";
+                return Err(
+                    OperationError::permission_denied(reason).with_detail("limit", MOST_WAITING)
+                );
+            }
             if store.write(changes).await? {
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);
                 let agent = agents.first().map(String::as_str);
@@ -152,7 +178,10 @@ impl SafetyCore {
         loop {
             let Some(record) = store.get(APPROVALS, &key).await? else { return Ok(false) };
             let approval: Approval = read(&record)?;
-            if approval.approved_at.is_none() || self.now() >= approval.ask.expires_at {
+            // Nothing lasts longer because the clock went back.
+            let left = approval.ask.expires_at - self.now();
+            let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+            if approval.approved_at.is_none() || !lasts {
                 return Ok(false);
             }
             let taken = Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
@@ -265,19 +294,30 @@ impl SafetyCore {
 
     /// What waits for approval.
     pub(super) async fn open_approvals(&self) -> Result<Vec<Approval>, StoreError> {
-        let records = self.store().await?.list(APPROVALS, None, None, super::core::PAGE).await?;
+        let (store, now) = (self.store().await?, self.now());
         let mut all = Vec::new();
-        for record in &records {
-            let approval: Approval = read(record)?;
-            if approval.approved_at.is_none() {
-                all.push(approval);
+        let mut after: Option<String> = None;
+        loop {
+            let page = store.list(APPROVALS, Some(OPEN), after.as_deref(), PAGE).await?;
+            for record in &page {
+                let approval: Approval = read(record)?;
+                if approval.ask.is_open(now) {
+                    all.push(approval);
+                }
+            }
+            after = page.last().map(|record| record.key.clone());
+            if page.len() < PAGE {
+                return Ok(all);
             }
         }
-        Ok(all)
     }
 }
 
 fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
-    let kept = written(approval)?.expires_at(approval.ask.expires_at + chrono::TimeDelta::hours(1));
+    let mut kept =
+        written(approval)?.expires_at(approval.ask.expires_at + chrono::TimeDelta::hours(1));
+    if approval.approved_at.is_none() {
+        kept = kept.group(OPEN);
+    }
     Ok(Change::put(APPROVALS, key, expected(record), kept))
 }

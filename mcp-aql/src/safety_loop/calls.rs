@@ -19,20 +19,43 @@ use super::state::{AgentState, ExecutionStatus};
 use super::tries::Tries;
 use crate::clock;
 use crate::error::OperationError;
-use crate::operation::Session;
+use crate::operation::{BoxFuture, Session};
 use crate::store::{Change, MOST_KEY_BYTES, StoreError};
 
 const TRIES: &str = "safety_tries";
+/// So many agents execute in one session.
+pub(super) const MOST_AGENTS: usize = 50;
 
 /// The agents of a session.
 #[derive(Default)]
 struct SessionAgents {
     /// That execute, by the comparable form of their names.
     executing: Mutex<BTreeSet<String>>,
-    /// That were blocked here.
+    /// That were blocked here, or found to be.
     blocked: Mutex<BTreeSet<String>>,
     /// Somebody waits for the session's end.
     watched: AtomicBool,
+}
+
+/// A place among a session's agents, given back unless it is kept.
+struct Place {
+    known: Arc<SessionAgents>,
+    agent: String,
+    kept: bool,
+}
+
+impl Place {
+    fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.kept {
+            lock(&self.known.executing).remove(&self.agent);
+        }
+    }
 }
 
 /// An agent's execution.
@@ -105,13 +128,77 @@ pub(super) struct Reported {
 }
 
 impl SafetyCore {
-    /// The agents that execute in this session.
-    pub(super) fn executing(&self, session: &Session) -> Vec<String> {
-        lock(&session.state::<SessionAgents>().executing).iter().cloned().collect()
+    /// The agents that execute in this session. Callers without a session count as one, whichever
+    /// process they call.
+    pub(super) async fn executing(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<Vec<String>, StoreError> {
+        if let Some(session) = session {
+            let known = session.state::<SessionAgents>();
+            let executing = lock(&known.executing);
+            return Ok(executing.iter().cloned().collect());
+        }
+        let store = self.store().await?;
+        let mut names = Vec::new();
+        for group in ["live", "blocked"] {
+            for record in self.group(store, group).await? {
+                let state: AgentState = read(&record)?;
+                if state.live().is_some_and(|live| live.session.is_none()) {
+                    names.push(record.key);
+                }
+            }
+        }
+        Ok(names)
     }
 
     fn refused(&self, refusal: Refusal, agent: &str) -> OperationError {
         refusals::error(refusal, agent, self.now())
+    }
+
+    /// As [`refused`](Self::refused), of what an agent of this session wanted.
+    fn refused_here(
+        &self,
+        session: Option<&Session>,
+        refusal: Refusal,
+        agent: &str,
+    ) -> OperationError {
+        if let Refusal::Blocked { agent, .. } = &refusal {
+            self.remember_blocked(session, agent);
+        }
+        self.refused(refusal, agent)
+    }
+
+    fn remember_blocked(&self, session: Option<&Session>, agent: &str) {
+        match session {
+            Some(session) => {
+                lock(&session.state::<SessionAgents>().blocked).insert(fold(agent).0);
+            }
+            None => self.nobodys.store(true, Ordering::Release),
+        }
+    }
+
+    /// Whether an agent of this session may be blocked: the store knows, and is asked only then.
+    fn may_be_blocked(&self, session: Option<&Session>) -> bool {
+        self.mode() == super::LoopMode::Enforcing
+            && match session {
+                Some(session) => !lock(&session.state::<SessionAgents>().blocked).is_empty(),
+                None => self.nobodys.load(Ordering::Acquire),
+            }
+    }
+
+    /// Refuses a call in a session with a blocked agent, which has to cease all actions (REQ-OOB-08).
+    /// Where none was blocked, this asks nobody and makes no future.
+    pub(crate) fn refuse_blocked<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> Option<BoxFuture<'a, Result<(), OperationError>>> {
+        self.may_be_blocked(session).then(|| {
+            Box::pin(async move {
+                let blocked = self.blocked_in(session).await?;
+                self.refuse_one_of(blocked, "")
+            }) as BoxFuture<'a, _>
+        })
     }
 
     /// Nobody evades a block by another name (REQ-OOB-08): as long as an agent of this session is
@@ -125,7 +212,18 @@ impl SafetyCore {
             return Ok(());
         }
         let agent = fold(agent).0;
-        let blocked = match session {
+        let mut blocked = self.blocked_in(session).await?;
+        // The agent itself is refused where its challenge can be renewed.
+        blocked.retain(|state| fold(&state.agent).0 != agent);
+        self.refuse_one_of(blocked, &agent)
+    }
+
+    /// The blocked agents of this session.
+    async fn blocked_in(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<Vec<AgentState>, OperationError> {
+        match session {
             Some(session) => {
                 let known = session.state::<SessionAgents>();
                 let names: Vec<_> = lock(&known.blocked).iter().cloned().collect();
@@ -135,27 +233,42 @@ impl SafetyCore {
                         Some(state) if state.block.is_some() => blocked.push(state),
                         _ => {
                             lock(&known.blocked).remove(&name);
+                            // It may have been blocked again before it was forgotten.
+                            if let Some(state) = self.state(&name).await?
+                                && state.block.is_some()
+                            {
+                                lock(&known.blocked).insert(name);
+                                blocked.push(state);
+                            }
                         }
                     }
                 }
-                blocked
+                Ok(blocked)
             }
             None => {
+                // Before the look: who is blocked meanwhile sets it again.
+                self.nobodys.store(false, Ordering::Release);
                 let records = self.group(self.store().await?, "blocked").await?;
                 let states: Result<Vec<AgentState>, _> = records.iter().map(read).collect();
                 let nobodys = |state: &AgentState| {
                     state.block.as_ref().is_some_and(|block| block.session.is_none())
                 };
-                states?.into_iter().filter(nobodys).collect()
+                let blocked: Vec<_> = states?.into_iter().filter(nobodys).collect();
+                if !blocked.is_empty() {
+                    self.nobodys.store(true, Ordering::Release);
+                }
+                Ok(blocked)
             }
-        };
-        // The agent itself is refused where its challenge can be renewed.
-        match blocked.into_iter().find(|state| fold(&state.agent).0 != agent) {
+        }
+    }
+
+    fn refuse_one_of(&self, blocked: Vec<AgentState>, agent: &str) -> Result<(), OperationError> {
+        match blocked.into_iter().next() {
             Some(state) => {
                 let now = self.now();
                 let open = state.block.map(|block| block.ask).filter(|ask| ask.is_open(now));
                 let challenge = open.map(|ask| ask.id);
-                Err(self.refused(Refusal::Blocked { agent: state.agent, challenge }, &agent))
+                Err(self.refused(Refusal::Blocked { agent: state.agent, challenge }, agent))
             }
             None => Ok(()),
         }
@@ -178,18 +291,64 @@ impl SafetyCore {
             parameters: &Action::digest(&parameters),
             action: &action,
         };
+        let place = self.take_place(session, agent).await?;
         let begun = self
             .transit(agent, |state, env, effects| {
                 state.start(&start, env, effects)?;
                 Ok(state.clone())
             })
             .await?;
-        let state = begun.map_err(|refusal| self.refused(refusal, agent))?;
+        let state = begun.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+        if let Some(place) = place {
+            place.keep();
+        }
         self.work_in_background();
         if let Some(session) = session {
             self.watch(session, agent).await;
         }
         self.told(&state)
+    }
+
+    /// A place among the agents of the session, if it has none: nobody fills the store, or people's
+    /// screens, with agents under ever other names.
+    async fn take_place(
+        &self,
+        session: Option<&Session>,
+        agent: &str,
+    ) -> Result<Option<Place>, OperationError> {
+        let agent = fold(agent).0;
+        let Some(session) = session else {
+            let names = self.executing(None).await?;
+            let fits = names.len() < MOST_AGENTS || names.contains(&agent);
+            return if fits { Ok(None) } else { Err(too_many_agents()) };
+        };
+        let known = session.state::<SessionAgents>();
+        for looked in [false, true] {
+            let names: Vec<_> = {
+                let mut executing = lock(&known.executing);
+                if executing.contains(&agent) {
+                    return Ok(None);
+                }
+                if executing.len() < MOST_AGENTS {
+                    executing.insert(agent.clone());
+                    drop(executing);
+                    return Ok(Some(Place { known, agent, kept: false }));
+                }
+                executing.iter().cloned().collect()
+            };
+            if looked {
+                break;
+            }
+            // Some of them may have ended without their session's doing.
+            for name in names {
+                let state = self.state(&name).await?;
+                let live = state.as_ref().and_then(AgentState::live);
+                if live.is_none_or(|live| live.session.as_deref() != Some(session.id())) {
+                    lock(&known.executing).remove(&name);
+                }
+            }
+        }
+        Err(too_many_agents())
     }
 
     /// Ends the agent's execution when the session does (REQ-LIF-10).
@@ -258,9 +417,10 @@ impl SafetyCore {
                 Ok((autonomy, state.execution.clone()))
             })
             .await?;
-        let (autonomy, execution) = done.map_err(|refusal| self.refused(refusal, agent))?;
-        if let (Some(true), Some(session)) = (autonomy.stopped, session) {
-            lock(&session.state::<SessionAgents>().blocked).insert(fold(agent).0);
+        let (autonomy, execution) =
+            done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+        if autonomy.stopped == Some(true) {
+            self.remember_blocked(session, agent);
         }
         let execution =
             execution.ok_or_else(|| OperationError::internal("a step without an execution"))?;
@@ -296,7 +456,7 @@ impl SafetyCore {
                 Ok(state.clone())
             })
             .await?;
-        let state = done.map_err(|refusal| self.refused(refusal, agent))?;
+        let state = done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
         if let Some(session) = session {
             lock(&session.state::<SessionAgents>().executing).remove(&fold(agent).0);
         }
@@ -449,6 +609,12 @@ impl SafetyCore {
             next: next.map(str::to_owned),
         })
     }
+}
+
+fn too_many_agents() -> OperationError {
+    let reason = "too many agents execute in this session: end one with complete_execution or \
+                  abort_execution first";
+    OperationError::permission_denied(reason).with_detail("limit", MOST_AGENTS)
 }
 
 /// Names that read the same are the same; one that reads as nothing is none.

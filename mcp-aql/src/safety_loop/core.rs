@@ -1,9 +1,11 @@
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,8 @@ const INDEX: &str = "safety_index";
 const PROCESSES: &str = "safety_processes";
 /// A process is taken for gone when it was silent for so long, in seconds.
 const LEASE: i64 = 12;
+/// The clocks of machines that share a store differ by less than that, in seconds.
+pub(super) const SKEW: i64 = 12;
 /// How often it gives a sign of itself.
 const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
@@ -56,6 +60,9 @@ pub(crate) struct SafetyCore {
     presented: Mutex<Vec<DateTime<Utc>>>,
     beaten: Mutex<Option<DateTime<Utc>>>,
     in_background: AtomicBool,
+    /// Agents of callers without a session may be blocked: nobody has looked since the start, or one
+    /// was blocked here.
+    pub(super) nobodys: AtomicBool,
     pub(super) recent: RecentAudit,
 }
 
@@ -104,6 +111,7 @@ impl SafetyCore {
             presented: Mutex::default(),
             beaten: Mutex::default(),
             in_background: AtomicBool::new(false),
+            nobodys: AtomicBool::new(true),
             recent,
         }
     }
@@ -131,7 +139,13 @@ impl SafetyCore {
         let named = action
             .text()
             .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
-            .filter_map(|word| operations.get_key_value(word))
+            // Clients call it by the server's name as well: `mcp__garden__delete_bed`.
+            .filter_map(|word| {
+                let last = || word.rsplit("__").next().filter(|last| !last.is_empty());
+                operations
+                    .get_key_value(word)
+                    .or_else(|| last().and_then(|last| operations.get_key_value(last)))
+            })
             .max_by_key(|(_, level)| **level);
         match named {
             Some((name, level)) => action.clone().of_operation(name.as_str(), *level),
@@ -235,9 +249,11 @@ impl SafetyCore {
             return Ok(true);
         }
         let record = store.get(PROCESSES, process).await?;
-        // A lease that is longer than any is one from before the clock went back.
+        // A lease that is much longer than any is one from before the clock went back; a little longer
+        // are those of a machine whose clock is ahead.
         let left = record.and_then(|record| record.expires_at).map(|until| until - self.now());
-        Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= TimeDelta::seconds(LEASE)))
+        let most = TimeDelta::seconds(LEASE + SKEW);
+        Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
 
     /// An agent's state as it is kept.
@@ -348,17 +364,17 @@ impl SafetyCore {
 
     /// What follows from a transition that is written.
     async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
-        for id in &effects.closed {
-            self.withdraw(id).await;
-        }
-        if let Some(ask) = effects.present {
-            self.present(ask, Some(state.agent.clone()), fresh.code).await;
-        }
         let execution = state.execution.as_ref();
         for event in &effects.audit {
             let session = execution.and_then(|execution| execution.session.as_deref());
             let execution = execution.map(|execution| execution.id.as_str());
             self.record(event, Some(&state.agent), session, execution, None).await;
+        }
+        for id in &effects.closed {
+            self.withdraw(id).await;
+        }
+        if let Some(ask) = effects.present {
+            self.present(ask, Some(state.agent.clone()), fresh.code).await;
         }
     }
 
@@ -385,7 +401,8 @@ impl SafetyCore {
         self.services.audit.record(&entry).await;
     }
 
-    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting.
+    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting; where it is not shown
+    /// it stays unanswered, and the audit log says so.
     pub(super) async fn present(&self, ask: Ask, agent: Option<String>, code: Code) {
         let now = self.now();
         {
@@ -405,10 +422,26 @@ impl SafetyCore {
         });
         for channel in &self.channels {
             let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
+            let services = Arc::clone(&self.services);
             detached(async move {
-                if let Err(error) = channel.present(&request).await {
-                    tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                match unpanicked(async { channel.present(&request).await }).await {
+                    Some(Ok(())) => return,
+                    Some(Err(error)) => {
+                        tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                    }
+                    None => {
+                        tracing::error!(channel = channel.name(), "a channel has panicked");
+                    }
                 }
+                let entry = AuditEntry {
+                    event: "CHALLENGE_NOT_SHOWN",
+                    outcome: "failed",
+                    reason: Some(&format!("channel '{}' cannot show it", channel.name())),
+                    agent: request.agent.as_deref(),
+                    challenge_id: Some(&request.id),
+                    ..AuditEntry::default()
+                };
+                services.audit.record(&entry).await;
             })
             .await;
         }
@@ -419,7 +452,12 @@ impl SafetyCore {
         lock(&self.codes).remove(id);
         for channel in &self.channels {
             let (channel, id) = (Arc::clone(channel), id.to_owned());
-            detached(async move { channel.withdraw(&id).await }).await;
+            detached(async move {
+                if unpanicked(async { channel.withdraw(&id).await }).await.is_none() {
+                    tracing::error!(channel = channel.name(), "a channel has panicked");
+                }
+            })
+            .await;
         }
     }
 
@@ -444,6 +482,11 @@ impl SafetyCore {
         let record = self.store().await?.get(INDEX, key).await?;
         record.as_ref().map(read).transpose()
     }
+}
+
+/// What somebody else's code makes, unless it panics.
+async fn unpanicked<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 /// Starts a piece of work; if it does not end by itself at once, it goes on beside the caller.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::core::{AGENTS, PAGE, SafetyCore, Target, read};
 use super::machine::Refusal;
-use super::state::{AgentState, Ask};
+use super::state::{AgentState, Ask, ExecutionStatus};
 use crate::error::OperationError;
 use crate::operation::BoxFuture;
 use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView};
 
-/// So many agents are shown, and so many requests.
+/// So many agents are shown.
 const SHOWN: usize = 1_000;
 
 /// The desk of one adapter.
@@ -32,28 +32,34 @@ impl SafetyDesk {
         }
     }
 
-    /// Whoever is blocked, and of the others as many as are shown: first those that execute. However
-    /// many names agents make up, no block is hidden behind them.
+    /// All that are blocked, all that execute, and as many others as there is room for: nobody hides an
+    /// agent, or what it asks, behind a crowd of others.
     async fn states(&self) -> Result<Vec<AgentState>, OperationError> {
         let store = self.0.store().await?;
-        let mut states: Vec<(String, AgentState)> = Vec::new();
-        for group in ["blocked", "live", "idle"] {
-            let mut after: Option<String> = None;
-            while group == "blocked" || states.len() < SHOWN {
-                let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE).await?;
-                for record in &page {
-                    states.push((record.key.clone(), read(record)?));
-                }
-                after = page.last().map(|record| record.key.clone());
-                if page.len() < PAGE {
-                    break;
-                }
+        let mut states: Vec<AgentState> = Vec::new();
+        for group in ["blocked", "live"] {
+            for record in self.0.group(store, group).await? {
+                states.push(read(&record)?);
             }
         }
-        // One that changed its group meanwhile is there twice: as it was seen first.
-        states.sort_by(|(one, _), (other, _)| one.cmp(other));
-        states.dedup_by(|(one, _), (other, _)| one == other);
-        Ok(states.into_iter().map(|(_, state)| state).collect())
+        // What waits to begin comes after what runs.
+        states.sort_by_key(|state| {
+            let runs = |status| status == ExecutionStatus::Running;
+            state.block.is_none() && !state.live().is_some_and(|live| runs(live.status))
+        });
+        // One more than are shown, to know of it.
+        let mut after: Option<String> = None;
+        while states.len() <= SHOWN {
+            let page = store.list(AGENTS, Some("idle"), after.as_deref(), PAGE).await?;
+            for record in &page {
+                states.push(read(record)?);
+            }
+            after = page.last().map(|record| record.key.clone());
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        Ok(states)
     }
 
     async fn seen(&self) -> Result<Overview, OperationError> {
@@ -82,6 +88,10 @@ impl SafetyDesk {
                 });
             }
             if let Some(execution) = &state.execution {
+                if overview.agents.len() >= SHOWN {
+                    overview.more_agents = true;
+                    continue;
+                }
                 overview.agents.push(AgentView {
                     agent: agent.to_owned(),
                     execution_id: execution.id.clone(),
@@ -97,10 +107,8 @@ impl SafetyDesk {
             }
         }
         for approval in self.0.open_approvals().await? {
-            if approval.ask.is_open(now) {
-                let agent = approval.agents.first().map(String::as_str);
-                overview.requests.push(self.request(&approval.ask, agent));
-            }
+            let agent = approval.agents.first().map(String::as_str);
+            overview.requests.push(self.request(&approval.ask, agent));
         }
         Ok(overview)
     }

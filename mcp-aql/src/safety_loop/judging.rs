@@ -5,7 +5,7 @@ use super::directive::{
     AutonomyDirective, LoopMode, NotificationMetadata, NotificationType, SafetyTier, StepOutcome,
 };
 use super::evaluator::{Evaluation, Ruling, Stage, Verdict, evaluate};
-use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news, shortened};
+use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news, shortened, shown};
 use super::state::{AgentState, Block, Execution, ExecutionStatus, Pause};
 use crate::operator::RequestKind;
 
@@ -29,7 +29,7 @@ impl AgentState {
         self.settle(env, effects);
         if env.mode == LoopMode::Enforcing && self.block.is_some() {
             self.renew_block(true, env, effects);
-            self.refuse_blocked(env)?;
+            self.refuse_blocked(env, effects)?;
         }
         let execution = self.own(step.session)?;
         let status = execution.status;
@@ -295,7 +295,7 @@ impl AgentState {
         );
         directive.stopped = Some(true);
         self.block = Some(Block {
-            action: shortened(step.hint),
+            action: shown(step.hint).0,
             digest: step.digest.to_owned(),
             reason,
             since: env.now,

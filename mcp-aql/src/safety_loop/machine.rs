@@ -129,7 +129,28 @@ pub(super) fn about_block(agent: &str) -> String {
     format!("block {agent}")
 }
 
-/// Text of an agent, as long as people read.
+/// So many characters of what a person decides about are shown as they are: every hint is, as a whole.
+const SHOWN: usize = 4_000;
+/// So many of them are of its end.
+const END: usize = 1_000;
+/// What was cut is somewhat longer for the words that say so, and is not cut again.
+const ROOM: usize = 100;
+
+/// What a person decides about, and a warning where not all of it can be shown: nothing is approved
+/// unseen behind a long and harmless beginning.
+pub(super) fn shown(text: &str) -> (String, Option<String>) {
+    let length = text.chars().count();
+    if length <= SHOWN + ROOM {
+        return (text.to_owned(), None);
+    }
+    let hidden = length - SHOWN;
+    let mut cut: String = text.chars().take(SHOWN - END).collect();
+    cut.push_str(&format!("\n[… {hidden} characters are not shown …]\n"));
+    cut.extend(text.chars().skip(length - END));
+    (cut, Some(format!("Not all of it is shown: {hidden} of its {length} characters are left out")))
+}
+
+/// Text of an agent in a log or a list.
 pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 1_000;
     let mut short: String = text.chars().take(MOST).collect();
@@ -213,6 +234,14 @@ impl AgentState {
         effects.note(Event::new("EXECUTION_ENDED", status.as_str()).reason(reason));
     }
 
+    fn refuses_to_ask(&self, env: &Env<'_>, effects: &mut Effects) -> bool {
+        let refuses = env.crowded || self.issued.len() >= MOST_REQUESTS;
+        if refuses {
+            effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
+        }
+        refuses
+    }
+
     /// Makes a question of this kind, unless there were too many.
     pub(super) fn ask(
         &mut self,
@@ -222,16 +251,17 @@ impl AgentState {
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Option<Ask> {
-        if bounded && (env.crowded || self.issued.len() >= MOST_REQUESTS) {
-            effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
+        if bounded && self.refuses_to_ask(env, effects) {
             return None;
         }
         self.issued.push(env.now);
+        let (action, warning) = shown(action);
+        let reasons = reasons.into_iter().chain(warning).collect();
         let ask = Ask {
             id: env.fresh_id.to_owned(),
             kind,
             hash: env.fresh_hash.to_owned(),
-            action: shortened(action),
+            action,
             reasons,
             expires_at: env.now + env.timeout,
             closed: false,
@@ -242,12 +272,21 @@ impl AgentState {
         Some(ask)
     }
 
-    pub(super) fn refuse_blocked(&self, env: &Env<'_>) -> Result<(), Refusal> {
+    /// Refuses what a blocked agent tries, which the audit log has.
+    pub(super) fn refuse_blocked(
+        &self,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Refusal> {
         match &self.block {
-            Some(block) if env.mode == LoopMode::Enforcing => Err(Refusal::Blocked {
-                agent: self.agent.clone(),
-                challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
-            }),
+            Some(block) if env.mode == LoopMode::Enforcing => {
+                effects
+                    .note(Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked"));
+                Err(Refusal::Blocked {
+                    agent: self.agent.clone(),
+                    challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -260,7 +299,7 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        self.refuse_blocked(env)?;
+        self.refuse_blocked(env, effects)?;
         if let Some(live) = self.live() {
             if live.session.as_deref() != start.session {
                 return Err(Refusal::Elsewhere);
@@ -270,11 +309,17 @@ impl AgentState {
                 ExecutionStatus::Running if same => return Ok(()),
                 ExecutionStatus::Running => return Err(Refusal::Busy),
                 _ if same => return self.ask_to_start(start.action, env, effects),
-                // Another start takes the place of one that nobody has approved.
-                _ => self.end(ExecutionStatus::Cancelled, "Replaced", env, effects),
+                _ => {}
             }
         }
         let runs = env.mode != LoopMode::Enforcing;
+        // Where nobody can be asked nothing waits for an answer: no record, and no execution whose
+        // parameters no person was ever shown.
+        if !runs && self.refuses_to_ask(env, effects) {
+            return Err(Refusal::TooMany(60));
+        }
+        // Another start takes the place of one that nobody has approved.
+        self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
         self.grant = None;
         let last = self.execution.replace(Execution {
             id: start.execution_id.to_owned(),
@@ -347,7 +392,7 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        self.refuse_blocked(env)?;
+        self.refuse_blocked(env, effects)?;
         let execution = self.own(session)?;
         if id.is_some_and(|id| id != execution.id) {
             return Err(Refusal::NotExecuting);

@@ -174,8 +174,11 @@ pub(crate) fn accept_literal_names(operation: &str, params: &mut Map<String, Val
     for (literal, name) in
         [("nextActionHint", "next_action_hint"), ("stepDescription", "step_description")]
     {
-        if let Some(value) = params.remove(literal) {
-            params.entry(name).or_insert(value);
+        // Both at once are not one parameter: what is judged is what others read, or nothing.
+        if !params.contains_key(name)
+            && let Some(value) = params.remove(literal)
+        {
+            params.insert(name.to_owned(), value);
         }
     }
 }
@@ -257,5 +260,30 @@ impl ReservedOperation {
         let context = call.context();
         let verified = self.core.verify(context.session(), &id, &code).await;
         call.reply(verified)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_hint_under_both_names_is_refused_and_not_chosen() {
+        // REQ-LOOP-07
+        for (given, taken) in [
+            (json!({ "nextActionHint": "a" }), json!({ "next_action_hint": "a" })),
+            (json!({ "next_action_hint": "a" }), json!({ "next_action_hint": "a" })),
+            // What is left is no parameter of the operation, and so the call is refused.
+            (
+                json!({ "nextActionHint": "a", "next_action_hint": "b" }),
+                json!({ "nextActionHint": "a", "next_action_hint": "b" }),
+            ),
+        ] {
+            let mut params = given.as_object().cloned().unwrap();
+            accept_literal_names("record_execution_step", &mut params);
+            assert_eq!(Value::Object(params), taken);
+        }
     }
 }

@@ -14,7 +14,8 @@ use super::action::{Action, fold};
 /// of each word in it, to its end or to the end of a word: `drop_*` is found in "calling drop_table on
 /// users" and in "mcp__db__drop_table", and `rm -rf*` in "/bin/rm -rf /". A pattern of a *pass*
 /// (`auto_approve`) is tried on the whole text alone, and passes nothing that looks like several
-/// commands or is disguised: nothing dangerous hides behind a harmless beginning.
+/// commands or is disguised. Its `*` stands for any text all the same: `read_*` passes "read_file a and
+/// then remove it".
 #[derive(Debug, Clone, Default)]
 pub(super) struct PatternList {
     patterns: Vec<Pattern>,

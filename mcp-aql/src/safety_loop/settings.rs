@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use crate::operator::HumanChannel;
 ///
 /// Patterns are globs: `*` is any text, `?` a character, `[ab]` one of several, `{a,b}` alternatives.
 /// Those of `deny` and `requires_approval` are found from every word of a hint on; those of
-/// `auto_approve` match a hint as a whole, and never one that looks like several commands.
+/// `auto_approve` match a hint as a whole, and never one that looks like several commands. A `*` at the
+/// end of one lets any words follow: what must not be among them belongs into `deny`.
 ///
 /// Source: MCP-AQL §8.7.4 (REQ-AUT-17).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,6 +128,7 @@ const DEFAULT_ATTEMPTS: usize = 10;
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::operator::MemoryChannel;
 /// use mcp_aql::safety_loop::{RiskTolerance, SafetyLoop};
+/// use mcp_aql::store::MemoryStore;
 ///
 /// # fn main() -> mcp_aql::Result<()> {
 /// let people = MemoryChannel::default();
@@ -141,6 +143,8 @@ const DEFAULT_ATTEMPTS: usize = 10;
 ///             })
 ///             .channel(people.clone()),
 ///     )
+///     // In place of a file in the user's state directory.
+///     .store(MemoryStore::default())
 /// #   .without_config()
 ///     .build()?;
 /// assert!(adapter.operator().is_some());
@@ -149,14 +153,17 @@ const DEFAULT_ATTEMPTS: usize = 10;
 ///
 /// It brings the protocol's operations `execute_agent`, `record_execution_step`,
 /// `complete_execution`, `abort_execution`, `confirm_operation` and `verify_challenge`. The table
-/// `[safety_loop]` of the configuration file, with the names of these methods as keys, and
-/// `[safety_loop.agents.NAME]` come on top, and then the variable `MCPAQL_SAFETY_LOOP` with the mode.
+/// `[safety_loop]` of the configuration file and `[safety_loop.agents.NAME]` come on top, and then the
+/// variable `MCPAQL_SAFETY_LOOP` with the mode. Keys are `mode`, `challenge_timeout_seconds`, and for
+/// single agents as well `max_autonomous_steps`, `risk_tolerance`, `deny`, `requires_approval`,
+/// `auto_approve`.
 ///
 /// Source: MCP-AQL §8.6 to §8.8 (REQ-LOOP-01, REQ-AUT-17, REQ-OOB-07, REQ-OOB-12).
 #[derive(Clone)]
 pub struct SafetyLoop {
     pub(super) mode: LoopMode,
     base: AgentSettings,
+    /// By the comparable form of their names.
     agents: BTreeMap<String, AgentSettings>,
     scorer: Arc<dyn RiskScorer>,
     pub(super) timeout: Duration,
@@ -197,14 +204,17 @@ impl SafetyLoop {
 
     agent_settings!(base);
 
-    /// Other settings for the agent of this name. What they leave out is as for all others.
+    /// Other settings for the agent of this name, on top of those that it has. What they leave out is as
+    /// for all others. Names that read the same are one.
     #[must_use]
     pub fn agent(
         mut self,
         name: impl Into<String>,
         settings: impl FnOnce(AgentSettings) -> AgentSettings,
     ) -> Self {
-        self.agents.insert(name.into(), settings(AgentSettings::default()));
+        let name = fold(&name.into()).0;
+        let known = self.agents.remove(&name).unwrap_or_default();
+        self.agents.insert(name, settings(known));
         self
     }
 
@@ -254,10 +264,15 @@ impl SafetyLoop {
             auto_approve: table.auto_approve,
         };
         self.base = base.settings("safety_loop", problems).over(&self.base);
+        let mut seen = BTreeSet::new();
         for (name, table) in table.agents {
             let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
-            let base = self.agents.remove(&name).unwrap_or_default();
-            self.agents.insert(name, settings.over(&base));
+            let key = fold(&name).0;
+            if !seen.insert(key.clone()) {
+                problems.push(format!("`safety_loop.agents.{name}`: another one reads the same"));
+            }
+            let base = self.agents.remove(&key).unwrap_or_default();
+            self.agents.insert(key, settings.over(&base));
         }
     }
 
@@ -295,7 +310,10 @@ impl SafetyLoop {
             let policy = settings.over(&self.base).compile(&mut own);
             let told = own.into_iter().map(|problem| format!("{problem} (agent `{name}`)"));
             problems.extend(told);
-            (fold(name).0, policy)
+            if name.is_empty() {
+                problems.push("safety loop: the settings of an agent without a name".to_owned());
+            }
+            (name.clone(), policy)
         });
         let agents = agents.collect();
         Rules { base: self.base.compile(problems), agents, scorer: Arc::clone(&self.scorer) }
@@ -457,6 +475,32 @@ mod tests {
             assert_eq!(policy.requires_approval.guards(&action), Some("deploy_*"));
         }
         assert!(given.told().contains("maxAutonomousSteps 9 (50)"), "{}", given.told());
+    }
+
+    #[test]
+    fn settings_of_an_agent_add_up_however_its_name_is_written() {
+        // REQ-AUT-17
+        let mut given = SafetyLoop::new()
+            .channel(MemoryChannel::default())
+            .agent("Intern", |intern| intern.max_autonomous_steps(5))
+            .agent("intern", |intern| intern.deny(["drop_*"]));
+        let table = "[agents.INTERN]\nrisk_tolerance = 'conservative'";
+        let mut problems = Vec::new();
+        given.apply(toml_edit::de::from_str(table).unwrap(), &mut problems);
+        let rules = given.compile(&mut problems);
+        assert_eq!(problems, Vec::<String>::new());
+        let policy = rules.of("intern");
+        assert_eq!(
+            (policy.max_autonomous_steps, policy.tolerance),
+            (5, RiskTolerance::Conservative)
+        );
+        assert!(policy.deny.guards(&crate::safety_loop::Action::new("drop_x")).is_some());
+
+        let table = "[agents.a]\ndeny = []\n[agents.A]\ndeny = []\n[agents.' ']\ndeny = []";
+        given.apply(toml_edit::de::from_str(table).unwrap(), &mut problems);
+        given.compile(&mut problems);
+        assert!(problems.iter().any(|problem| problem.contains("reads the same")), "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.contains("without a name")), "{problems:?}");
     }
 
     #[test]

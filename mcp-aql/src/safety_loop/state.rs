@@ -229,6 +229,13 @@ impl AgentState {
             .any(|queued| queued.notification.kind == NotificationType::PermissionPending)
     }
 
+    /// How many operations wait for approval.
+    pub(super) fn waiting(&self) -> usize {
+        let waits =
+            |queued: &&Queued| queued.notification.kind == NotificationType::PermissionPending;
+        self.queue.iter().filter(waits).count()
+    }
+
     /// Notes that a request was answered.
     pub(super) fn spend(&mut self, id: &str, at: DateTime<Utc>) {
         if self.spent.len() >= REMEMBERED {

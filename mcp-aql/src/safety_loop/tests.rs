@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
-use super::calls::Reported;
+use super::approvals::MOST_WAITING;
+use super::calls::{MOST_AGENTS, Reported};
 use super::core::SafetyCore;
 use super::desk::SafetyDesk;
 use super::recent::RecentAudit;
@@ -15,8 +16,8 @@ use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::ErrorCode;
-use crate::operation::Session;
-use crate::operator::{Desk as _, HumanRequest, MemoryChannel};
+use crate::operation::{BoxFuture, Session};
+use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel};
 use crate::services::Services;
 use crate::store::MemoryStore;
 use crate::vocab::TrustLevel;
@@ -116,6 +117,17 @@ impl Rig {
             self.process.core.confirm(session, code).await
         };
         given.map(drop).map_err(|error| error.code())
+    }
+
+    /// New codes for all that is asked.
+    async fn renewed(&self, desk: &SafetyDesk) {
+        for agent in AGENTS {
+            let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
+            let ids: Vec<_> = state.asks().map(|ask| ask.id.clone()).collect();
+            for id in ids {
+                desk.renew(&id, "test").await.unwrap();
+            }
+        }
     }
 
     /// An agent that a person has let begin.
@@ -294,7 +306,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             // there before is taken for alive for as long.
             rig.process.core.store().await.unwrap();
             if model.went_back {
-                rig.pass(13);
+                rig.pass(25);
                 rig.restart();
                 rig.process.core.store().await.unwrap();
             }
@@ -432,6 +444,314 @@ proptest! {
 }
 
 #[test]
+fn nothing_is_approved_unseen() {
+    // REQ-AUT-16, REQ-OOB-01
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let parameters = serde_json::json!({ "a": "x".repeat(9_000), "z": "and then the worst" });
+        let parameters = parameters.as_object().cloned();
+        core.start(Some(rig.session(0)), AGENTS[0], parameters).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.action.contains("and then the worst"), "its end is shown");
+        assert!(request.action.contains("characters are not shown"), "and that some is missing");
+        assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+        assert!(request.action.chars().count() < 4_100);
+        rig.give(&request, request.code.reveal()).await.unwrap();
+
+        // A hint is shown as a whole, whether it is paused or blocked, and after a renewal.
+        let desk = SafetyDesk(Arc::clone(core));
+        for verb in ["delete", "drop_table"] {
+            let hint = format!("{verb} {} and then the worst", "x ".repeat(1_900));
+            rig.step(0, &hint, None).await.unwrap();
+            let request = rig.people.requests().pop().unwrap();
+            assert_eq!(request.action, hint);
+            desk.renew(&request.id, "test").await.unwrap();
+            assert_eq!(rig.people.requests().pop().unwrap().action, hint);
+        }
+        let block = desk.overview().await.unwrap().blocks.remove(0);
+        assert!(block.action.ends_with("and then the worst"));
+
+        let action = format!("import {}", "y".repeat(9_000));
+        core.request_approval(Pending {
+            operation: "import",
+            params_hash: "h",
+            session: Some(rig.session(1)),
+            action: &action,
+            reasons: Vec::new(),
+            level: "destructive",
+            expires_at: rig.now() + TimeDelta::seconds(60),
+        })
+        .await
+        .unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.reasons.iter().any(|reason| reason.starts_with("Not all of it is shown")));
+    });
+}
+
+#[test]
+fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
+    // REQ-OOB-09, REQ-OOB-13
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let desk = SafetyDesk(Arc::clone(core));
+        rig.begun(0).await;
+        rig.step(0, "drop_table users", None).await.unwrap();
+        rig.begun(1).await;
+        rig.step(1, "deploy_f now", None).await.unwrap();
+        for number in 0..620 {
+            // Everything else comes before in the order of names and keys.
+            let session = Session::new();
+            let agent = format!("!{number:04}");
+            core.start(Some(&session), &agent, None).await.unwrap();
+            let given_up = (ExecutionStatus::Cancelled, "so");
+            core.finish(Some(&session), &agent, None, given_up).await.unwrap();
+            let params_hash = format!("{number}");
+            core.request_approval(Pending {
+                operation: "delete_bed",
+                params_hash: &params_hash,
+                session: Some(rig.session(2)),
+                action: "delete_bed {}",
+                reasons: Vec::new(),
+                level: "destructive",
+                expires_at: rig.now() + TimeDelta::days(1),
+            })
+            .await
+            .unwrap();
+            rig.pass(3);
+            if number % 50 == 0 {
+                rig.renewed(&desk).await;
+            }
+        }
+        rig.renewed(&desk).await;
+        let seen = desk.overview().await.unwrap();
+        assert_eq!(seen.blocks.len(), 1);
+        let asked = |agent: &str| {
+            seen.requests.iter().any(|request| request.agent.as_deref() == Some(agent))
+        };
+        assert!(asked("Ada") && asked("Bo"), "{:?}", seen.requests.len());
+        let approvals = seen.requests.iter().filter(|each| each.action.starts_with("delete_bed"));
+        assert_eq!(approvals.count(), 620, "each can be answered");
+        assert_eq!(seen.agents[0].agent, "Ada");
+        assert_eq!(seen.agents[1].agent, "Bo");
+        assert!(!seen.more_agents);
+        for number in 0..500 {
+            let session = Session::new();
+            let agent = format!("!!{number:04}");
+            rig.pass(2);
+            core.start(Some(&session), &agent, None).await.unwrap();
+            let given_up = (ExecutionStatus::Cancelled, "so");
+            core.finish(Some(&session), &agent, None, given_up).await.unwrap();
+        }
+        let seen = desk.overview().await.unwrap();
+        assert!(seen.more_agents && seen.agents.len() == 1_000);
+        assert_eq!((seen.blocks.len(), seen.agents[0].agent.as_str()), (1, "Ada"));
+    });
+}
+
+#[test]
+fn nobody_fills_the_store_with_agents() {
+    // REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let session = Session::new();
+        let start = |agent: String| {
+            let session = &session;
+            async move { core.start(Some(session), &agent, None).await.map_err(|error| error.code()) }
+        };
+        let live = || async {
+            let store = core.store().await.unwrap();
+            core.group(store, "live").await.unwrap().len()
+        };
+        for number in 0..MOST_AGENTS {
+            start(format!("a{number}")).await.unwrap();
+            rig.pass(2);
+        }
+        assert_eq!(start("more".to_owned()).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(start("A1".to_owned()).await.map(drop), Ok(()), "it is there already");
+        assert_eq!(live().await, MOST_AGENTS);
+        // One that ended makes room, whoever ended it.
+        let desk = SafetyDesk(Arc::clone(core));
+        let request = rig.people.requests().pop().unwrap();
+        desk.decide(&request.id, false, "test").await.unwrap();
+        start("more".to_owned()).await.unwrap();
+        assert_eq!(live().await, MOST_AGENTS);
+
+        // Who is refused because people are asked too much leaves nothing behind.
+        for number in 0..200 {
+            let other = Session::new();
+            let _ = core.start(Some(&other), &format!("b{number}"), None).await;
+        }
+        assert!(live().await < MOST_AGENTS + 62, "{}", live().await);
+    });
+}
+
+#[test]
+fn nobody_begins_with_what_no_person_was_shown() {
+    // REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        let start = |number: i32| {
+            let parameters = serde_json::json!({ "number": number }).as_object().cloned();
+            core.start(session, AGENTS[0], parameters)
+        };
+        for number in 0..10 {
+            start(number).await.unwrap();
+        }
+        let refused = start(10).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::RateLimitExceeded);
+        rig.pass(301);
+        rig.step(0, "read_file a", None).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        assert!(request.action.ends_with("{\"number\":9}"), "{}", request.action);
+    });
+}
+
+#[test]
+fn what_waits_for_people_is_bounded() {
+    // REQ-AUT-15, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        let ask = |number: usize| {
+            let expires_at = rig.now() + TimeDelta::seconds(60);
+            async move {
+                let pending = Pending {
+                    operation: "delete_bed",
+                    params_hash: &number.to_string(),
+                    session,
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at,
+                };
+                core.request_approval(pending).await.map(drop).map_err(|error| error.code())
+            }
+        };
+        for number in 0..MOST_WAITING {
+            ask(number).await.unwrap();
+            rig.pass(2);
+        }
+        assert_eq!(ask(MOST_WAITING).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
+        let reply = rig.step(0, "read_file a", None).await.unwrap();
+        assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
+    });
+}
+
+/// A loop whose audit log can be read.
+fn audited(settings: &SafetyLoop, recent: &RecentAudit) -> Arc<SafetyCore> {
+    let rules = settings.compile(&mut Vec::new());
+    let time = TimeSource::default();
+    let audit = Audit {
+        adapter: "guard".to_owned(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: vec![Arc::new(recent.clone())],
+    };
+    let services = Services::new(Arc::new(MemoryStore::default()), time, audit);
+    Arc::new(SafetyCore::new(settings, rules, recent.clone(), Arc::new(services)))
+}
+
+#[test]
+fn what_a_blocked_agent_tries_is_in_the_audit_log() {
+    // REQ-OOB-08, REQ-OOB-12
+    block_on(async {
+        let (people, recent) = (MemoryChannel::default(), RecentAudit::default());
+        let settings = SafetyLoop::new().deny(["drop_*"]).channel(people.clone());
+        let (core, session) = (audited(&settings, &recent), Session::new());
+        core.start(Some(&session), "Ada", None).await.unwrap();
+        let code = people.last_code().unwrap();
+        core.confirm(Some(&session), &code).await.unwrap();
+        let step = |hint: &str| Reported {
+            agent: "Ada".to_owned(),
+            hint: hint.to_owned(),
+            description: None,
+            outcome: None,
+            findings: None,
+        };
+        core.step(Some(&session), &step("drop_table users")).await.unwrap();
+        let denied = || {
+            let entries = recent.entries();
+            entries.iter().filter(|entry| entry["event"] == "EXECUTION_DENIED").count()
+        };
+        assert_eq!(denied(), 0);
+        core.step(Some(&session), &step("read_file a")).await.unwrap_err();
+        core.start(Some(&Session::new()), "ADA", None).await.unwrap_err();
+        let ends = (ExecutionStatus::Cancelled, "so");
+        core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
+        assert_eq!(denied(), 3, "{:?}", recent.entries());
+    });
+}
+
+/// A channel that does its work badly.
+enum Bad {
+    Fails,
+    Hangs,
+    Panics,
+}
+
+impl HumanChannel for Bad {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Fails => "failing",
+            Self::Hangs => "hanging",
+            Self::Panics => "panicking",
+        }
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        match self {
+            Self::Fails => Box::pin(std::future::ready(Err(ChannelError("no paper".into())))),
+            Self::Hangs => Box::pin(std::future::pending()),
+            Self::Panics => panic!("at once"),
+        }
+    }
+
+    fn withdraw<'a>(&'a self, _: &'a str) -> BoxFuture<'a, ()> {
+        match self {
+            Self::Fails => Box::pin(std::future::ready(())),
+            Self::Hangs => Box::pin(std::future::pending()),
+            Self::Panics => Box::pin(async { panic!("later") }),
+        }
+    }
+}
+
+#[test]
+fn channels_that_fail_hold_nobody_up_and_let_nobody_pass() {
+    // REQ-OOB-05, REQ-OOB-12
+    block_on(async {
+        let (people, recent) = (MemoryChannel::default(), RecentAudit::default());
+        let settings = SafetyLoop::new()
+            .channel(Bad::Panics)
+            .channel(Bad::Hangs)
+            .channel(Bad::Fails)
+            .channel(people.clone());
+        let (core, session) = (audited(&settings, &recent), Session::new());
+        let started = core.start(Some(&session), "Ada", None).await.unwrap();
+        assert_eq!(started.status, ExecutionStatus::Pending);
+        let request = people.requests().pop().expect("who comes last is asked as well");
+        let log = serde_json::to_string(&recent.entries()).unwrap();
+        let told = recent.entries();
+        let told = |channel: &str| {
+            told.iter().any(|entry| {
+                entry["event"] == "CHALLENGE_NOT_SHOWN"
+                    && entry["challenge_id"] == request.id.as_str()
+                    && entry["reason"].as_str().unwrap().contains(channel)
+            })
+        };
+        assert!(told("failing") && told("panicking") && !told("hanging"), "{log}");
+        assert!(!log.contains(request.code.reveal()));
+        core.confirm(Some(&session), request.code.reveal()).await.unwrap();
+        assert_eq!(people.withdrawn(), [request.id]);
+    });
+}
+
+#[test]
 fn one_code_is_good_for_one_of_many() {
     // REQ-OOB-06
     block_on(async {
@@ -507,6 +827,26 @@ fn another_process_takes_nothing_from_one_that_lives() {
 }
 
 #[test]
+fn a_machine_whose_clock_is_ahead_is_taken_for_alive() {
+    // REQ-LIF-10
+    block_on(async {
+        let rig = Rig::new();
+        let ahead = Arc::new(Mutex::new(rig.now() + TimeDelta::seconds(5)));
+        let other = process(&ahead, &rig.store, &rig.people);
+        other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await.unwrap();
+        let state = || async { rig.process.core.state(AGENTS[0]).await.unwrap().unwrap() };
+        // This process looks after what others left behind, as its first act.
+        assert!(state().await.live().is_some());
+        let started = rig.start(0).await.unwrap_err();
+        assert_eq!(started.details()["reason"], "other_session");
+        // It falls silent.
+        rig.pass(18);
+        rig.start(0).await.unwrap();
+        assert_eq!(state().await.live().unwrap().session.as_deref(), Some(rig.session(0).id()));
+    });
+}
+
+#[test]
 fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
     // REQ-GATE-10, REQ-AUT-15, REQ-AUT-16
     block_on(async {
@@ -514,7 +854,9 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         rig.begun(0).await;
         rig.begun(1).await;
         let core = &rig.process.core;
-        assert!(core.is_executing(rig.session(0)) && !core.is_executing(rig.session(2)));
+        let executes = |session| core.is_executing(session);
+        assert!(executes(Some(rig.session(0))).await.unwrap());
+        assert!(!executes(Some(rig.session(2))).await.unwrap() && !executes(None).await.unwrap());
         let expires_at = rig.now() + TimeDelta::seconds(300);
         let ask = || Pending {
             operation: "delete_bed",
@@ -573,6 +915,73 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
     });
 }
 
+#[test]
+fn an_approval_lasts_no_longer_because_the_clock_went_back() {
+    // REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        for (seconds, taken) in [(0, true), (-5, true), (-60, false), (301, false)] {
+            let id = core
+                .request_approval(Pending {
+                    operation: "delete_bed",
+                    params_hash: "h1",
+                    session,
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at: rig.now() + TimeDelta::seconds(60),
+                })
+                .await
+                .unwrap();
+            let desk = SafetyDesk(Arc::clone(core));
+            desk.decide(&id, true, "test").await.unwrap();
+            rig.pass(seconds);
+            let got = core.take_approval("delete_bed", "h1", session).await.unwrap();
+            assert_eq!(got, taken, "after {seconds} seconds");
+            rig.pass(1_000);
+        }
+    });
+}
+
+#[test]
+fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
+    // REQ-DNG-11
+    let rig = Rig::new();
+    let core = &rig.process.core;
+    core.knows(HashMap::from([("close_valve".to_owned(), crate::vocab::DangerLevel::Dangerous)]));
+    for (hint, known) in [
+        ("call close_valve now", true),
+        ("call mcp__garden__close_valve now", true),
+        ("call mcp__garden__open_valve now", false),
+        ("call __ now", false),
+    ] {
+        assert_eq!(core.action(hint).operation().is_some(), known, "{hint}");
+    }
+}
+
+#[test]
+fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
+    // REQ-AUT-16, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        core.start(None, AGENTS[0], None).await.unwrap();
+        let other = process(&rig.now, &rig.store, &rig.people);
+        for core in [core, &other.core] {
+            assert!(core.is_executing(None).await.unwrap());
+            assert!(!core.is_executing(Some(rig.session(0))).await.unwrap());
+        }
+        for number in 1..MOST_AGENTS {
+            rig.pass(2);
+            core.start(None, &format!("a{number}"), None).await.unwrap();
+        }
+        let more = core.start(None, "more", None).await.unwrap_err();
+        assert_eq!(more.code(), ErrorCode::PermissionDenied);
+        core.start(None, "A1", None).await.unwrap();
+    });
+}
+
 /// Prints how long an evaluation takes; `cargo test --release … -- --nocapture` tells a figure.
 #[test]
 fn an_evaluation_with_many_patterns_is_quick() {
@@ -627,7 +1036,7 @@ fn a_start_that_nobody_can_be_asked_about_leaves_nothing_behind() {
         let mut refused = 0;
         for number in 0..100 {
             let name = format!("agent {number}");
-            match core.start(Some(rig.session(0)), &name, None).await {
+            match core.start(Some(&Session::new()), &name, None).await {
                 Ok(begun) => assert_eq!(begun.status, ExecutionStatus::Pending),
                 Err(error) => {
                     assert_eq!(error.code(), ErrorCode::RateLimitExceeded);
@@ -646,8 +1055,9 @@ fn a_name_is_as_long_as_a_key_at_most() {
     for (name, code) in [
         ("\u{1f600}".repeat(128), None),
         ("\u{1f600}".repeat(129), Some(ErrorCode::ValidationInvalidValue)),
-        // They become more than they are: folded, a dotted I is two characters.
-        ("\u{130}".repeat(171), Some(ErrorCode::ValidationInvalidValue)),
+        // Folded, it takes more than it did: three bytes in place of two.
+        ("\u{23a}".repeat(170), None),
+        ("\u{23a}".repeat(171), Some(ErrorCode::ValidationInvalidValue)),
     ] {
         let begun = block_on(rig.process.core.start(Some(rig.session(0)), &name, None));
         assert_eq!(begun.err().map(|error| error.code()), code, "{name}");
@@ -672,6 +1082,5 @@ fn no_block_is_hidden_behind_many_names() {
         let overview = desk.overview().await.unwrap();
         assert_eq!(overview.blocks.len(), 1);
         assert!(overview.agents.len() >= 1_000);
-        assert!(overview.agents.is_sorted_by_key(|agent| agent.agent.to_lowercase()));
     });
 }

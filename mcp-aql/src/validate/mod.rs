@@ -35,6 +35,9 @@ pub(crate) struct Rules {
     pub(crate) strict: bool,
     /// `taskId` counts as `task_id` (REQ-RQ-05).
     pub(crate) camel_case_aliases: bool,
+    /// Whoever comes next looks at all arguments: those of a query too, which only the query has
+    /// otherwise.
+    pub(crate) whole: bool,
 }
 
 /// Checks the parameters of a call.
@@ -67,7 +70,7 @@ pub(crate) fn validate(
         return Err(missing_error(operation, &missing, &unknown, shapes));
     }
     if faults.is_empty() && unknown.is_empty() {
-        return finish(operation, arguments, unknown, deprecated);
+        return finish(operation, arguments, unknown, deprecated, rules.whole);
     }
     let (types, rest): (Vec<_>, Vec<_>) = faults.into_vec().into_iter().partition(is_type_fault);
     let (nested, rest): (Vec<_>, Vec<_>) =
@@ -94,7 +97,7 @@ pub(crate) fn validate(
     if !values.is_empty() {
         return Err(value_error(operation, &values));
     }
-    finish(operation, arguments, ignored, deprecated)
+    finish(operation, arguments, ignored, deprecated, rules.whole)
 }
 
 /// What is left when each parameter is fine by itself: those that are read together.
@@ -104,14 +107,15 @@ fn finish(
     mut arguments: Vec<Argument>,
     ignored: Vec<String>,
     deprecated: Vec<(&'static str, Deprecation)>,
+    whole: bool,
 ) -> Result<ValidParams, OperationError> {
     #[cfg(feature = "query")]
     let queries = operation
         .queries
-        .read(&mut arguments)
+        .read(&mut arguments, whole)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
     #[cfg(not(feature = "query"))]
-    let _ = operation;
+    let _ = (operation, whole);
     Ok(ValidParams {
         arguments,
         ignored,

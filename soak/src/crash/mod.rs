@@ -18,6 +18,9 @@ use crate::report::Report;
 use client::Client;
 use model::Model;
 
+/// What a round and the writes in it may take.
+const ROUND: Duration = Duration::from_millis(300);
+
 /// Serves the adapter that is killed.
 pub(crate) async fn serve(folder: &Path) -> Result<(), Fault> {
     let store = gated::store(folder, None)?;
@@ -83,14 +86,14 @@ async fn life(
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     // A third is killed while it starts and checks, the others while they work.
     let early = model.random.below(3) == 0;
-    let most = if early { startup * 2 } else { startup * 6 };
+    let most = if early { startup * 2 } else { startup * 6 + ROUND };
     let limit = Duration::from_micros(model.random.below(micros(most)));
     let mut process = client::start(folder)?;
     let mut client = None;
     let beginning = async {
         let mut client = Client::connect(&mut process).await?;
-        model.check(&mut client, false).await?;
-        Ok::<_, Fault>(client)
+        let goes_on = model.check(&mut client, false).await?;
+        Ok::<_, Fault>((client, goes_on))
     };
     let ended = if early {
         timeout(limit, beginning).await.map(|begun| begun.map(|it| client = Some(it)))
@@ -101,7 +104,7 @@ async fn life(
     if let Ok(begun) = ended {
         begun.map_err(|fault| format!("in life {number}: {fault}"))?;
         let going_on = async {
-            if let Some(client) = &mut client {
+            if let Some((client, true)) = &mut client {
                 while model.cycle(client).await? {}
             }
             // An agent is blocked, and so are all of this session.

@@ -233,19 +233,12 @@ impl Model {
         reply.expect(reply.detail("reason") != "blocked", "blocked after its code was taken")
     }
 
-    /// After a restart: everything that was answered still holds. All of it, or some.
-    pub(super) async fn check(&mut self, client: &mut Client, all: bool) -> Result<(), Fault> {
+    /// After a restart: everything that was answered still holds. All of it, or some. False when the
+    /// session has seen a block that lasts, and so is blocked itself.
+    pub(super) async fn check(&mut self, client: &mut Client, all: bool) -> Result<bool, Fault> {
         self.check_files()?;
         self.check_executions(client).await?;
-        let mut blocked = self.blocked.clone();
-        if !all {
-            let first = self.random.below(blocked.len() as u64);
-            blocked.rotate_left(usize::try_from(first)?);
-            blocked.truncate(5 * AGAIN);
-        }
-        for blocked in blocked {
-            self.check_block(client, &blocked, all).await?;
-        }
+        self.check_tokens(client).await?;
         for _ in 0..AGAIN {
             let Some(proof) = self.random.one_of(&self.spent).cloned() else { break };
             let reply = proof.send(client).await?;
@@ -253,7 +246,18 @@ impl Model {
             reply.expect(reply.code() != "INTERNAL_ERROR", "the adapter fails")?;
             self.count.second_tries += 1;
         }
-        self.check_tokens(client).await
+        let mut blocked = self.blocked.clone();
+        if !all {
+            let first = self.random.below(blocked.len() as u64);
+            blocked.rotate_left(usize::try_from(first)?);
+            blocked.truncate(AGAIN);
+        }
+        for blocked in blocked {
+            if !self.check_block(client, &blocked, all).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     async fn check_tokens(&mut self, client: &mut Client) -> Result<(), Fault> {
@@ -279,7 +283,7 @@ impl Model {
         client: &mut Client,
         blocked: &Blocked,
         all: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let reply = step(client, &blocked.agent, "read_notes of today").await?;
         let is_blocked = reply.detail("reason") == "blocked";
         if blocked.sent && !is_blocked {
@@ -289,16 +293,17 @@ impl Model {
             self.blocked.retain(|other| other.proof.challenge != blocked.proof.challenge);
             self.spent.push(blocked.proof.clone());
             self.count.cut_off += 1;
-            return Ok(());
+            return Ok(true);
         }
         reply.expect(is_blocked, "a block was lost")?;
         let challenge = reply.detail("challenge_id");
         reply.expect(challenge == blocked.proof.challenge, "another challenge")?;
         self.count.still_blocked += 1;
-        if all || self.random.below(4) == 0 {
+        let lets_go = all || self.random.below(3) > 0;
+        if lets_go {
             self.release(client, &blocked.proof.challenge).await?;
         }
-        Ok(())
+        Ok(lets_go)
     }
 
     async fn check_executions(&mut self, client: &mut Client) -> Result<(), Fault> {

@@ -101,6 +101,16 @@ impl Server {
 
 /// A call without a session, as any process may serve it: MCP 2026-07-28.
 async fn call(address: SocketAddr, operation: &str, params: Value) -> std::io::Result<Value> {
+    call_in(None, address, operation, params).await
+}
+
+/// A call in a session.
+async fn call_in(
+    session: Option<&str>,
+    address: SocketAddr,
+    operation: &str,
+    params: Value,
+) -> std::io::Result<Value> {
     let family = match operation {
         "record_execution_step" | "verify_challenge" => "create",
         "get_execution" | "list_executions" => "read",
@@ -109,28 +119,23 @@ async fn call(address: SocketAddr, operation: &str, params: Value) -> std::io::R
         _ => "execute",
     };
     let tool = format!("mcp_aql_{family}");
-    let params = json!({
-        "name": tool,
-        "arguments": { "operation": operation, "params": params },
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    });
+    let arguments = json!({ "operation": operation, "params": params });
+    let mut params = json!({ "name": tool, "arguments": arguments });
+    let headers = match session {
+        Some(session) => format!("Mcp-Session-Id: {session}\r\n"),
+        None => {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            format!(
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
+            )
+        }
+    };
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    let body = body.to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nConnection: close\r\n\
-         Content-Length: {}\r\n\r\n",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(address).await?;
-    stream.write_all(format!("{head}{body}").as_bytes()).await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
+    let answer = post(address, &headers, &body).await?;
     let (start, end) = (answer.find("{\"jsonrpc\""), answer.rfind('}'));
     let (Some(start), Some(end)) = (start, end) else {
         return Err(std::io::Error::other(format!("cut off: {answer}")));
@@ -138,6 +143,37 @@ async fn call(address: SocketAddr, operation: &str, params: Value) -> std::io::R
     let message: Value = serde_json::from_str(&answer[start..=end])?;
     let text = message["result"]["content"][0]["text"].as_str();
     Ok(serde_json::from_str(text.unwrap_or_else(|| panic!("{answer}")))?)
+}
+
+/// Opens a session.
+async fn session(address: SocketAddr) -> std::io::Result<String> {
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" },
+    } });
+    let answer = post(address, "", &hello).await?.to_ascii_lowercase();
+    let name = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id:"));
+    // Cut off, when the process is killed.
+    let name = name.ok_or(std::io::ErrorKind::UnexpectedEof)?.trim().to_owned();
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    post(address, &format!("Mcp-Session-Id: {name}\r\n"), &ready).await?;
+    Ok(name)
+}
+
+/// What comes back, with its head.
+async fn post(address: SocketAddr, headers: &str, body: &Value) -> std::io::Result<String> {
+    let body = body.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{headers}Connection: close\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(format!("{head}{body}").as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
 }
 
 /// The same call, so many times at once, by turns to both.
@@ -311,16 +347,19 @@ async fn work(
     address: SocketAddr,
     told: Arc<Mutex<Told>>,
 ) -> std::io::Result<()> {
+    // Where an agent executes, a person confirms: agents are begun without a session.
+    let session = session(address).await?;
+    let delete = async |params| call_in(Some(&session), address, "delete_thing", params).await;
     loop {
         let (agent, thing) = {
             let mut told = told.lock().unwrap();
             told.agents += 1;
             (format!("agent-{}", told.agents), format!("thing-{}", told.agents))
         };
-        let asked = call(address, "delete_thing", json!({ "thing": thing })).await?;
+        let asked = delete(json!({ "thing": thing })).await?;
         let token = &asked["error"]["details"]["confirmation_token"];
         let params = json!({ "thing": thing, "_confirmation": token });
-        let reply = call(address, "delete_thing", params).await?;
+        let reply = delete(params).await?;
         assert_eq!(reply["success"], true, "{reply}");
         told.lock().unwrap().deleted.push(thing);
         let begun = call(address, "execute_agent", json!({ "element_name": agent })).await?;
@@ -355,6 +394,12 @@ async fn one_goes_on_while_the_other_is_killed() {
     let admin = gated::adapter(store, place.folder.path(), 0).unwrap();
     let admin = admin.operator().unwrap();
     let told = Arc::new(Mutex::new(Told::default()));
+    // In a session: callers without one count as one, whichever process they call, and are blocked
+    // together.
+    let session = session(other.address).await.unwrap();
+    let undisturbed = async |params| {
+        call_in(Some(&session), other.address, "delete_thing", params).await.unwrap()
+    };
     let mut blocks = 0;
     for round in 0..rounds(12) {
         let working = tokio::spawn(work(Arc::clone(&place), killed.address, Arc::clone(&told)));
@@ -363,10 +408,10 @@ async fn one_goes_on_while_the_other_is_killed() {
         while begun.elapsed() < life {
             // Its own work, undisturbed.
             let thing = format!("other-{round}-{}", begun.elapsed().as_nanos());
-            let asked = other.call("delete_thing", json!({ "thing": thing })).await;
+            let asked = undisturbed(json!({ "thing": thing })).await;
             let token = &asked["error"]["details"]["confirmation_token"];
             let params = json!({ "thing": thing, "_confirmation": token });
-            let reply = other.call("delete_thing", params).await;
+            let reply = undisturbed(params).await;
             assert_eq!(reply["success"], true, "{asked} {reply}");
             // A caller may ask for 120 tokens in a minute.
             tokio::time::sleep(Duration::from_millis(40)).await;

@@ -5,6 +5,7 @@ mod faults;
 mod fields;
 mod filters;
 mod garden;
+mod gated;
 mod hostile;
 mod naive;
 mod pages;

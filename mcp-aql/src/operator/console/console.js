@@ -188,8 +188,9 @@
       if (date) state.offset = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0;
       if (answer.status === 200) {
         const overview = await answer.json();
-        state.tag = answer.headers.get("ETag");
         show(overview);
+        // Only now: what could not be shown is asked for again.
+        state.tag = answer.headers.get("ETag");
       }
       state.lastSeen = new Date();
       connected();
@@ -319,7 +320,7 @@
     if (sure) return go();
     const blocked = asked.kind === "block";
     const notes = approve
-      ? { block: "It may go on without proving the code. Be sure that you know why it was stopped.", verify: "Approving counts as if the code had been given." }
+      ? { block: "It may go on, and do this once, without proving the code. To let it go on without doing this, choose Unblock.", verify: "Approving counts as if the code had been given." }
       : { block: "It stays blocked." };
     confirmed({
       subject: id,
@@ -377,7 +378,7 @@
       title: "Unblock this agent?",
       agent,
       action: blocked.action,
-      note: "It may go on without proving a code. Be sure that you know why it was stopped.",
+      note: "It may go on without proving a code. What it was stopped for would stop it again. Be sure that you know why.",
       yes: "Unblock",
       stern: true,
       then: () => act(agent, `/api/agents/${encodeURIComponent(agent)}/unblock`, "Unblocked."),
@@ -430,20 +431,23 @@
   function codes() {
     for (const card of $("request-list").children) {
       const id = card.dataset.request;
+      const asked = request(id);
+      // It was answered, and its card is about to go.
+      if (!asked) continue;
       const shown = state.codes.get(id);
       const place = card.querySelector(".code");
       const toggle = card.querySelector('[data-act="code"]');
       if (toggle) {
         toggle.setAttribute("aria-expanded", String(Boolean(shown)));
         toggle.textContent = shown ? "Hide code" : "Show code";
-        toggle.setAttribute("aria-label", `${shown ? "Hide" : "Show"} code: ${short(request(id).action)}`);
+        toggle.setAttribute("aria-label", `${shown ? "Hide" : "Show"} code: ${short(asked.action)}`);
       }
       if (place.hidden !== !shown) shield();
       place.hidden = !shown;
       if (!shown) {
         place.replaceChildren();
       } else if (!place.firstChild) {
-        const challenge = ["verify", "block"].includes(request(id).kind);
+        const challenge = ["verify", "block"].includes(asked.kind);
         place.replaceChildren(
           el("output", {}, shown.code),
           el("div", {},
@@ -538,7 +542,9 @@
     }
     fill($("request-list"), requestNodes(state.order.map((id) => [id, request(id)])));
     fill($("block-list"), blockNodes(overview.blocks.map((each) => [each.agent, each])));
-    fill($("agent-list"), agentNodes(overview.agents.map((each) => [each.execution_id + " " + each.agent, each])));
+    // An agent that is blocked does not run, whatever its execution says.
+    const status = (view) => overview.blocks.some((each) => each.agent === view.agent) ? "blocked" : view.status;
+    fill($("agent-list"), agentNodes(overview.agents.map((each) => [each.execution_id + " " + each.agent, { ...each, status: status(each) }])));
     if (before && (gone || fresh.length || before.blocks.length !== overview.blocks.length)) shield();
     codes();
     audit();
@@ -547,6 +553,7 @@
     count("requests", overview.requests.length);
     count("blocks", overview.blocks.length);
     count("agents", overview.agents.length);
+    if (overview.more_agents) $("agents-count").textContent += "+";
     strange($("adapter"), overview.adapter);
     $("mode").hidden = !overview.mode;
     strange($("mode"), sentence(overview.mode));

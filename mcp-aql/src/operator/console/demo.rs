@@ -225,6 +225,7 @@ fn state(now: DateTime<Utc>) -> Overview {
             since: ago(2),
             challenge_id: Some("rq-block".to_owned()),
         }],
+        more_agents: false,
         audit: vec![
             entry(
                 ago(1),

@@ -240,7 +240,6 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// Requests show on the page as the operator's desk has them; there is nothing to send.
 /// Requests that wait on the page of a console, which asks for them itself.
 #[derive(Debug)]
 pub(crate) struct ConsoleChannel;
@@ -270,6 +269,7 @@ impl crate::Adapter {
     }
 }
 
+/// Requests show on the page as the operator's desk has them; there is nothing to send.
 impl HumanChannel for Console {
     fn name(&self) -> &'static str {
         NAME

@@ -75,7 +75,7 @@ mod tests {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
         };
         let place = place(system, "tasks", variable, home.map(PathBuf::from)).ok()?;
-        Some(place.to_str().unwrap().to_owned())
+        place.to_str().map(str::to_owned)
     }
 
     #[test]

@@ -1,0 +1,90 @@
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mcp_aql::cli::clap;
+use mcp_aql::store::SqliteStore;
+
+/// Watches over agents: they report each action before they take it, and people hold the brake.
+///
+/// Without a command it serves MCP on standard input and output.
+#[derive(Debug, clap::Parser)]
+#[command(name = "guard", version)]
+pub(crate) struct Arguments {
+    /// Read the policy from this file: an mcp-aql.toml with a table [safety_loop]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Keep blocks, the audit log and the console's key there [default: the user's state directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Serve the operator console on this port of 127.0.0.1; 0 is any that is free
+    #[arg(long, global = true, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Show requests, with their codes, on the terminal that the guard was started from too
+    #[arg(long, global = true)]
+    pub(crate) terminal: bool,
+    /// Run this program for each request and give it the request, with its code, on standard input
+    #[arg(long, global = true, value_name = "PROGRAM")]
+    pub(crate) notify: Option<OsString>,
+    /// Print JSON on a terminal too
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Option<GuardCommand>,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum GuardCommand {
+    /// Print one-time links to the consoles of the guards that run
+    Console,
+    #[command(flatten)]
+    Adapter(mcp_aql::cli::Command),
+}
+
+impl Arguments {
+    /// The folder for what must survive.
+    pub(crate) fn state(&self) -> mcp_aql::Result<PathBuf> {
+        if let Some(folder) = &self.state {
+            return Ok(std::path::absolute(folder)?);
+        }
+        let usual = SqliteStore::in_user_state("guard").map_err(|error| {
+            mcp_aql::Error::other(format!("{error}, or a folder with --state DIR"))
+        })?;
+        Ok(usual.path().parent().map(Path::to_owned).unwrap_or_default())
+    }
+
+    /// The command that signs the operator in to this guard.
+    pub(crate) fn login_command(&self) -> String {
+        match &self.state {
+            None => "guard console".to_owned(),
+            Some(folder) => {
+                let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+                format!("guard --state {} console", quoted(&folder.to_string_lossy()))
+            }
+        }
+    }
+}
+
+/// An argument as a shell reads it.
+fn quoted(argument: &str) -> String {
+    let plain = |each: char| each.is_alphanumeric() || "/\\:._-+@".contains(each);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+/// Makes the folder, for this user alone.
+pub(crate) fn make_folder(folder: &Path) -> mcp_aql::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| {
+        let told = format!("'{}' cannot be made: {error}", folder.display());
+        io::Error::new(error.kind(), told)
+    })?;
+    Ok(())
+}

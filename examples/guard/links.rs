@@ -1,0 +1,22 @@
+use std::io::Write as _;
+use std::path::Path;
+
+use mcp_aql::operator::Console;
+
+/// Prints a link for each guard that runs with this state directory.
+pub(crate) fn print(state: &Path) -> mcp_aql::Result<()> {
+    let links = Console::login_links(state)?;
+    if links.is_empty() {
+        return Err(mcp_aql::Error::other(format!(
+            "no guard runs with '{}': a client that has it starts it",
+            state.display()
+        )));
+    }
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "For one use within two minutes:")?;
+    for link in links {
+        let since = link.started_at.format("%Y-%m-%d %H:%M:%S UTC");
+        writeln!(output, "  {}   (process {}, since {since})", link.url, link.process)?;
+    }
+    Ok(())
+}

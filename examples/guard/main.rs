@@ -1,0 +1,72 @@
+//! The guard: a server that does nothing but hold the brake, to be put beside the servers that act.
+//! `cargo run --example guard -- --help`.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `arguments.rs` | what it can be told |
+//! | `policy.rs` | what agents may do, if nobody says otherwise |
+//! | `instructions.txt` | what an agent is told |
+//! | `links.rs` | how the operator signs in |
+
+mod arguments;
+mod links;
+mod policy;
+
+use std::path::Path;
+
+use arguments::{Arguments, GuardCommand};
+use mcp_aql::EndpointMode;
+use mcp_aql::cli::{Command, Options, clap::Parser as _};
+use mcp_aql::operator::{CommandChannel, ConsoleOptions, TerminalChannel};
+use mcp_aql::prelude::*;
+use mcp_aql::store::SqliteStore;
+
+#[tokio::main]
+async fn main() -> mcp_aql::Result<()> {
+    let arguments = Arguments::parse();
+    let state = arguments.state()?;
+    let command = match &arguments.command {
+        Some(GuardCommand::Console) => return links::print(&state),
+        Some(GuardCommand::Adapter(command)) => Some(command.clone()),
+        None => None,
+    };
+    let mut options = Options::from(command);
+    options.json = arguments.json;
+    if options.answer_alone::<Arguments>()? {
+        return Ok(());
+    }
+    let adapter = adapter(&arguments, &state, &options)?;
+    adapter.run_command_of::<Arguments>(options).await
+}
+
+fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::Result<Adapter> {
+    let console = ConsoleOptions::new()
+        .port(arguments.port)
+        .state_dir(state)
+        .login_command(arguments.login_command());
+    let mut people = policy::usual().console(console);
+    if arguments.terminal {
+        people = people.channel(TerminalChannel::new());
+    }
+    if let Some(program) = &arguments.notify {
+        people = people.channel(CommandChannel::new(program, [""; 0]));
+    }
+    let mut builder = Adapter::builder("guard")
+        .version(env!("CARGO_PKG_VERSION"))
+        .instructions(include_str!("instructions.txt"))
+        .mode(EndpointMode::Single)
+        .tool_prefix("guard_")
+        .store(SqliteStore::open(state.join("state.db")))
+        .safety_loop(people);
+    // Whoever only looks at the guard leaves nothing behind.
+    if matches!(options.command, None | Some(Command::Serve { .. } | Command::Call { .. })) {
+        arguments::make_folder(state)?;
+        builder = builder.audit_log(state.join("audit.jsonl"));
+    }
+    // An `mcp-aql.toml` in the working directory may be the agent's own work.
+    let builder = match &arguments.policy {
+        Some(file) => builder.config_file(file),
+        None => builder.without_config_file(),
+    };
+    Ok(builder.build()?)
+}

@@ -1,0 +1,383 @@
+//! `guard` as its users meet it: a process that speaks MCP with an agent, and with a person elsewhere.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may panic"
+)]
+
+#[allow(dead_code, reason = "each test uses some of it")]
+#[path = "support/mcp.rs"]
+mod mcp;
+#[path = "support/program.rs"]
+mod program;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use mcp::Mcp;
+use program::program;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+const TOOL: &str = "guard_mcp_aql";
+
+/// The desk of a person: what the guard tells them, and nobody else, goes into a file.
+struct Desk {
+    folder: TempDir,
+    /// Everything that agents were told.
+    told: Mutex<String>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let notify = folder.path().join("notify");
+        let requests = folder.path().join("requests");
+        std::fs::write(&notify, format!("#!/bin/sh\ncat >> '{}'\n", requests.display())).unwrap();
+        std::fs::set_permissions(&notify, std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::write(&requests, "").unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        Self { folder, told: Mutex::default() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program("guard"));
+        command
+            .current_dir(self.path("project"))
+            .env("XDG_STATE_HOME", self.folder.path())
+            .env_remove("MCPAQL_SAFETY_LOOP")
+            .args(arguments);
+        command
+    }
+
+    /// Starts a guard whose requests come to this desk.
+    async fn guard(&self, arguments: &[&str]) -> Agent<'_> {
+        let mut command = self.command(arguments);
+        command.arg("--notify").arg(self.path("notify"));
+        Agent { desk: self, mcp: Mcp::run(command).await }
+    }
+
+    fn requests(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path("requests")).unwrap();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// The newest request, as soon as it is the one with this id.
+    async fn request(&self, id: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            if let Some(request) = self.requests().into_iter().find(|request| request["id"] == id) {
+                return request;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "nobody was told of {id}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// No agent was told any code, in no reply and in no log.
+    fn assert_secret(&self, log: &str, at_least: usize) {
+        let requests = self.requests();
+        assert!(requests.len() >= at_least, "{requests:?}");
+        let told = self.told.lock().unwrap();
+        for request in &requests {
+            let code = request["code"].as_str().unwrap();
+            assert!(code.len() > 40, "{request}");
+            for text in [told.as_str(), log] {
+                assert!(!text.contains(code) && !text.contains(&code.replace('-', "")), "{text}");
+            }
+        }
+    }
+}
+
+/// An agent whose client has a guard.
+struct Agent<'a> {
+    desk: &'a Desk,
+    mcp: Mcp,
+}
+
+impl Agent<'_> {
+    async fn call(&self, operation: &str, params: Value) -> Value {
+        let (reply, _) = self.mcp.call(TOOL, operation, params).await;
+        self.desk.told.lock().unwrap().push_str(&reply.to_string());
+        reply
+    }
+
+    async fn data(&self, operation: &str, params: Value) -> Value {
+        let mut reply = self.call(operation, params).await;
+        assert_eq!(reply["success"], true, "{operation}: {reply}");
+        reply["data"].take()
+    }
+
+    async fn begin(&self, agent: &str) -> Value {
+        self.call("execute_agent", json!({ "element_name": agent })).await
+    }
+
+    /// Begins, as a person has approved it.
+    async fn begin_approved(&self, agent: &str) {
+        let begun = self.begin(agent).await;
+        assert_eq!(begun["data"]["status"], "pending", "{begun}");
+        assert_eq!(begun["data"]["safety_loop"], "enforcing", "{begun}");
+        self.confirm(begun["data"]["request_id"].as_str().unwrap()).await;
+    }
+
+    async fn confirm(&self, request: &str) {
+        let code = self.desk.request(request).await["code"].take();
+        self.data("confirm_operation", json!({ "confirmation_token": code })).await;
+    }
+
+    async fn verify(&self, challenge: &str) {
+        let code = self.desk.request(challenge).await["code"].take();
+        self.data("verify_challenge", json!({ "challenge_id": challenge, "code": code })).await;
+    }
+
+    async fn report(&self, agent: &str, action: &str) -> Value {
+        let params = json!({ "element_name": agent, "next_action_hint": action });
+        self.call("record_execution_step", params).await
+    }
+
+    /// The directive on an action.
+    async fn directive(&self, agent: &str, action: &str) -> Value {
+        let mut reply = self.report(agent, action).await;
+        assert_eq!(reply["success"], true, "{action}: {reply}");
+        reply["data"]["autonomy"].take()
+    }
+
+    async fn assert_passes(&self, agent: &str, action: &str) {
+        let directive = self.directive(agent, action).await;
+        assert_eq!(directive["continue"], true, "{action}: {directive}");
+    }
+
+    /// Reports what is denied; gives the challenge.
+    async fn stopped(&self, agent: &str, action: &str) -> String {
+        let directive = self.directive(agent, action).await;
+        assert_eq!(directive["continue"], false, "{directive}");
+        assert_eq!(directive["stopped"], true, "{directive}");
+        challenge(&directive["notifications"])
+    }
+
+    async fn close(self) -> String {
+        self.mcp.close().await
+    }
+}
+
+/// The request that a pause names.
+fn asked(directive: &Value) -> &str {
+    directive["reason"].as_str().unwrap().rsplit(' ').next().unwrap()
+}
+
+/// The challenge that a notification names.
+fn challenge(notifications: &Value) -> String {
+    let found = notifications.as_array().unwrap().iter().find_map(|notification| {
+        notification["metadata"]["verificationId"].as_str().map(str::to_owned)
+    });
+    found.unwrap_or_else(|| panic!("no challenge in {notifications}"))
+}
+
+#[track_caller]
+fn assert_blocked(reply: &Value) {
+    assert_eq!(reply["error"]["code"], "PERMISSION_DENIED", "{reply}");
+    assert_eq!(reply["error"]["details"]["reason"], "blocked", "{reply}");
+}
+
+#[tokio::test]
+async fn a_day_with_the_guard() {
+    // REQ-LOOP-05, REQ-LOOP-06, REQ-AUT-16, REQ-OOB-06, REQ-OOB-08
+    let desk = Desk::new();
+    let agent = desk.guard(&[]).await;
+    agent.begin_approved("tidy").await;
+    agent.assert_passes("tidy", "read_file notes.txt").await;
+
+    // A pause: nothing passes until a person has confirmed, and then once.
+    let push = "git push origin main";
+    let paused = agent.directive("tidy", push).await;
+    assert_eq!((&paused["continue"], &paused["stopped"]), (&json!(false), &Value::Null));
+    let again = agent.directive("tidy", push).await;
+    assert_eq!(again["continue"], false, "{again}");
+    let request = desk.request(asked(&paused)).await;
+    assert_eq!((&request["kind"], &request["action"]), (&json!("step"), &json!(push)));
+    agent.confirm(asked(&again)).await;
+    agent.assert_passes("tidy", push).await;
+    let third = agent.directive("tidy", push).await;
+    assert_eq!(third["continue"], false, "an approval is for one action: {third}");
+    agent.confirm(asked(&third)).await;
+
+    // A block, which nothing gets around.
+    agent.stopped("tidy", "drop_table users").await;
+    assert_blocked(&agent.report("tidy", "read_file notes.txt").await);
+    assert_blocked(&agent.begin("tidy").await);
+    assert_blocked(&agent.begin("somebody else").await);
+    assert_blocked(&agent.call("complete_execution", json!({ "element_name": "tidy" })).await);
+    let mut log = agent.close().await;
+
+    // Not even a restart, another session, or another name there.
+    let agent = desk.guard(&[]).await;
+    let refused = agent.begin("tidy").await;
+    assert_blocked(&refused);
+    assert_blocked(&agent.begin("ＴＩＤＹ").await);
+    assert_blocked(&agent.begin("somebody else").await);
+
+    // A wrong code is worth nothing, and neither is the right one after it.
+    let challenge = refused["error"]["details"]["challenge_id"].as_str().unwrap();
+    let wrong = json!({ "challenge_id": challenge, "code": "0000-0000" });
+    assert_eq!(agent.call("verify_challenge", wrong).await["success"], false);
+    let right = desk.request(challenge).await["code"].take();
+    let right = json!({ "challenge_id": challenge, "code": right });
+    assert_eq!(agent.call("verify_challenge", right).await["success"], false);
+    assert_blocked(&agent.begin("tidy").await);
+
+    // To report asks for another challenge.
+    let asked = agent.report("tidy", "read_file notes.txt").await;
+    assert_blocked(&asked);
+    agent.verify(asked["error"]["details"]["challenge_id"].as_str().unwrap()).await;
+    agent.begin_approved("tidy").await;
+    agent.assert_passes("tidy", "read_file notes.txt").await;
+    let done = agent.data("complete_execution", json!({ "element_name": "tidy" })).await;
+    assert_eq!(done["status"], "completed", "{done}");
+    log.push_str(&agent.close().await);
+    desk.assert_secret(&log, 5);
+
+    // What stays behind is its owner's.
+    let state = desk.path("mcp-aql/guard");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&state), 0o700);
+    let mut files: Vec<_> = state.read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
+    let audit = std::fs::read_to_string(state.join("audit.jsonl")).unwrap();
+    let events: Vec<Value> =
+        audit.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for event in ["EXECUTION_STARTED", "AGENT_BLOCKED", "AGENT_UNBLOCKED"] {
+        assert!(events.iter().any(|entry| entry["event"] == event), "{event} in {audit}");
+    }
+    desk.assert_secret(&audit, 5);
+}
+
+#[tokio::test]
+async fn two_guards_share_their_blocks_and_each_has_its_console() {
+    // REQ-OOB-08, REQ-OOB-13
+    let desk = Desk::new();
+    let state = desk.path("it's shared");
+    let arguments = ["--state", state.to_str().unwrap()];
+    let (one, two) = (desk.guard(&arguments).await, desk.guard(&arguments).await);
+    let links = async || {
+        let output = desk.command(&arguments).arg("console").output().await.unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (found, text) = links().await;
+    assert!(found);
+    let addresses: Vec<_> =
+        text.split_whitespace().filter(|word| word.starts_with("http://127.0.0.1:")).collect();
+    assert_eq!(addresses.len(), 2, "{text}");
+
+    one.begin_approved("tidy").await;
+    let challenge = one.stopped("tidy", "rm -rf /srv").await;
+    assert_blocked(&two.begin("tidy").await);
+    // Whichever guard the code is given to.
+    two.verify(&challenge).await;
+    one.assert_passes("tidy", "read_file notes.txt").await;
+
+    // Whoever has no link is told how to get one.
+    let page = addresses[0].split("/login").next().unwrap();
+    let page = reqwest::get(page).await.unwrap();
+    assert_eq!(page.status(), 401);
+    let page = page.text().await.unwrap();
+    let folder = state.to_str().unwrap().replace('\'', r"'\''");
+    assert!(page.contains(&format!("guard --state '{folder}' console")), "{page}");
+
+    one.close().await;
+    two.close().await;
+    let (found, text) = links().await;
+    assert!(!found, "{text}");
+}
+
+#[tokio::test]
+async fn a_policy_comes_from_the_operator_alone() {
+    // REQ-AUT-17
+    let desk = Desk::new();
+    // What lies where an agent works is not the operator's.
+    let theirs = "[safety_loop]\nmode = 'disabled'\n";
+    std::fs::write(desk.path("project/mcp-aql.toml"), theirs).unwrap();
+    let agent = desk.guard(&[]).await;
+    agent.begin_approved("tidy").await;
+    agent.close().await;
+
+    let policy = "[safety_loop]\ndeny = ['cook_*']\n\n[safety_loop.agents.intern]\nmax_autonomous_steps = 1\n";
+    std::fs::write(desk.path("policy.toml"), policy).unwrap();
+    let agent = desk.guard(&["--policy", "../policy.toml"]).await;
+    agent.begin_approved("intern").await;
+    agent.assert_passes("intern", "read_file a.txt").await;
+    let paused = agent.directive("intern", "read_file b.txt").await;
+    assert_eq!(paused["continue"], false, "{paused}");
+    agent.stopped("intern", "cook_books").await;
+    agent.close().await;
+
+    // What the book shows.
+    let chapter = include_str!("../../book/src/guard.md");
+    let shown = chapter.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    std::fs::write(desk.path("policy.toml"), shown).unwrap();
+    let agent = desk.guard(&["--policy", "../policy.toml"]).await;
+    agent.begin_approved("other").await;
+    let paused = agent.directive("other", "send_mail to everybody").await;
+    assert_eq!((&paused["continue"], &paused["stopped"]), (&json!(false), &Value::Null));
+    agent.stopped("other", "git commit --no-verify -m x").await;
+    agent.close().await;
+
+    std::fs::write(desk.path("policy.toml"), "[safety_loop]\nforbid = []\n").unwrap();
+    let output =
+        desk.command(&["--policy", "../policy.toml", "introspect"]).output().await.unwrap();
+    assert!(!output.status.success());
+    let problem = String::from_utf8(output.stderr).unwrap();
+    assert!(problem.contains("unknown field `forbid`"), "{problem}");
+}
+
+#[tokio::test]
+async fn whoever_looks_leaves_nothing_behind() {
+    let desk = Desk::new();
+    for command in [&["introspect"][..], &["docs"], &["completions", "bash"]] {
+        assert!(desk.command(command).output().await.unwrap().status.success());
+    }
+    let output = desk
+        .command(&["config", "claude", "--state", "state", "--port", "8686"])
+        .output()
+        .await
+        .unwrap();
+    let entry: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let entry = &entry["mcpServers"]["guard"];
+    let state = desk.path("project").canonicalize().unwrap().join("state");
+    assert_eq!(entry["args"], json!(["--state", state, "--port", "8686"]));
+    assert_eq!(entry["env"]["XDG_STATE_HOME"], desk.folder.path().to_str().unwrap());
+    assert!(!state.exists() && !desk.path("mcp-aql").exists());
+
+    // What it offers, and what a model is told of it.
+    let agent = desk.guard(&[]).await;
+    let tools = agent.mcp.tools().await;
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+    assert_eq!(names, [TOOL]);
+    let listed = agent.data("introspect", json!({ "query": "operations" })).await;
+    let names: Vec<_> =
+        listed["operations"].as_array().unwrap().iter().map(|each| &each["name"]).collect();
+    assert_eq!(
+        names,
+        [
+            "introspect",
+            "execute_agent",
+            "record_execution_step",
+            "complete_execution",
+            "abort_execution",
+            "confirm_operation",
+            "verify_challenge"
+        ]
+    );
+    agent.close().await;
+}

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Lets an agent meet examples/guard through MCP's SDK for Python, and a person answer it in Chromium.
+
+    scripts/guard.py [--picture FILE] [GUARD]      default: target/release/examples/guard
+
+The agent is approved, works, pauses, is blocked, and goes on when it sends the code that the person has
+read in the operator console. Whatever else the guard says or keeps is searched for the codes: what the
+client received, standard error with the most verbose log, the audit log, the store. `--picture` puts a
+screenshot of the console there. Ends with 1 at the first thing that is not as it should be.
+
+Needs what scripts/console.py needs, and python3 with venv.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import console
+import npm
+import sdk
+
+ROOT = Path(__file__).resolve().parent.parent
+MODES = ("legacy", "2026-07-28")
+# Its standard output on the way to the client, and its standard error.
+OVERHEARD = 'heard=$1; shift; "$@" 2> "$heard/stderr" | tee "$heard/stdout"'
+
+
+def check(condition, message, seen):
+    if not condition:
+        sys.exit(f"FAILED: {message}\n  seen: {seen}")
+
+
+class Person:
+    """Somebody at the operator console, with nothing but the browser."""
+
+    def __init__(self, link, browser, node, playwright):
+        script = ROOT / "scripts" / "guard.mjs"
+        self.process = subprocess.Popen(
+            [node, script, link, browser, playwright],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+
+    async def does(self, what, **details):
+        def ask():
+            print(json.dumps({"what": what, **details}), file=self.process.stdin, flush=True)
+            return self.process.stdout.readline()
+
+        answer = await asyncio.wait_for(asyncio.to_thread(ask), timeout=60)
+        check(answer, f"the person can: {what} {details}", "the browser is gone")
+        return json.loads(answer)["answer"]
+
+    def leaves(self):
+        self.process.stdin.close()
+        return self.process.wait(30)
+
+
+class Agent:
+    """An agent, as its client speaks for it."""
+
+    def __init__(self, client, name):
+        self.client, self.name = client, name
+
+    async def reply(self, operation, **params):
+        arguments = {"operation": operation, "params": params}
+        result = await self.client.call_tool("guard_mcp_aql", arguments)
+        return json.loads(result.content[0].text)
+
+    async def data(self, operation, **params):
+        reply = await self.reply(operation, **params)
+        check(reply["success"], f"{self.name}: {operation} succeeds", reply)
+        return reply["data"]
+
+    async def begin(self, **parameters):
+        return await self.data("execute_agent", element_name=self.name, parameters=parameters)
+
+    async def report(self, action, **more):
+        return await self.data(
+            "record_execution_step", element_name=self.name, next_action_hint=action, **more)
+
+    async def passes(self, action, **more):
+        step = await self.report(action, **more)
+        check(step["autonomy"]["continue"], f"{self.name}: `{action}` passes", step)
+
+    async def pauses(self, action):
+        autonomy = (await self.report(action))["autonomy"]
+        paused = not autonomy["continue"] and not autonomy.get("stopped")
+        check(paused, f"{self.name}: `{action}` pauses", autonomy)
+
+    async def blocked(self, operation, **params):
+        reply = await self.reply(operation, **params)
+        details = reply.get("error", {}).get("details", {})
+        check(details.get("reason") == "blocked", f"{self.name}: {operation} is refused", reply)
+
+
+async def talk(client, person, picture):
+    """Gives the codes that were shown, and a challenge that was told."""
+    docs, deployer, tidy = (Agent(client, name) for name in ("release-notes", "deployer", "tidy-up"))
+    tasks = (
+        (docs, {"task": "Write the release notes of 2.4"}),
+        (deployer, {"task": "Bring 2.4 to the staging environment"}),
+        (tidy, {"task": "Make room on the build server"}),
+    )
+    for agent, parameters in tasks:
+        begun = await agent.begin(**parameters)
+        check(begun["status"] == "pending", "nobody begins alone", begun)
+        await agent.pauses("read_file README.md")
+        await person.does("approve", agent=agent.name)
+    done = {"outcome": "success"}
+    await docs.passes("list_commits v2.3..v2.4")
+    await docs.passes("read_file CHANGELOG.md", **done)
+    await docs.passes("search_issues 'milestone 2.4'", **done)
+    await deployer.passes("get_status staging")
+    await tidy.passes("list_files /srv/builds")
+    await tidy.passes("read_file /srv/builds/RETENTION.md", **done)
+
+    # A pause, and a code that is given to the agent.
+    push = "git push origin release-2.4"
+    await docs.pauses(push)
+    confirm = await person.does("code", agent=docs.name)
+    await docs.data("confirm_operation", confirmation_token=confirm)
+    await docs.passes(push)
+    await deployer.pauses("deploy_service checkout --env staging --version 2.4.0")
+
+    # A block.
+    stop = await tidy.report("rm -rf /srv/builds/archive", outcome="success")
+    check(stop["autonomy"].get("stopped") is True, "what is denied stops", stop)
+    told = [note.get("metadata", {}) for note in stop["autonomy"]["notifications"]]
+    challenge = next(note["verificationId"] for note in told if "verificationId" in note)
+    blocks = await person.does("blocks", count=1)
+    check(blocks == [tidy.name], "the person sees the block", blocks)
+    if picture:
+        await person.does("picture", path=str(picture))
+    await tidy.blocked("record_execution_step", element_name=tidy.name, next_action_hint="read_file a")
+    await tidy.blocked("execute_agent", element_name=tidy.name)
+    other = Agent(client, "somebody-else")
+    await other.blocked("execute_agent", element_name=other.name)
+
+    code = await person.does("code", agent=tidy.name)
+    await tidy.data("verify_challenge", challenge_id=challenge, code=code)
+    again = await tidy.reply("verify_challenge", challenge_id=challenge, code=code)
+    check(not again["success"], "a code is good once", again)
+    blocks = await person.does("blocks", count=0)
+    check(blocks == [], "the block is gone", blocks)
+    await tidy.passes("list_files /srv/builds")
+    await tidy.data("complete_execution", element_name=tidy.name, summary="Nothing was deleted")
+    return [confirm, code], challenge
+
+
+def links(guard, state):
+    """What the operator's command prints."""
+    printed = subprocess.run(
+        [guard, "--state", state, "console"], check=True, capture_output=True, text=True).stdout
+    return [word for word in printed.split() if "/login?once=" in word]
+
+
+async def day(guard, mode, picture, tools):
+    # Imported here, where the SDK is.
+    from mcp import Client, StdioServerParameters
+
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / "state"
+        server = StdioServerParameters(
+            command="sh",
+            args=["-c", OVERHEARD, "sh", folder, "env", "MCP_AQL_LOG=trace", str(guard),
+                  "--state", str(state)],
+        )
+        async with Client(server, mode=mode) as client:
+            await client.list_tools()
+            (link,) = links(guard, state)
+            person = Person(link, *tools)
+            try:
+                codes, challenge = await asyncio.wait_for(talk(client, person, picture), timeout=180)
+            finally:
+                ended = person.leaves()
+        check(ended == 0, "the console makes no complaint", ended)
+        files = [Path(folder) / "stdout", Path(folder) / "stderr", *state.iterdir()]
+        check(len({file.name for file in files} & {"stdout", "stderr", "state.db", "audit.jsonl"}) == 4,
+              "everything that is searched is there", files)
+        for file in files:
+            text = file.read_bytes()
+            if file.name in ("stdout", "stderr", "audit.jsonl"):
+                check(challenge.encode() in text, "what was told is found", file.name)
+            for code in codes:
+                check(len(code) > 40, "a code is long", len(code))
+                for form in (code, code.replace("-", "")):
+                    check(form.encode() not in text, "no code is anywhere but in the console", file.name)
+            check(b"once=" not in text, "nor is a login link", file.name)
+    print(f"ok: {mode}: approved, paused, blocked, and released by a code that only the console showed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("guard", nargs="?", type=Path, default=ROOT / "target/release/examples/guard")
+    options = parser.parse_args()
+    python = sdk.python()
+    if Path(sys.prefix).resolve() != sdk.HOME.resolve():
+        os.execv(python, [python, __file__, *sys.argv[1:]])
+    tools = console.chromium(), npm.node(), npm.install(*console.PLAYWRIGHT)
+    for mode in MODES:
+        picture = options.picture.resolve() if options.picture and mode == MODES[0] else None
+        asyncio.run(day(options.guard.resolve(), mode, picture, tools))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+//! What a blocked agent's session may still do, and where blocks are kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mcp_aql::operator::MemoryChannel;
+use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
+use mcp_aql::store::MemoryStore;
+use mcp_aql::{
+    Adapter, CallScope, Endpoint, LifecycleSpec, Method, OperationError, OperationSpec, Operations,
+    ReturnsSpec, SemanticCategory, Session,
+};
+use serde_json::{Value, json};
+
+use crate::support::{ask_in, code, data, details};
+
+/// How often something was really done.
+#[derive(Clone, Default)]
+struct Garden(Arc<AtomicU32>);
+
+macro_rules! operation {
+    ($name:literal, $category:ident) => {
+        Method::new(
+            OperationSpec::new($name, SemanticCategory::$category, "Do something in a garden."),
+            |garden: &Garden, call| {
+                Box::pin(async move { call.reply(garden.0.fetch_add(1, Ordering::SeqCst)) })
+            },
+        )
+    };
+}
+
+impl Operations for Garden {
+    const OPERATIONS: &'static [Method<Self>] = &[
+        operation!("list_beds", Read),
+        operation!("create_bed", Create),
+        operation!("delete_bed", Delete),
+        operation!("water_beds", Execute),
+        Method::new(
+            OperationSpec::new("dig_beds", SemanticCategory::Execute, "Do what takes its time.")
+                .returns(ReturnsSpec::of::<Result<Value, OperationError>, _>())
+                .lifecycle(LifecycleSpec::new(true, true, false)),
+            |_, call| Box::pin(async move { call.reply(json!({})) }),
+        ),
+    ];
+}
+
+struct Guarded {
+    adapter: Adapter,
+    people: MemoryChannel,
+    done: Arc<AtomicU32>,
+}
+
+impl Guarded {
+    fn new(mode: LoopMode, store: &Arc<MemoryStore>) -> Self {
+        let (people, garden) = (MemoryChannel::default(), Garden::default());
+        let done = Arc::clone(&garden.0);
+        let safety = SafetyLoop::new()
+            .mode(mode)
+            .deny(["drop_*"])
+            .auto_approve(["read_*"])
+            .channel(people.clone());
+        let adapter = Adapter::builder("garden")
+            .operations(garden)
+            .safety_loop(safety)
+            .store(Arc::clone(store))
+            .without_config()
+            .build()
+            .unwrap();
+        Self { adapter, people, done }
+    }
+
+    fn call(&self, session: Option<&Session>, operation: &str, params: Value) -> Value {
+        let scope = CallScope { session: session.cloned(), ..CallScope::default() };
+        let arguments = json!({ "operation": operation, "params": params });
+        ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
+    }
+
+    /// Lets an agent begin, which then wants too much.
+    fn block(&self, session: Option<&Session>, agent: &str) {
+        data(self.call(session, "execute_agent", json!({ "element_name": agent })));
+        if let Some(code) = self.people.last_code() {
+            data(self.call(session, "confirm_operation", json!({ "confirmation_token": code })));
+        }
+        self.report(session, agent, "drop_table users");
+    }
+
+    fn report(&self, session: Option<&Session>, agent: &str, action: &str) -> Value {
+        let params = json!({ "element_name": agent, "next_action_hint": action });
+        self.call(session, "record_execution_step", params)
+    }
+
+    fn verify(&self, session: Option<&Session>) {
+        let requests = self.people.requests();
+        let request = requests.last().unwrap();
+        let params = json!({ "challenge_id": request.id, "code": request.code.reveal() });
+        data(self.call(session, "verify_challenge", params));
+    }
+
+    /// What is refused as long as an agent of the session is blocked.
+    #[track_caller]
+    fn assert_refused(&self, session: Option<&Session>) {
+        let done = self.done.load(Ordering::SeqCst);
+        for operation in ["create_bed", "delete_bed", "water_beds", "dig_beds"] {
+            let reply = self.call(session, operation, json!({}));
+            assert_eq!(code(&reply), Some("PERMISSION_DENIED"), "{operation}: {reply}");
+            assert_eq!(details(&reply)["reason"], "blocked", "{reply}");
+            let challenge = self.people.requests().last().unwrap().id.clone();
+            assert_eq!(details(&reply)["challenge_id"], challenge, "{reply}");
+        }
+        assert_eq!(self.done.load(Ordering::SeqCst), done, "nothing was done");
+    }
+
+    #[track_caller]
+    fn assert_runs(&self, session: Option<&Session>) {
+        let done = self.done.load(Ordering::SeqCst);
+        data(self.call(session, "create_bed", json!({})));
+        assert_eq!(self.done.load(Ordering::SeqCst), done + 1);
+    }
+}
+
+#[test]
+fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
+    // REQ-OOB-08, REQ-LOOP-09
+    for session in [Some(Session::new()), None] {
+        let guarded = Guarded::new(LoopMode::Enforcing, &Arc::default());
+        let here = session.as_ref();
+        guarded.assert_runs(here);
+        guarded.block(here, "tidy");
+        guarded.assert_refused(here);
+        // To read changes nothing, and so the agent can tell what happened.
+        data(guarded.call(here, "list_beds", json!({})));
+        data(guarded.call(here, "introspect", json!({ "query": "operations" })));
+        // To cancel is to cease; to try again is not.
+        let params = json!({ "execution_id": "e-1" });
+        let cancelled = guarded.call(here, "cancel_execution", params.clone());
+        assert_eq!(code(&cancelled), Some("NOT_FOUND_RESOURCE"), "{cancelled}");
+        let retried = guarded.call(here, "retry_execution", params);
+        assert_eq!(code(&retried), Some("PERMISSION_DENIED"), "{retried}");
+        // Others did nothing.
+        guarded.assert_runs(Some(&Session::new()));
+        guarded.verify(here);
+        guarded.assert_runs(here);
+    }
+}
+
+#[test]
+fn items_of_a_batch_are_refused_one_by_one() {
+    // REQ-OOB-08
+    let guarded = Guarded::new(LoopMode::Enforcing, &Arc::default());
+    let session = Session::new();
+    guarded.block(Some(&session), "tidy");
+    let items: Vec<_> = ["create_bed", "list_beds"]
+        .map(|operation| json!({ "operation": operation, "params": {} }))
+        .into();
+    let scope = CallScope { session: Some(session), ..CallScope::default() };
+    let reply = ask_in(&guarded.adapter, Endpoint::Unified, json!({ "operations": items }), scope);
+    assert_eq!(reply["results"][0]["result"]["error"]["code"], "PERMISSION_DENIED", "{reply}");
+    assert_eq!(reply["results"][1]["result"]["success"], true, "{reply}");
+}
+
+#[test]
+fn a_block_outlives_process_and_session() {
+    // REQ-OOB-08
+    let store = Arc::<MemoryStore>::default();
+    Guarded::new(LoopMode::Enforcing, &store).block(Some(&Session::new()), "tidy");
+
+    let later = Guarded::new(LoopMode::Enforcing, &store);
+    let session = Session::new();
+    // Nobody has said yet that the blocked agent is here.
+    later.assert_runs(Some(&session));
+    let reply = later.call(Some(&session), "execute_agent", json!({ "element_name": "tidy" }));
+    assert_eq!(details(&reply)["reason"], "blocked", "{reply}");
+    let refused = later.call(Some(&session), "create_bed", json!({}));
+    assert_eq!(details(&refused)["challenge_id"], details(&reply)["challenge_id"], "{refused}");
+    let other = later.call(Some(&session), "execute_agent", json!({ "element_name": "other" }));
+    assert_eq!(details(&other)["reason"], "blocked", "another name is no way out: {other}");
+
+    let operator = later.adapter.operator().unwrap();
+    crate::support::block_on(operator.unblock("tidy", "test")).unwrap();
+    later.assert_runs(Some(&session));
+}
+
+#[test]
+fn where_callers_have_no_session_a_block_outlives_the_process_too() {
+    // REQ-OOB-08
+    let store = Arc::<MemoryStore>::default();
+    Guarded::new(LoopMode::Enforcing, &store).block(None, "tidy");
+    let later = Guarded::new(LoopMode::Enforcing, &store);
+    assert_eq!(code(&later.call(None, "create_bed", json!({}))), Some("PERMISSION_DENIED"));
+    let operator = later.adapter.operator().unwrap();
+    crate::support::block_on(operator.unblock("tidy", "test")).unwrap();
+    later.assert_runs(None);
+}
+
+#[test]
+fn other_modes_refuse_nothing() {
+    // REQ-LOOP-11
+    for mode in [LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
+        let guarded = Guarded::new(mode, &Arc::default());
+        let session = Session::new();
+        guarded.block(Some(&session), "tidy");
+        guarded.assert_runs(Some(&session));
+    }
+}
+
+#[test]
+fn a_loop_keeps_blocks_in_a_file_or_says_why_it_cannot() {
+    // REQ-OOB-08
+    let safety = || SafetyLoop::new().channel(MemoryChannel::default());
+    let built = |name: &str| Adapter::builder(name).safety_loop(safety()).without_config().build();
+    let problems = built("no/folder").unwrap_err().to_string();
+    assert!(problems.contains("cannot be the name of a folder"), "{problems}");
+    assert!(problems.contains("add a `.store(…)`"), "{problems}");
+    // Nothing is written before it is needed.
+    built("mcp-aql-test").unwrap();
+    let name = Adapter::builder("no/folder").without_config();
+    name.store(MemoryStore::default()).safety_loop(safety()).build().unwrap();
+}
