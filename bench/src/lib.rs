@@ -16,7 +16,7 @@ pub mod tokens;
 
 use std::path::PathBuf;
 
-pub use measure::{Scale, Turns, in_turns, nanos_each};
+pub use measure::{Scale, Turns, in_turns, nanos_each, nanos_each_async};
 
 /// What ends a run.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

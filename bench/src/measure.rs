@@ -141,7 +141,10 @@ pub fn nanos_each<T, R>(
 }
 
 /// As [`nanos_each`], for what is asynchronous and never waits.
-pub(crate) fn nanos_each_async<T, F: Future>(
+///
+/// # Errors
+/// When something came out wrong.
+pub fn nanos_each_async<T, F: Future>(
     runtime: &Runtime,
     count: usize,
     mut make: impl FnMut(usize) -> T,

@@ -18,6 +18,10 @@ pub enum Target {
     AtLeast(f64),
     /// Ours is less than this, in the row's unit.
     Below(f64),
+    /// Ours is no more than this above the peer, in the row's unit.
+    AddsAtMost(f64),
+    /// Nothing: the row is there for information.
+    None,
 }
 
 /// What a row counts.
@@ -52,12 +56,31 @@ impl Row {
         self.turns.peer_median().map(|peer| self.turns.our_median() / peer)
     }
 
+    /// ours - peer.
+    pub fn added(&self) -> Option<f64> {
+        self.turns.peer_median().map(|peer| self.turns.our_median() - peer)
+    }
+
+    /// The ratio; where the difference counts, that.
+    fn compared(&self) -> Option<String> {
+        match self.target {
+            Target::AddsAtMost(_) | Target::None => {
+                let added = self.added()?;
+                let sign = if added < 0.0 { "-" } else { "+" };
+                Some(format!("{sign}{}", self.unit.show(added.abs())))
+            }
+            _ => self.ratio().map(|ratio| format!("{ratio:.2}")),
+        }
+    }
+
     /// Whether the target is met.
     pub fn is_met(&self) -> bool {
         match self.target {
             Target::AtMost(most) => self.ratio().is_some_and(|ratio| ratio <= most),
             Target::AtLeast(least) => self.ratio().is_some_and(|ratio| ratio >= least),
             Target::Below(bound) => self.turns.our_median() < bound,
+            Target::AddsAtMost(most) => self.added().is_some_and(|added| added <= most),
+            Target::None => true,
         }
     }
 
@@ -67,6 +90,8 @@ impl Row {
             Target::AtMost(ratio) => format!("≤ {ratio:.2}"),
             Target::AtLeast(ratio) => format!("≥ {ratio:.2}"),
             Target::Below(bound) => format!("< {}", self.unit.show(bound)),
+            Target::AddsAtMost(most) => format!("+ ≤ {}", self.unit.show(most)),
+            Target::None => "–".to_owned(),
         }
     }
 
@@ -75,6 +100,8 @@ impl Row {
             Target::AtMost(ratio) => json!({ "ratio_at_most": ratio }),
             Target::AtLeast(ratio) => json!({ "ratio_at_least": ratio }),
             Target::Below(bound) => json!({ "ours_below": bound }),
+            Target::AddsAtMost(most) => json!({ "added_at_most": most }),
+            Target::None => Value::Null,
         };
         json!({
             "name": self.name,
@@ -83,6 +110,7 @@ impl Row {
             "ours": self.turns.our_median(),
             "peer": self.turns.peer_median(),
             "ratio": self.ratio(),
+            "added": self.added(),
             "target": target,
             "met": self.is_met(),
             "rounds": { "ours": self.turns.ours, "peer": self.turns.peer },
@@ -173,9 +201,13 @@ impl Table {
                 row.what.clone(),
                 row.unit.show(row.turns.our_median()),
                 row.turns.peer_median().map_or_else(dash, |peer| row.unit.show(peer)),
-                row.ratio().map_or_else(dash, |ratio| format!("{ratio:.2}")),
+                row.compared().unwrap_or_else(dash),
                 row.target_text(),
-                if row.is_met() { "yes" } else { "no" }.to_owned(),
+                match row.target {
+                    Target::None => dash(),
+                    _ if row.is_met() => "yes".to_owned(),
+                    _ => "no".to_owned(),
+                },
             ]
         }));
         let mut widths = [0; 6];
@@ -194,12 +226,13 @@ impl Table {
             }
             text.push('\n');
         }
-        let met = self.rows.iter().filter(|row| row.is_met()).count();
+        let aimed = || self.rows.iter().filter(|row| row.target != Target::None);
+        let met = aimed().filter(|row| row.is_met()).count();
         let _ = write!(
             text,
             "\n{met} of {} targets met. Medians of {} rounds; in each, ours and the peer take a turn.\n\
              {} processors, {}.\n",
-            self.rows.len(),
+            aimed().count(),
             self.rounds,
             processors(),
             self.shared,
@@ -252,10 +285,25 @@ mod tests {
             (Target::AtLeast(0.6), false),
             (Target::Below(2.1), true),
             (Target::Below(2.0), false),
+            (Target::AddsAtMost(-2.0), true),
+            (Target::AddsAtMost(-2.1), false),
+            (Target::None, true),
         ] {
             assert_eq!(row(turns.0, turns.1, target).is_met(), met, "{target:?}");
         }
         assert!(!row(&[1.0], &[], Target::AtMost(9.0)).is_met(), "nothing to compare with");
+    }
+
+    #[test]
+    fn what_is_added_stands_in_the_place_of_the_ratio() {
+        let mut table = Table::new(1, "shared");
+        table.rows.push(row(&[1_500.0], &[1_000.0], Target::AddsAtMost(400.0)));
+        table.rows.push(row(&[1_000.0], &[1_500.0], Target::None));
+        let text = table.text();
+        let [_, added, told, ..] = *text.lines().collect::<Vec<_>>() else { panic!("{text}") };
+        assert!(added.contains("+500 ns") && added.ends_with("+ ≤ 400 ns    no"), "{text}");
+        assert!(told.contains("-500 ns") && told.ends_with("–     –"), "{text}");
+        assert!(text.contains("\n0 of 1 targets met."), "{text}");
     }
 
     #[test]

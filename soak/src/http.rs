@@ -52,7 +52,11 @@ pub(crate) fn call(
     operation: &str,
     params: Value,
 ) -> Vec<u8> {
-    let family = if operation.starts_with("get") { "read" } else { "execute" };
+    let family = match operation.split('_').next() {
+        Some("get") => "read",
+        Some("delete") => "delete",
+        _ => "execute",
+    };
     let tool = format!("mcp_aql_{family}");
     let arguments = json!({ "operation": operation, "params": params });
     let mut params = json!({ "name": tool, "arguments": arguments });

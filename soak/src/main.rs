@@ -7,14 +7,18 @@
 #![expect(clippy::indexing_slicing, reason = "a `Value` that has no such member gives null")]
 
 mod adapter;
+mod crash;
+mod flood;
 mod hostile;
 mod http;
 mod load;
 mod process;
 mod report;
+mod retries;
 mod stdio;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,6 +61,30 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Kill an adapter while agents are blocked and released, and check what it kept
+    Crash {
+        /// So many times
+        #[arg(long, default_value_t = 1_000)]
+        kills: u64,
+        /// Chooses the moments
+        #[arg(long, default_value_t = 5)]
+        seed: u64,
+    },
+    /// Report too much, under too many names, and guess
+    Flood {
+        /// So many names
+        #[arg(long, default_value_t = 10_000)]
+        names: usize,
+    },
+    /// Send one confirmation token many times at once
+    Retries {
+        /// So many tokens
+        #[arg(long, default_value_t = 1_000)]
+        rounds: u64,
+        /// So many times each
+        #[arg(long, default_value_t = 64)]
+        at_once: usize,
+    },
     /// Be the adapter under load
     #[command(subcommand, hide = true)]
     Adapter(Transport),
@@ -68,6 +96,10 @@ enum Transport {
     Http { sessions: usize },
     /// Over standard input and output
     Stdio,
+    /// With gates, over standard input and output
+    Gated { folder: PathBuf },
+    /// With gates, over HTTP
+    GatedHttp { folder: PathBuf },
 }
 
 /// How long the adapter waits for a client. Short, so that the run need not wait for it long.
@@ -96,9 +128,27 @@ async fn main() -> ExitCode {
         Some(Command::Adapter(Transport::Stdio)) => {
             adapter::serve_stdio().await.map(|()| true).map_err(Fault::from)
         }
-        None => tokio::time::timeout(Duration::from_secs(arguments.seconds), soak(&arguments))
-            .await
-            .unwrap_or_else(|_| Err("it took too long".into())),
+        Some(Command::Adapter(Transport::Gated { folder })) => {
+            crash::serve(folder).await.map(|()| true)
+        }
+        Some(Command::Adapter(Transport::GatedHttp { folder })) => {
+            retries::serve(folder).await.map(|()| true)
+        }
+        command => {
+            let work = async {
+                match command {
+                    Some(Command::Crash { kills, seed }) => crash::run(*kills, *seed).await,
+                    Some(Command::Flood { names }) => flood::run(*names).await,
+                    Some(Command::Retries { rounds, at_once }) => {
+                        retries::run(*rounds, *at_once).await
+                    }
+                    _ => soak(&arguments).await,
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(arguments.seconds), work)
+                .await
+                .unwrap_or_else(|_| Err("it took too long".into()))
+        }
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -57,14 +57,23 @@ impl Process {
     }
 
     fn status(&self, field: &str) -> Result<u64, Fault> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id))?;
-        let value = status.lines().find_map(|line| line.strip_prefix(field));
-        let number = value.and_then(|value| value.split_whitespace().next());
-        Ok(number.ok_or("no such field")?.parse()?)
+        status(&self.id.to_string(), field)
     }
 
     /// Open file descriptors.
     pub(crate) fn descriptors(&self) -> Result<usize, Fault> {
         Ok(std::fs::read_dir(format!("/proc/{}/fd", self.id))?.count())
     }
+}
+
+/// Resident memory of a process, or of this one (`self`), in KiB.
+pub(crate) fn memory(process: &str) -> Result<u64, Fault> {
+    status(process, "VmRSS:")
+}
+
+fn status(process: &str, field: &str) -> Result<u64, Fault> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let value = status.lines().find_map(|line| line.strip_prefix(field));
+    let number = value.and_then(|value| value.split_whitespace().next());
+    Ok(number.ok_or("no such field")?.parse()?)
 }

@@ -26,7 +26,7 @@ fn line(id: u64, operation: &str, params: &Value) -> String {
     format!("{call}\n")
 }
 
-fn hello() -> String {
+pub(crate) fn hello() -> String {
     let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "soak", "version": "1" },

@@ -231,8 +231,14 @@ fn is_allowed(before: &ExecutionRecord, after: &ExecutionRecord) -> bool {
     }
 }
 
+/// `PROPTEST_CASES` makes it more.
+fn cases(usual: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(cases.unwrap_or(usual))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(3_000))]
 
     #[test]
     fn no_event_leads_where_none_may_lead(events in proptest::collection::vec(event(), 1..50)) {

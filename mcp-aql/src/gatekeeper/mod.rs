@@ -76,12 +76,6 @@ pub(crate) struct Visitor<'a> {
 }
 
 impl<'a> Visitor<'a> {
-    /// Whether no gate is in the way.
-    fn is_free(&self) -> bool {
-        let open = |operation: &RegisteredOperation| operation.gate.is_open();
-        open(self.operation) && self.behind.is_none_or(|(retry, _)| open(retry))
-    }
-
     fn decision(&self) -> Decision<'a> {
         let own = self.operation.gate.decide(self.arguments);
         match (self.behind, &self.operation.handler) {
@@ -160,7 +154,8 @@ impl Gatekeeper {
     }
 
     async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
-        if visitor.is_free() && !self.services.audit.is_read() {
+        let allowed = || visitor.decision() == Decision::Allow;
+        if !self.services.audit.is_read() && allowed() {
             return Ok(Permit(()));
         }
         // Apart, so that the future of a call that no gate stops stays small.

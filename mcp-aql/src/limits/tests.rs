@@ -137,8 +137,14 @@ fn jumps() -> impl Strategy<Value = i64> {
     prop_oneof![12 => Just(0_i64), 1 => 0..60_000_i64, 1 => 0..90_000_000_i64]
 }
 
+/// `PROPTEST_CASES` makes it more.
+fn cases(usual: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig::with_cases(cases.unwrap_or(usual))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(cases(1_000))]
 
     /// Whatever the callers and the clock do, no window of true time has more calls than declared. The
     /// clock may be set back at any time; forwards it goes as time does.

@@ -20,7 +20,7 @@ use super::tries::Tries;
 use crate::clock;
 use crate::error::OperationError;
 use crate::operation::{BoxFuture, Session};
-use crate::store::{Change, StoreError};
+use crate::store::{Change, MOST_KEY_BYTES, StoreError};
 
 const TRIES: &str = "safety_tries";
 /// So many agents execute in one session.
@@ -620,8 +620,14 @@ fn too_many_agents() -> OperationError {
 
 /// Names that read the same are the same; one that reads as nothing is none.
 fn named(agent: &str) -> Result<(), OperationError> {
-    if fold(agent).0.is_empty() {
+    let (name, _) = fold(agent);
+    if name.is_empty() {
         return Err(OperationError::invalid_value("element_name", "must name the agent"));
+    }
+    // It is the key of a record. Characters take up to four bytes.
+    if name.len() > MOST_KEY_BYTES {
+        let problem = format!("must be shorter: {MOST_KEY_BYTES} bytes");
+        return Err(OperationError::invalid_value("element_name", problem));
     }
     Ok(())
 }

@@ -321,7 +321,7 @@ impl AgentState {
         // Another start takes the place of one that nobody has approved.
         self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
         self.grant = None;
-        self.execution = Some(Execution {
+        let last = self.execution.replace(Execution {
             id: start.execution_id.to_owned(),
             status: if runs { ExecutionStatus::Running } else { ExecutionStatus::Pending },
             session: start.session.map(str::to_owned),
@@ -340,7 +340,16 @@ impl AgentState {
         });
         let outcome = if runs { "allowed" } else { "pending" };
         effects.note(Event::new("EXECUTION_STARTED", outcome));
-        if runs { Ok(()) } else { self.ask_to_start(start.action, env, effects) }
+        if runs {
+            return Ok(());
+        }
+        let asked = self.ask_to_start(start.action, env, effects);
+        if asked.is_err() {
+            // Its caller was told that it has not begun: nobody would end it.
+            self.execution = last;
+            effects.audit.retain(|event| event.event != "EXECUTION_STARTED");
+        }
+        asked
     }
 
     /// Asks for leave to begin, unless somebody is being asked.

@@ -1,5 +1,6 @@
 use aho_corasick::{AhoCorasick, MatchKind};
 use globset::GlobBuilder;
+use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
 use super::action::{Action, fold};
@@ -32,6 +33,11 @@ struct Pattern {
     written: String,
     /// What it starts with, up to the first special character.
     head: String,
+    /// Any text may follow what it starts with: of several places where it could start, the first one
+    /// matches if any does, and the others need no look.
+    open: bool,
+    /// All its plain parts, in order: without them it does not match, and that is seen sooner.
+    parts: Vec<Finder<'static>>,
     whole: Regex,
     /// The same with any text behind it that does not go on with the last word.
     word_end: Regex,
@@ -78,7 +84,7 @@ impl PatternList {
         if action.is_compound() || action.is_disguised() {
             return None;
         }
-        self.find(action.text(), |pattern, text| pattern.whole.is_match(text.as_bytes()))
+        self.find(action.text(), Pattern::is_whole)
     }
 
     fn find(&self, text: &str, matches: impl Fn(&Pattern, &str) -> bool) -> Option<&str> {
@@ -105,27 +111,53 @@ impl Pattern {
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
-        let (head, part) = plain_parts(&text);
+        let parts = plain_parts(&text);
+        let head = parts.first().cloned().unwrap_or_default();
+        let part = parts.iter().max_by_key(|part| part.len()).cloned().unwrap_or_default();
+        let parts = parts.iter().filter(|part| !part.is_empty());
+        let open = text.strip_prefix(&*head).is_some_and(|rest| rest.starts_with('*'));
         let pattern = Self {
             written: written.to_owned(),
+            open: open && !head.is_empty(),
             head,
+            parts: parts.map(|part| Finder::new(part).into_owned()).collect(),
             whole: compile(&text)?,
             word_end: compile(&format!("{text}[!0-9a-z_]*"))?,
         };
         Ok((pattern, part))
     }
 
+    /// Whether its plain parts are there, one behind the other.
+    fn has_parts(&self, text: &str) -> bool {
+        let mut rest = text.as_bytes();
+        self.parts.iter().all(|part| {
+            let behind = part.find(rest).and_then(|at| rest.get(at + part.needle().len()..));
+            rest = behind.unwrap_or_default();
+            behind.is_some()
+        })
+    }
+
+    /// Whether it matches the text as a whole.
+    fn is_whole(&self, text: &str) -> bool {
+        self.has_parts(text) && self.whole.is_match(text.as_bytes())
+    }
+
     /// Whether it matches the text, or what begins with one of its words.
     fn is_within(&self, text: &str) -> bool {
         let matches = |text: &str| {
             text.starts_with(&self.head)
+                && self.has_parts(text)
                 && (self.whole.is_match(text.as_bytes()) || self.word_end.is_match(text.as_bytes()))
         };
         // What begins with `*` begins anywhere.
         if self.head.is_empty() && self.written.trim_start().starts_with('*') {
             return matches(text);
         }
-        word_starts(text).any(|start| text.get(start..).is_some_and(matches))
+        let mut starts = word_starts(text).filter_map(|start| text.get(start..));
+        if self.open {
+            return starts.find(|text| text.starts_with(&self.head)).is_some_and(matches);
+        }
+        starts.any(matches)
     }
 }
 
@@ -138,9 +170,9 @@ fn compile(glob: &str) -> Result<Regex, String> {
     Regex::new(glob.regex()).map_err(|_| "it is too large".to_owned())
 }
 
-/// What a pattern starts with, and its longest part, both without special characters. Text between
-/// brackets is left out: only one of it need be there.
-fn plain_parts(glob: &str) -> (String, String) {
+/// What is between a pattern's special characters, in order; the first is what it starts with. Text
+/// between brackets is left out: only one of it need be there.
+fn plain_parts(glob: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut depth = 0_usize;
     let mut characters = glob.chars();
@@ -151,14 +183,19 @@ fn plain_parts(glob: &str) -> (String, String) {
                 characters.next();
                 parts.push(String::new());
             }
-            '[' | '{' => {
+            '[' => {
+                skip_class(&mut characters);
+                parts.push(String::new());
+            }
+            '{' => {
                 depth += 1;
                 parts.push(String::new());
             }
-            ']' | '}' => {
+            '}' => {
                 depth = depth.saturating_sub(1);
                 parts.push(String::new());
             }
+            ']' => parts.push(String::new()),
             '*' | '?' => parts.push(String::new()),
             // `/` beside `**` may stand for nothing.
             '/' => parts.push(String::new()),
@@ -170,9 +207,19 @@ fn plain_parts(glob: &str) -> (String, String) {
             _ => {}
         }
     }
-    let head = parts.first().cloned().unwrap_or_default();
-    let longest = parts.into_iter().max_by_key(String::len).unwrap_or_default();
-    (head, longest)
+    parts
+}
+
+/// Goes on behind the `]` of a class. One that comes first belongs to the class.
+fn skip_class(characters: &mut std::str::Chars<'_>) {
+    let (mut place, mut negated) = (0, false);
+    for each in characters {
+        match each {
+            '!' | '^' if place == 0 && !negated => negated = true,
+            ']' if place > 0 => return,
+            _ => place += 1,
+        }
+    }
 }
 
 /// Where words begin: behind anything that is neither letter, digit nor `_`, and behind `__`, which
@@ -213,6 +260,8 @@ mod tests {
             "*_production",
             "[xy]z_*",
             "/etc/*",
+            "[]q]uit",
+            "[!]{]eep_{a]b,c}d",
         ]);
         for (hint, pattern) in [
             ("drop_table", Some("drop_*")),
@@ -233,6 +282,11 @@ mod tests {
             ("deploy to shop_production today", Some("*_production")),
             ("call yz_now", Some("[xy]z_*")),
             ("read /etc/passwd", Some("/etc/*")),
+            ("]uit", Some("[]q]uit")),
+            ("quit", Some("[]q]uit")),
+            ("keep_a]bd", Some("[!]{]eep_{a]b,c}d")),
+            ("keep_cd", Some("[!]{]eep_{a]b,c}d")),
+            ("{eep_cd", None),
             ("list_tasks", None),
             ("", None),
         ] {
@@ -254,6 +308,32 @@ mod tests {
         ] {
             assert_eq!(passes.passes(&Action::new(hint)).is_some(), passed, "{hint}");
         }
+    }
+
+    /// Against every start in turn, by chance.
+    #[test]
+    fn the_first_start_of_an_open_pattern_stands_for_all() {
+        // REQ-AUT-08
+        let mut found = 0;
+        for pattern in ["ab*", "ab*c", "a*b c", "b *a", "a b*b*c", "a**c"] {
+            let (pattern, _) = Pattern::new(pattern).unwrap();
+            assert!(pattern.open);
+            let mut all = vec![String::new()];
+            for _ in 0..7 {
+                let longer =
+                    all.iter().flat_map(|text| ["a", "b", "c", " "].map(|it| text.clone() + it));
+                all = longer.collect();
+                for text in &all {
+                    let every = word_starts(text).any(|start| {
+                        pattern.whole.is_match(text[start..].as_bytes())
+                            || pattern.word_end.is_match(text[start..].as_bytes())
+                    });
+                    assert_eq!(pattern.is_within(text), every, "{} in {text:?}", pattern.written);
+                    found += usize::from(every);
+                }
+            }
+        }
+        assert!(found > 1_000);
     }
 
     #[test]

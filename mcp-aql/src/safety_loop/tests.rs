@@ -1026,3 +1026,61 @@ fn an_evaluation_with_many_patterns_is_quick() {
     eprintln!("{:?} for an evaluation", started.elapsed() / rounds);
     assert!(started.elapsed().as_millis() < u128::from(rounds) * 5, "far too slow");
 }
+
+#[test]
+fn a_start_that_nobody_can_be_asked_about_leaves_nothing_behind() {
+    // REQ-LIF-03, REQ-LOOP-05
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let mut refused = 0;
+        for number in 0..100 {
+            let name = format!("agent {number}");
+            match core.start(Some(&Session::new()), &name, None).await {
+                Ok(begun) => assert_eq!(begun.status, ExecutionStatus::Pending),
+                Err(error) => {
+                    assert_eq!(error.code(), ErrorCode::RateLimitExceeded);
+                    assert!(core.state(&name).await.unwrap().is_none());
+                    refused += 1;
+                }
+            }
+        }
+        assert_eq!(refused, 40);
+    });
+}
+
+#[test]
+fn a_name_is_as_long_as_a_key_at_most() {
+    let rig = Rig::new();
+    for (name, code) in [
+        ("\u{1f600}".repeat(128), None),
+        ("\u{1f600}".repeat(129), Some(ErrorCode::ValidationInvalidValue)),
+        // Folded, it takes more than it did: three bytes in place of two.
+        ("\u{23a}".repeat(170), None),
+        ("\u{23a}".repeat(171), Some(ErrorCode::ValidationInvalidValue)),
+    ] {
+        let begun = block_on(rig.process.core.start(Some(rig.session(0)), &name, None));
+        assert_eq!(begun.err().map(|error| error.code()), code, "{name}");
+    }
+}
+
+#[test]
+fn no_block_is_hidden_behind_many_names() {
+    // REQ-OOB-09, REQ-OOB-13
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(2).await;
+        rig.step(2, HINTS[4], None).await.unwrap();
+        for number in 0..21 {
+            for agent in 0..50 {
+                let name = format!("a {number} {agent}");
+                rig.process.core.start(Some(&Session::new()), &name, None).await.unwrap();
+            }
+            rig.pass(61);
+        }
+        let desk = SafetyDesk(Arc::clone(&rig.process.core));
+        let overview = desk.overview().await.unwrap();
+        assert_eq!(overview.blocks.len(), 1);
+        assert!(overview.agents.len() >= 1_000);
+    });
+}

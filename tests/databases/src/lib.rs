@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod arbitrary;
+#[cfg(feature = "gated")]
+pub mod gated;
 mod item;
 pub mod postgres;
 pub mod sqlite;

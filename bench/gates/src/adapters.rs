@@ -1,0 +1,87 @@
+//! The adapters that are compared.
+
+use mcp_aql::prelude::*;
+use mcp_aql::{AdapterBuilder, CallScope, Endpoint};
+use mcp_aql_bench::Result;
+use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
+
+/// Get what was asked for.
+#[operation(category = "READ")]
+fn get_room(
+    /// Its number.
+    number: u64,
+) -> u64 {
+    number
+}
+
+/// Create a room.
+#[operation(category = "CREATE")]
+fn create_room(
+    /// Its name.
+    name: String,
+    /// How many people fit in.
+    seats: u32,
+) -> u32 {
+    let _ = name;
+    seats
+}
+
+/// Delete a room.
+#[operation(category = "DELETE")]
+fn delete_room(
+    /// Its number.
+    number: u64,
+) -> u64 {
+    number
+}
+
+/// An adapter with these settings.
+pub(crate) fn adapter(settings: impl FnOnce(AdapterBuilder) -> AdapterBuilder) -> Result<Adapter> {
+    let builder = Adapter::builder("rooms")
+        .operation(get_room {})
+        .operation(create_room {})
+        .operation(delete_room {})
+        .without_config();
+    Ok(settings(builder).build()?)
+}
+
+pub(crate) fn runtime() -> Result<Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// The arguments of a call.
+pub(crate) fn arguments(operation: &str, params: Value) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("operation".to_owned(), operation.into());
+    map.insert("params".to_owned(), params);
+    map
+}
+
+/// A reply, as JSON.
+pub(crate) fn reply(
+    runtime: &Runtime,
+    adapter: &Adapter,
+    arguments: Map<String, Value>,
+) -> Result<Value> {
+    let reply = runtime.block_on(handle(adapter, arguments));
+    Ok(serde_json::from_str(&reply.text)?)
+}
+
+/// The call itself.
+pub(crate) fn handle(
+    adapter: &Adapter,
+    arguments: Map<String, Value>,
+) -> impl Future<Output = mcp_aql::Reply> + '_ {
+    adapter.handle(Endpoint::Unified, arguments, CallScope::default())
+}
+
+/// Whether it is a success.
+pub(crate) fn good(reply: &mcp_aql::Reply) -> bool {
+    reply.text.starts_with("{\"success\":true")
+}
+
+/// A room to create.
+pub(crate) fn room() -> Map<String, Value> {
+    arguments("create_room", json!({ "name": "Blue", "seats": 8 }))
+}

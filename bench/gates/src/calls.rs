@@ -1,0 +1,79 @@
+//! Calls that pass, beside the same calls without gates.
+
+use mcp_aql::limits::{ApiLimit, RateLimits, Window};
+use mcp_aql::{Adapter, Condition, Policy, Trust, TrustLevel};
+use mcp_aql_bench::rows::Outcome;
+use mcp_aql_bench::table::{Row, Target, Unit};
+use mcp_aql_bench::{Result, Turns, in_turns, nanos_each_async};
+use serde_json::{Map, Value, json};
+
+use crate::Setup;
+use crate::adapters::{adapter, arguments, good, handle, room, runtime};
+
+/// What a gate may add to a call.
+const MOST: f64 = 2_000.0;
+
+fn turns(
+    setup: Setup,
+    gated: &Adapter,
+    plain: &Adapter,
+    call: &Map<String, Value>,
+) -> Result<Turns> {
+    let runtime = runtime()?;
+    let turn = |adapter: &Adapter| {
+        nanos_each_async(
+            &runtime,
+            setup.calls,
+            |_| call.clone(),
+            |arguments| handle(adapter, arguments),
+            good,
+        )
+    };
+    in_turns(setup.rounds, || turn(gated), || turn(plain))
+}
+
+/// Trust is declared, and two policies are asked about what is created.
+pub(crate) fn gates(setup: Setup) -> Result<Outcome> {
+    let plain = adapter(|builder| builder)?;
+    let trusted = adapter(|builder| builder.trust(Trust::new(TrustLevel::Certified)))?;
+    let with_policies = adapter(|builder| {
+        builder
+            .trust(Trust::new(TrustLevel::Certified))
+            .policy(Policy::allow("create_room"))
+            .policy(Policy::confirm("create_room").when(Condition::above("seats", 100.0)))
+    })?;
+    let read = arguments("get_room", json!({ "number": 7 }));
+    let row = |name: &str, what: &str, gated, call| -> Result<Row> {
+        Ok(Row {
+            name: name.to_owned(),
+            what: what.to_owned(),
+            unit: Unit::Nanoseconds,
+            turns: turns(setup, gated, &plain, call)?,
+            target: Target::AddsAtMost(MOST),
+        })
+    };
+    Ok(Outcome::Rows(vec![
+        row("gate-read", "READ, trust declared; without gates", &trusted, &read)?,
+        row(
+            "gate-policies",
+            "CREATE, trust and two policies; without gates",
+            &with_policies,
+            &room(),
+        )?,
+    ]))
+}
+
+/// Limits that are far away.
+pub(crate) fn limits(setup: Setup) -> Result<Outcome> {
+    let plain = adapter(|builder| builder)?;
+    let limited = adapter(|builder| {
+        builder.rate_limits(RateLimits::new().limit(ApiLimit::global(u32::MAX).per(Window::Minute)))
+    })?;
+    Ok(Outcome::Rows(vec![Row {
+        name: "limit".to_owned(),
+        what: "CREATE with a rate limit, state in memory; without".to_owned(),
+        unit: Unit::Nanoseconds,
+        turns: turns(setup, &limited, &plain, &room())?,
+        target: Target::None,
+    }]))
+}

@@ -1,0 +1,49 @@
+//! Measures gates: `cargo bench -p mcp-aql-gates-bench`.
+//!
+//! Each row makes the same call of two adapters in turns, one with gates and one without, in process:
+//! from the arguments to the finished reply.
+
+mod adapters;
+mod calls;
+mod confirmation;
+mod steps;
+
+use mcp_aql_bench::rows::Outcome;
+use mcp_aql_bench::table::Table;
+pub use mcp_aql_bench::{Error, Result};
+
+/// How much a measurement does.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    /// Rounds of each comparison.
+    pub rounds: usize,
+    /// Calls in a turn.
+    pub calls: usize,
+    /// Reported steps, or confirmations, in a turn.
+    pub steps: usize,
+}
+
+type Measurement = fn(Setup) -> Result<Outcome>;
+
+/// All measurements with their names, which begin the names of their rows.
+const ALL: &[(&str, Measurement)] = &[
+    ("gate", calls::gates),
+    ("step", steps::run),
+    ("limit", calls::limits),
+    ("confirmation", confirmation::run),
+];
+
+/// Measures everything whose name contains `filter`.
+///
+/// # Errors
+/// When a reply is wrong.
+pub fn measure(setup: Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
+    let mut table = Table::new(setup.rounds, "shared with whatever else runs");
+    for (name, run) in ALL {
+        if name.contains(filter) {
+            report(name);
+            table.add(name, run(setup))?;
+        }
+    }
+    Ok(table)
+}

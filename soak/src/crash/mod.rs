@@ -1,0 +1,188 @@
+//! An adapter that is killed again and again, at any moment, and keeps what it has promised.
+
+mod client;
+mod model;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcp_aql::store::{SqliteStore, Store};
+use mcp_aql_tests_databases::gated::{self, Folder, LEASE};
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use crate::Fault;
+use crate::process::Process;
+use crate::report::Report;
+use client::Client;
+use model::Model;
+
+/// What a round and the writes in it may take.
+const ROUND: Duration = Duration::from_millis(300);
+
+/// Serves the adapter that is killed.
+pub(crate) async fn serve(folder: &Path) -> Result<(), Fault> {
+    let store = gated::store(folder, None)?;
+    Ok(gated::adapter(store, folder, 0)?.serve_stdio().await?)
+}
+
+/// Kills it so many times.
+pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
+    let folder = tempfile::tempdir()?;
+    let mut model = Model::new(Folder::new(folder.path()), seed);
+    let mut report = Report::default();
+    report.part(&format!("killed while agents are blocked and released, seed {seed}"));
+    let start = Instant::now();
+    // How long a start takes here says how long a life should.
+    let begun = Instant::now();
+    let mut process = client::start(folder.path())?;
+    Client::connect(&mut process).await?;
+    let startup = begun.elapsed();
+    drop(process);
+    let mut early = 0;
+    for number in 0..kills {
+        let before = model.count.cycles + model.count.still_blocked;
+        life(&mut model, folder.path(), startup, number).await?;
+        model.killed();
+        early += u64::from(before == model.count.cycles + model.count.still_blocked);
+        // Now the next adapter is the first to open the file after a kill, now this is.
+        if number % 2 == 0 {
+            check_file(&folder)?;
+        }
+    }
+    last(&mut model, folder.path()).await?;
+    check_file(&folder)?;
+    let left = settled(folder.path()).await?;
+    let count = &model.count;
+    let seconds = start.elapsed().as_secs_f64();
+    report.note("kills", format!("{kills} in {seconds:.0} s"));
+    report.note("of them before a round was done", early);
+    report.check("whole rounds", count.cycles, count.cycles > 0);
+    report.check("blocks, none lost", count.blocks, count.blocks > 0);
+    report.check("found blocked after a kill", count.still_blocked, count.still_blocked > 0);
+    report.note("released, each once", count.verified);
+    report.note("released, and killed before the answer", count.cut_off);
+    report.check("codes tried again, none taken", count.second_tries, count.second_tries > 0);
+    report.check("deletions by token, each once", count.deletions, count.deletions > 0);
+    report.check("tokens tried again, none taken", count.used_again, count.used_again > 0);
+    report.check("deletions that a person approved", count.approved, count.approved > 0);
+    report.check("executions, all with an end", count.executions, count.executions > 0);
+    report.check("of them failed by a kill", count.failed, count.failed > 0);
+    report.check("agents whose execution has no end", left.agents, left.agents == 0);
+    report.check("executions without an end", left.executions, left.executions == 0);
+    report.check("file", "sound", true);
+    report.note("records in it", left.records);
+    Ok(report.end())
+}
+
+/// Starts the adapter, checks what it knows, goes on, and kills it at some moment.
+async fn life(
+    model: &mut Model,
+    folder: &Path,
+    startup: Duration,
+    number: u64,
+) -> Result<(), Fault> {
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    // A third is killed while it starts and checks, the others while they work.
+    let early = model.random.below(3) == 0;
+    let most = if early { startup * 2 } else { startup * 6 + ROUND };
+    let limit = Duration::from_micros(model.random.below(micros(most)));
+    let mut process = client::start(folder)?;
+    let mut client = None;
+    let beginning = async {
+        let mut client = Client::connect(&mut process).await?;
+        let goes_on = model.check(&mut client, false).await?;
+        Ok::<_, Fault>((client, goes_on))
+    };
+    let ended = if early {
+        timeout(limit, beginning).await.map(|begun| begun.map(|it| client = Some(it)))
+    } else {
+        client = Some(beginning.await?);
+        Ok(Ok(()))
+    };
+    if let Ok(begun) = ended {
+        begun.map_err(|fault| format!("in life {number}: {fault}"))?;
+        let going_on = async {
+            if let Some((client, true)) = &mut client {
+                while model.cycle(client).await? {}
+            }
+            // An agent is blocked, and so are all of this session.
+            sleep(limit).await;
+            Ok::<_, Fault>(())
+        };
+        if let Ok(worked) = timeout(limit, going_on).await {
+            worked.map_err(|fault| format!("in life {number}: {fault}"))?;
+        }
+    }
+    kill(process).await
+}
+
+async fn kill(mut process: Process) -> Result<(), Fault> {
+    if let Some(status) = process.child.try_wait()? {
+        return Err(format!("the adapter ended by itself: {status}").into());
+    }
+    // SIGKILL, where there are signals.
+    process.child.kill().await?;
+    Ok(())
+}
+
+/// The life in which everything is checked.
+async fn last(model: &mut Model, folder: &Path) -> Result<(), Fault> {
+    let patience = Instant::now();
+    loop {
+        sleep(LEASE).await;
+        let mut process = client::start(folder)?;
+        let mut client = Client::connect(&mut process).await?;
+        model.check(&mut client, true).await?;
+        kill(process).await?;
+        if model.blocked.is_empty() && !model.has_open_executions() {
+            return model.check_files();
+        }
+        if patience.elapsed() > 60 * LEASE {
+            return Err("executions have not ended".into());
+        }
+    }
+}
+
+fn check_file(folder: &tempfile::TempDir) -> Result<(), Fault> {
+    let file = Folder::new(folder.path()).state();
+    if !file.exists() {
+        return Ok(());
+    }
+    let connection = rusqlite::Connection::open(file)?;
+    let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+    if sound == "ok" { Ok(()) } else { Err(format!("the file is damaged: {sound}").into()) }
+}
+
+/// What is still open when all leases have run out.
+struct Left {
+    agents: usize,
+    executions: usize,
+    records: usize,
+}
+
+/// Looks at the store as an adapter of an hour later leaves it.
+async fn settled(folder: &Path) -> Result<Left, Fault> {
+    let store = Arc::new(SqliteStore::open(Folder::new(folder).state()));
+    let adapter = gated::adapter(Arc::clone(&store), folder, 3_600)?;
+    let operator = adapter.operator().ok_or("nobody operates it")?;
+    operator.overview().await?;
+    // Any call settles what earlier processes have left behind.
+    adapter.call("list_executions", serde_json::json!({})).await;
+    let open = |value: &Value| ["pending", "running"].contains(&value.as_str().unwrap_or("none"));
+    let mut left = Left { agents: 0, executions: 0, records: 0 };
+    for (collection, place) in [("safety_agents", "/execution/status"), ("executions", "/status")] {
+        for record in store.list(collection, None, None, usize::MAX).await? {
+            let value: Value = serde_json::from_str(&record.value)?;
+            left.records += 1;
+            if value.pointer(place).is_some_and(open) {
+                match collection {
+                    "executions" => left.executions += 1,
+                    _ => left.agents += 1,
+                }
+            }
+        }
+    }
+    Ok(left)
+}

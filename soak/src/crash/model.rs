@@ -1,0 +1,393 @@
+//! What must hold whatever happens, as far as the client was told.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use mcp_aql_tests_databases::gated::{Folder, LEASE};
+use serde_json::json;
+
+use super::client::{Client, Reply};
+use crate::Fault;
+
+/// What the client knows. Before a request that must happen once at most, it notes that it sends it;
+/// with the answer, what came of it.
+pub(super) struct Model {
+    pub(super) folder: Folder,
+    pub(super) random: Random,
+    names: u64,
+    /// Agents of which an answer said that they are stopped.
+    pub(super) blocked: Vec<Blocked>,
+    /// Codes that were accepted.
+    spent: Vec<Proof>,
+    /// Confirmation tokens of which the answer said that they are used up.
+    used: Vec<(String, String)>,
+    /// Tokens whose answer never came.
+    open: Vec<(String, String)>,
+    /// Things whose deletion was answered.
+    deleted: Vec<String>,
+    executions: Vec<Execution>,
+    pub(super) count: Count,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    pub(super) blocks: u64,
+    pub(super) still_blocked: u64,
+    pub(super) verified: u64,
+    pub(super) cut_off: u64,
+    pub(super) second_tries: u64,
+    pub(super) deletions: u64,
+    pub(super) used_again: u64,
+    pub(super) approved: u64,
+    pub(super) executions: u64,
+    pub(super) failed: u64,
+    pub(super) cycles: u64,
+}
+
+/// A block that must last.
+#[derive(Debug, Clone)]
+pub(super) struct Blocked {
+    agent: String,
+    proof: Proof,
+    /// The code was sent, and whether it was taken is not known.
+    sent: bool,
+}
+
+/// A code, and what takes it.
+#[derive(Debug, Clone)]
+struct Proof {
+    operation: &'static str,
+    challenge: String,
+    code: String,
+}
+
+struct Execution {
+    id: String,
+    /// When its process was killed.
+    orphaned: Option<Instant>,
+    /// How it ended, once that was told.
+    ended: Option<String>,
+}
+
+/// How many of each kind are tried again after a restart. A session may fail ten times a minute.
+const AGAIN: usize = 3;
+
+impl Model {
+    pub(super) fn new(folder: Folder, seed: u64) -> Self {
+        Self {
+            folder,
+            random: Random(seed | 1),
+            names: 0,
+            blocked: Vec::new(),
+            spent: Vec::new(),
+            used: Vec::new(),
+            open: Vec::new(),
+            deleted: Vec::new(),
+            executions: Vec::new(),
+            count: Count::default(),
+        }
+    }
+
+    fn name(&mut self, kind: &str) -> String {
+        self.names += 1;
+        format!("{kind}-{}", self.names)
+    }
+
+    /// The code that people were shown.
+    fn code(&self, id: &str) -> Result<String, Fault> {
+        let shown = self.folder.shown();
+        let line = shown.iter().rev().find(|line| line["id"] == id);
+        let code = line.and_then(|line| line["code"].as_str()).map(str::to_owned);
+        Ok(code.ok_or_else(|| format!("nobody was shown {id}"))?)
+    }
+
+    /// The process was killed.
+    pub(super) fn killed(&mut self) {
+        for execution in &mut self.executions {
+            execution.orphaned.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// One round: an execution, a confirmed deletion, an agent that is let begin, approved, blocked and
+    /// released. False when the agent was left blocked.
+    pub(super) async fn cycle(&mut self, client: &mut Client) -> Result<bool, Fault> {
+        self.execute(client).await?;
+        self.delete(client).await?;
+        let agent = self.name("agent");
+        self.begin(client, &agent).await?;
+        self.approve(client).await?;
+        let challenge = self.block(client, &agent).await?;
+        if self.random.below(4) == 0 {
+            return Ok(false);
+        }
+        self.release(client, &challenge).await?;
+        let reply = client.call("complete_execution", json!({ "element_name": agent })).await?;
+        reply.expect(reply.is_success(), "an agent cannot complete")?;
+        self.count.cycles += 1;
+        Ok(true)
+    }
+
+    async fn execute(&mut self, client: &mut Client) -> Result<(), Fault> {
+        let steps = self.random.below(60) + 1;
+        let reply = client.call("execute_work", json!({ "steps": steps })).await?;
+        let id = reply.data()["execution_id"].as_str();
+        reply.expect(id.is_some(), "no execution")?;
+        let id = id.unwrap_or_default().to_owned();
+        self.executions.push(Execution { id, orphaned: None, ended: None });
+        self.count.executions += 1;
+        Ok(())
+    }
+
+    /// The token's way: refused, confirmed, done once.
+    async fn delete(&mut self, client: &mut Client) -> Result<(), Fault> {
+        let thing = self.name("thing");
+        let reply = client.call("delete_thing", json!({ "thing": thing })).await?;
+        reply.expect(reply.code() == "CONFIRMATION_REQUIRED", "deleted without confirmation")?;
+        let token = reply.detail("confirmation_token").to_owned();
+        self.open.push((thing.clone(), token.clone()));
+        let reply = self.redeem(client, &thing, &token).await?;
+        reply.expect(reply.is_success(), "a good token is refused")?;
+        self.open.pop();
+        self.deleted.push(thing.clone());
+        self.used.push((thing, token));
+        self.count.deletions += 1;
+        Ok(())
+    }
+
+    async fn redeem(&self, client: &mut Client, thing: &str, token: &str) -> Result<Reply, Fault> {
+        client.call("delete_thing", json!({ "thing": thing, "_confirmation": token })).await
+    }
+
+    async fn begin(&mut self, client: &mut Client, agent: &str) -> Result<(), Fault> {
+        let reply = client.call("execute_agent", json!({ "element_name": agent })).await?;
+        let request = reply.data()["request_id"].as_str().unwrap_or_default().to_owned();
+        reply.expect(!request.is_empty(), "an agent began without anybody")?;
+        self.confirm(client, &request).await?;
+        let reply = step(client, agent, "read_notes of today").await?;
+        let goes_on = &reply.data()["autonomy"]["continue"];
+        reply.expect(*goes_on == true, "an approved agent cannot begin")
+    }
+
+    /// Sends the code of an approval.
+    async fn confirm(&mut self, client: &mut Client, request: &str) -> Result<(), Fault> {
+        let proof = Proof {
+            operation: "confirm_operation",
+            challenge: request.to_owned(),
+            code: self.code(request)?,
+        };
+        let reply = proof.send(client).await?;
+        reply.expect(reply.is_success(), "a good code is refused")?;
+        self.spent.push(proof);
+        Ok(())
+    }
+
+    /// A person's way: an agent executes, so nobody confirms for itself.
+    async fn approve(&mut self, client: &mut Client) -> Result<(), Fault> {
+        let thing = self.name("thing");
+        let params = json!({ "thing": thing });
+        let reply = client.call("delete_thing", params.clone()).await?;
+        let request = reply.detail("request_id").to_owned();
+        reply.expect(!request.is_empty(), "an agent deleted without a person")?;
+        self.confirm(client, &request).await?;
+        let reply = client.call("delete_thing", params.clone()).await?;
+        reply.expect(reply.is_success(), "what was approved is refused")?;
+        self.deleted.push(thing);
+        let reply = client.call("delete_thing", params).await?;
+        reply.expect(!reply.is_success(), "an approval counted twice")?;
+        self.count.approved += 1;
+        // What still waits for a person would hold the agent up.
+        let request = reply.detail("request_id").to_owned();
+        self.confirm(client, &request).await
+    }
+
+    async fn block(&mut self, client: &mut Client, agent: &str) -> Result<String, Fault> {
+        let reply = step(client, agent, "drop_table users").await?;
+        reply.expect(reply.data()["autonomy"]["stopped"] == true, "not stopped")?;
+        let told = reply.data()["autonomy"]["notifications"].as_array();
+        let challenge = told.into_iter().flatten().find_map(|told| {
+            (told["type"] == "danger_zone")
+                .then(|| told["metadata"]["verificationId"].as_str().map(str::to_owned))?
+        });
+        let challenge = challenge.ok_or("stopped without a challenge")?;
+        let code = self.code(&challenge)?;
+        let proof = Proof { operation: "verify_challenge", challenge: challenge.clone(), code };
+        self.blocked.push(Blocked { agent: agent.to_owned(), proof, sent: false });
+        self.count.blocks += 1;
+        Ok(challenge)
+    }
+
+    /// Verifies a challenge, once, and sees the agent free.
+    async fn release(&mut self, client: &mut Client, challenge: &str) -> Result<(), Fault> {
+        let mut all = self.blocked.iter_mut();
+        let blocked = all.find(|blocked| blocked.proof.challenge == challenge);
+        let blocked = blocked.ok_or("no such block")?;
+        blocked.sent = true;
+        let Blocked { agent, proof, .. } = blocked.clone();
+        let reply = proof.send(client).await?;
+        reply.expect(reply.is_success(), "the code of a block is refused")?;
+        self.blocked.retain(|blocked| blocked.proof.challenge != challenge);
+        self.spent.push(proof);
+        self.count.verified += 1;
+        let reply = step(client, &agent, "drop_table users").await?;
+        reply.expect(reply.detail("reason") != "blocked", "blocked after its code was taken")
+    }
+
+    /// After a restart: everything that was answered still holds. All of it, or some. False when the
+    /// session has seen a block that lasts, and so is blocked itself.
+    pub(super) async fn check(&mut self, client: &mut Client, all: bool) -> Result<bool, Fault> {
+        self.check_files()?;
+        self.check_executions(client).await?;
+        self.check_tokens(client).await?;
+        for _ in 0..AGAIN {
+            let Some(proof) = self.random.one_of(&self.spent).cloned() else { break };
+            let reply = proof.send(client).await?;
+            reply.expect(!reply.is_success(), "a code was accepted twice")?;
+            reply.expect(reply.code() != "INTERNAL_ERROR", "the adapter fails")?;
+            self.count.second_tries += 1;
+        }
+        let mut blocked = self.blocked.clone();
+        if !all {
+            let first = self.random.below(blocked.len() as u64);
+            blocked.rotate_left(usize::try_from(first)?);
+            blocked.truncate(AGAIN);
+        }
+        for blocked in blocked {
+            if !self.check_block(client, &blocked, all).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn check_tokens(&mut self, client: &mut Client) -> Result<(), Fault> {
+        for _ in 0..AGAIN {
+            let Some((thing, token)) = self.random.one_of(&self.used).cloned() else { break };
+            let reply = self.redeem(client, &thing, &token).await?;
+            // After some minutes it has expired besides, which is told first.
+            let refused = ["TOKEN_ALREADY_USED", "TOKEN_EXPIRED"].contains(&reply.code());
+            reply.expect(refused, "a used token")?;
+            self.count.used_again += 1;
+        }
+        // Another session's, whether it was used or not.
+        if let Some((thing, token)) = self.open.last().cloned() {
+            let reply = self.redeem(client, &thing, &token).await?;
+            reply.expect(reply.code().starts_with("TOKEN_"), "a token of another session")?;
+            self.open.pop();
+        }
+        Ok(())
+    }
+
+    async fn check_block(
+        &mut self,
+        client: &mut Client,
+        blocked: &Blocked,
+        all: bool,
+    ) -> Result<bool, Fault> {
+        let reply = step(client, &blocked.agent, "read_notes of today").await?;
+        let is_blocked = reply.detail("reason") == "blocked";
+        if blocked.sent && !is_blocked {
+            // It was taken, and nobody was told.
+            let reply = blocked.proof.send(client).await?;
+            reply.expect(!reply.is_success(), "a code was accepted twice")?;
+            self.blocked.retain(|other| other.proof.challenge != blocked.proof.challenge);
+            self.spent.push(blocked.proof.clone());
+            self.count.cut_off += 1;
+            return Ok(true);
+        }
+        reply.expect(is_blocked, "a block was lost")?;
+        let challenge = reply.detail("challenge_id");
+        reply.expect(challenge == blocked.proof.challenge, "another challenge")?;
+        self.count.still_blocked += 1;
+        let lets_go = all || self.random.below(3) > 0;
+        if lets_go {
+            self.release(client, &blocked.proof.challenge).await?;
+        }
+        Ok(lets_go)
+    }
+
+    async fn check_executions(&mut self, client: &mut Client) -> Result<(), Fault> {
+        // Half a second beyond the lease: the process renews it at times of its own.
+        let due = LEASE + LEASE / 2;
+        let gone = |at: &Instant| at.elapsed() > due;
+        for execution in &mut self.executions {
+            if !execution.orphaned.as_ref().is_some_and(gone) {
+                continue;
+            }
+            let params = json!({ "execution_id": execution.id });
+            let reply = client.call("get_execution", params).await?;
+            let status = reply.data()["status"].as_str().unwrap_or_default().to_owned();
+            let terminal = ["completed", "failed", "cancelled"].contains(&status.as_str());
+            reply.expect(terminal, "an execution without an end")?;
+            let same = execution.ended.as_ref().is_none_or(|ended| *ended == status);
+            reply.expect(same, "an execution that had ended otherwise")?;
+            if execution.ended.is_none() && status == "failed" {
+                self.count.failed += 1;
+            }
+            execution.ended = Some(status);
+        }
+        // Those whose end was seen twice are left alone.
+        let known = self.executions.len();
+        if known > 60 {
+            let mut seen = known - 60;
+            self.executions.retain(|execution| {
+                let forget = seen > 0 && execution.ended.is_some();
+                seen -= usize::from(forget);
+                !forget
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether some executions have not been seen to end.
+    pub(super) fn has_open_executions(&self) -> bool {
+        self.executions.iter().any(|execution| execution.ended.is_none())
+    }
+
+    /// Nothing was done twice, and what was answered was done.
+    pub(super) fn check_files(&self) -> Result<(), Fault> {
+        let mut times = HashMap::<String, u32>::new();
+        for thing in self.folder.deleted() {
+            *times.entry(thing).or_default() += 1;
+        }
+        if let Some((thing, times)) = times.iter().find(|(_, times)| **times > 1) {
+            return Err(format!("{thing} was deleted {times} times").into());
+        }
+        match self.deleted.iter().find(|thing| !times.contains_key(*thing)) {
+            Some(thing) => Err(format!("{thing} was said to be deleted, and was not").into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Proof {
+    async fn send(&self, client: &mut Client) -> Result<Reply, Fault> {
+        let params = match self.operation {
+            "verify_challenge" => json!({ "challenge_id": self.challenge, "code": self.code }),
+            _ => json!({ "confirmation_token": self.code }),
+        };
+        client.call(self.operation, params).await
+    }
+}
+
+async fn step(client: &mut Client, agent: &str, action: &str) -> Result<Reply, Fault> {
+    let params = json!({ "element_name": agent, "next_action_hint": action });
+    client.call("record_execution_step", params).await
+}
+
+/// Numbers without a pattern (xorshift).
+pub(super) struct Random(u64);
+
+impl Random {
+    /// A number below this, or 0.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.checked_rem(limit).unwrap_or_default()
+    }
+
+    fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        all.get(usize::try_from(self.below(all.len() as u64)).ok()?)
+    }
+}

@@ -1,0 +1,202 @@
+//! An adapter with gates, executions, limits and a safety loop, for tests that kill it: what must
+//! survive is in its store, what it did and what people were shown in files beside.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use mcp_aql::limits::{ApiLimit, RateLimits};
+use mcp_aql::operator::{ChannelError, HumanChannel, HumanRequest};
+use mcp_aql::prelude::*;
+use mcp_aql::safety_loop::SafetyLoop;
+use mcp_aql::store::{PostgresStore, SqliteStore, Store, StoreError};
+use mcp_aql::{
+    BoxFuture, ExecutionContext, ExecutionOptions, HttpOptions, SemanticCategory, TimeSource,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// So many calls of `update_counter` there may be in a minute, of all processes together.
+pub const MOST_UPDATES: u32 = 20;
+/// How long an execution belongs to a process that says nothing.
+pub const LEASE: Duration = Duration::from_secs(1);
+
+/// Where things are written down.
+#[derive(Debug, Clone)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The files in this folder.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The store's file, of those who keep their state in one.
+    pub fn state(&self) -> PathBuf {
+        self.0.join("state.db")
+    }
+
+    /// What was deleted, each time it was.
+    pub fn deleted(&self) -> Vec<String> {
+        self.read("deleted").lines().map(str::to_owned).collect()
+    }
+
+    /// What people were shown, codes included.
+    pub fn shown(&self) -> Vec<Value> {
+        // The last line may be half a one.
+        self.read("shown").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_default()
+    }
+
+    fn append(&self, name: &str, line: &str) -> std::io::Result<()> {
+        let file = OpenOptions::new().create(true).append(true).open(self.0.join(name));
+        // In one piece: several processes write here.
+        file?.write_all(format!("{line}\n").as_bytes())
+    }
+}
+
+/// People who write down what they see.
+impl HumanChannel for Folder {
+    fn name(&self) -> &'static str {
+        "file"
+    }
+
+    fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        let line = json!({ "id": request.id, "code": request.code.reveal() }).to_string();
+        let written = self.append("shown", &line);
+        Box::pin(async { written.map_err(|error| ChannelError(Box::new(error))) })
+    }
+}
+
+/// A clock that can be put forward, in seconds.
+#[derive(Debug, Clone, Default)]
+struct Ahead(Arc<AtomicI64>);
+
+/// Delete a thing.
+#[operation(category = "DELETE", danger(level = "destructive"))]
+fn delete_thing(
+    State(folder): State<Folder>,
+    /// Which.
+    thing: String,
+) -> Result<bool, OperationError> {
+    folder.append("deleted", &thing).map_err(OperationError::internal)?;
+    Ok(true)
+}
+
+/// What is counted with.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
+struct Counter {
+    /// How far it is.
+    count: u32,
+}
+
+/// Change the counter.
+#[operation(category = "UPDATE")]
+fn update_counter(input: Update<Counter>) -> Counter {
+    let mut counter = Counter { count: 0 };
+    input.merge_into(&mut counter);
+    counter
+}
+
+/// Work for a while.
+#[operation(category = "EXECUTE", lifecycle(cancel, progress))]
+async fn execute_work(
+    execution: ExecutionContext,
+    /// How long, in steps of five milliseconds.
+    steps: u32,
+) -> u32 {
+    for step in 1..=steps {
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(5)) => {}
+            () = execution.cancelled() => return step,
+        }
+        execution.progress(step.into(), steps.into(), "working").await;
+    }
+    steps
+}
+
+/// Put this process' clock forward.
+#[operation(category = "EXECUTE")]
+fn execute_wait(
+    State(ahead): State<Ahead>,
+    /// So many seconds.
+    seconds: i64,
+) -> i64 {
+    ahead.0.fetch_add(seconds, Ordering::Relaxed) + seconds
+}
+
+/// The adapter.
+///
+/// # Errors
+/// As [`AdapterBuilder::build`](mcp_aql::AdapterBuilder::build).
+pub fn adapter(
+    store: impl Store,
+    folder: &Path,
+    ahead: i64,
+) -> Result<Adapter, mcp_aql::BuildError> {
+    let folder = Folder::new(folder);
+    let ahead = Ahead(Arc::new(AtomicI64::new(ahead)));
+    let clock = ahead.clone();
+    let time = TimeSource::new(move || {
+        chrono::Utc::now() + chrono::TimeDelta::seconds(clock.0.load(Ordering::Relaxed))
+    });
+    let people = folder.clone();
+    Adapter::builder("gated")
+        .operation(delete_thing {})
+        .operation(update_counter {})
+        .operation(execute_work {})
+        .operation(execute_wait {})
+        .state(folder)
+        .state(ahead)
+        .store(store)
+        .time_source(time)
+        .executions(ExecutionOptions::new().lease(LEASE))
+        .rate_limits(
+            RateLimits::new().limit(ApiLimit::category(SemanticCategory::Update, MOST_UPDATES)),
+        )
+        .safety_loop(
+            SafetyLoop::new()
+                .deny(["drop_*"])
+                .auto_approve(["read_*"])
+                .challenge_timeout(Duration::from_secs(60 * 60))
+                .channel(people),
+        )
+        .without_config()
+        .build()
+}
+
+/// Its store: a file in the folder, or a schema in PostgreSQL.
+///
+/// # Errors
+/// When the address of PostgreSQL is none.
+pub fn store(folder: &Path, postgres: Option<(&str, &str)>) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(match postgres {
+        Some((address, schema)) => Arc::new(PostgresStore::connect(address)?.schema(schema)),
+        None => Arc::new(SqliteStore::open(Folder::new(folder).state())),
+    })
+}
+
+/// Serves over HTTP on a port that the system chooses, and prints the address; until standard input
+/// is closed.
+///
+/// # Errors
+/// Those of the transport.
+pub async fn serve_http(adapter: Adapter) -> mcp_aql::Result {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    #[expect(clippy::print_stdout, reason = "whoever started it waits for this")]
+    {
+        println!("{}", listener.local_addr()?);
+    }
+    let options = HttpOptions::new().max_sessions(2_000);
+    let stop = async {
+        let mut input = tokio::io::stdin();
+        let _ = tokio::io::copy(&mut input, &mut tokio::io::sink()).await;
+    };
+    adapter.serve_listener(listener, options, stop).await
+}
