@@ -125,7 +125,14 @@ impl Agent<'_> {
 
     /// Begins, as a person has approved it.
     async fn begin_approved(&self, agent: &str) {
-        let begun = self.begin(agent).await;
+        let mut begun = self.begin(agent).await;
+        // rmcp's client may kill a process that is about to end; what executed in it is held for as long
+        // as the process may still be there.
+        let patience = Instant::now() + Duration::from_secs(40);
+        while begun["error"]["details"]["reason"] == "other_session" && Instant::now() < patience {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            begun = self.begin(agent).await;
+        }
         assert_eq!(begun["data"]["status"], "pending", "{begun}");
         assert_eq!(begun["data"]["safety_loop"], "enforcing", "{begun}");
         self.confirm(begun["data"]["request_id"].as_str().unwrap()).await;

@@ -23,6 +23,8 @@ use crate::operation::{BoxFuture, Session};
 use crate::store::{Change, MOST_KEY_BYTES, StoreError};
 
 const TRIES: &str = "safety_tries";
+/// How long the end of a connection waits for the store.
+const SETTLED: std::time::Duration = std::time::Duration::from_secs(5);
 /// So many agents execute in one session.
 pub(super) const MOST_AGENTS: usize = 50;
 
@@ -363,12 +365,35 @@ impl SafetyCore {
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (core, session) = (Arc::downgrade(self), session.clone());
+        lock(&self.watched).insert(session.id().to_owned());
         runtime.spawn(async move {
             session.ended().await;
             if let Some(core) = core.upgrade() {
                 core.end_session(session.id(), &known).await;
+                lock(&core.watched).remove(session.id());
+                core.unwatched.notify_waiters();
             }
         });
+    }
+
+    /// Waits until what executed in a session that has ended is settled, so that the process may be gone
+    /// after it (REQ-LIF-10).
+    pub(crate) async fn until_settled(&self, session: &Session) {
+        let settled = async {
+            loop {
+                let news = self.unwatched.notified();
+                tokio::pin!(news);
+                // From here on no news is missed.
+                news.as_mut().enable();
+                if !lock(&self.watched).contains(session.id()) {
+                    return;
+                }
+                news.await;
+            }
+        };
+        if tokio::time::timeout(SETTLED, settled).await.is_err() {
+            tracing::error!("the store takes too long to end what executed in a session");
+        }
     }
 
     async fn end_session(&self, session: &str, known: &SessionAgents) {

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -60,6 +60,9 @@ pub(crate) struct SafetyCore {
     presented: Mutex<Vec<DateTime<Utc>>>,
     beaten: Mutex<Option<DateTime<Utc>>>,
     in_background: AtomicBool,
+    /// Sessions whose end is waited for, and whose agents are not settled yet.
+    pub(super) watched: Mutex<HashSet<String>>,
+    pub(super) unwatched: tokio::sync::Notify,
     /// Agents of callers without a session may be blocked: nobody has looked since the start, or one
     /// was blocked here.
     pub(super) nobodys: AtomicBool,
@@ -111,6 +114,8 @@ impl SafetyCore {
             presented: Mutex::default(),
             beaten: Mutex::default(),
             in_background: AtomicBool::new(false),
+            watched: Mutex::default(),
+            unwatched: tokio::sync::Notify::new(),
             nobodys: AtomicBool::new(true),
             recent,
         }
