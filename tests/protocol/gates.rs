@@ -70,6 +70,11 @@ impl Operations for Beds {
         operation!("purge_weeds", Execute, UNDECLARED),
         operation!("reset_garden", Execute, DangerSpec::new(DangerLevel::Forbidden)),
         operation!(
+            "pay_gardener",
+            Execute,
+            DangerSpec::UNDECLARED.confirmation_message("Pay for bed '{bed_id}'?")
+        ),
+        operation!(
             "burn_bed",
             Delete,
             DangerSpec::new(DangerLevel::Dangerous).cooldown_seconds(60)
@@ -831,7 +836,7 @@ fn danger_is_told_before_a_call() {
     );
     let told = data(garden.call("introspect", json!({ "query": "danger" })));
     let operations = told["operations"].as_array().unwrap();
-    assert_eq!(operations.len(), 9);
+    assert_eq!(operations.len(), 10);
     let of = |name: &str| operations.iter().find(|each| each["name"] == name).unwrap();
     assert_eq!(of("purge_weeds")["inferred_from"], "purge_*");
     assert_eq!(of("water_bed")["has_policies"], true);
@@ -932,4 +937,17 @@ fn gates_can_be_set_in_the_configuration_file() {
         assert!(error.contains(said), "{text}: {error}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn whoever_declares_a_question_is_asked_at_any_level() {
+    // REQ-DNG-05, REQ-DNG-10
+    let garden = Garden::new(|builder| builder);
+    let reply = garden.call("pay_gardener", bed("b-1"));
+    assert_eq!(code(&reply), Some("CONFIRMATION_REQUIRED"), "{reply}");
+    assert_eq!(reply["error"]["details"]["danger_level"], "reversible");
+    assert_eq!(reply["error"]["details"]["confirmation_message"], "Pay for bed 'b-1'?");
+    let asked = json!({ "query": "danger", "name": "pay_gardener" });
+    assert_eq!(data(garden.call("introspect", asked))["operation"]["permission"], "confirm");
+    assert_eq!(garden.times(), 0);
 }

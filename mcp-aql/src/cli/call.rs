@@ -42,16 +42,25 @@ pub(super) async fn run(
     arguments.insert("params".to_owned(), given.into());
     let session = Session::new();
     let mut answer = handle_in(adapter, arguments.clone(), &session).await;
-    if answer.result.code() == Some(ErrorCode::ConfirmationRequired.as_str())
+    let asks = [
+        (ErrorCode::ConfirmationRequired, "_confirmation"),
+        (ErrorCode::RateLimitQuotaPause, "_quota_continue"),
+    ];
+    let asks_now =
+        |answer: &Answer| asks.iter().find(|(code, _)| answer.result.code() == Some(code.as_str()));
+    if let Some((_, member)) = asks_now(&answer)
         && let Some(token) = confirmed(&answer.result, yes)?
         && let Some(Value::Object(params)) = arguments.get_mut("params")
     {
-        params.insert("_confirmation".to_owned(), token.into());
+        params.insert((*member).to_owned(), token.into());
         answer = handle_in(adapter, arguments, &session).await;
     }
     session.end();
     adapter.end_executions().await;
     let ended = output.result(&answer)?;
+    if asks_now(&answer).is_some() {
+        writeln!(std::io::stderr(), "Nothing has run. Run the command again with --yes to agree.")?;
+    }
     // An execution that came to no good end is a success of the call, and none of the command.
     let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
     Ok(if begins(adapter, operation) && failed { Ended::Unsuccessful } else { ended })
@@ -73,12 +82,13 @@ fn confirmed(result: &OperationResult, yes: bool) -> Result<Option<String>> {
             writeln!(terminal, "{}", plain(reason))?;
         }
         let question = text("confirmation_message").map_or_else(
-            || {
-                format!(
+            || match text("metric") {
+                Some(metric) => format!("Quota '{metric}' pauses. Go on?"),
+                None => format!(
                     "Run '{}' ({})?",
                     text("operation").unwrap_or_default(),
                     text("danger_level").unwrap_or_default()
-                )
+                ),
             },
             plain,
         );

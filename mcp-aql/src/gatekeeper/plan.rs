@@ -82,11 +82,20 @@ impl Plan {
             ));
         }
         check_message(spec, parameters, problems);
+        let mut verdict = verdict(danger, settings.trust.as_ref().map(Trust::level));
+        // Whoever declares a question, a wait or a person wants to be asked, whatever the level.
+        let declared = &spec.danger;
+        let asks = declared.requires_reauth
+            || declared.cooldown_seconds.is_some()
+            || declared.confirmation_message.is_some();
+        if asks && verdict == Verdict::Allow {
+            verdict = Verdict::Confirm;
+        }
         let matching = |policy: &&Policy| names_match(&policy.operation, spec.name);
         Self {
             danger,
             inferred_from: pattern.filter(|_| spec.danger.level.is_none()),
-            verdict: verdict(danger, settings.trust.as_ref().map(Trust::level)),
+            verdict,
             policies: settings.policies.iter().filter(matching).cloned().collect(),
         }
     }

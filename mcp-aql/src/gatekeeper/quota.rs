@@ -6,7 +6,8 @@ use super::token::{TokenKind, TokenScope, Validity};
 use super::{Gatekeeper, Visitor, canonical};
 use crate::error::OperationError;
 use crate::limits::{Applicant, Limiter, QuotaTokens};
-use crate::operation::BoxFuture;
+use crate::operation::{BoxFuture, ExecutionCall, Handler};
+use crate::vocab::RESERVED_OPERATIONS;
 
 /// How long a call may be continued after a quota has paused it (REQ-TOK-08).
 const VALIDITY: Validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
@@ -20,28 +21,38 @@ impl Gatekeeper {
     /// Refuses a call that limits would refuse.
     pub(super) async fn check_limits(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
         match &self.limiter {
-            Some(limiter) => {
+            Some(limiter) if visitor.is_counted() => {
                 let tokens = TokensOf { gatekeeper: self, visitor };
                 limiter.check(visitor.applicant(), &tokens).await
             }
-            None => Ok(()),
+            _ => Ok(()),
         }
     }
 
     /// Counts a call that all other gates let pass, or refuses it.
     pub(super) async fn count(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
         match &self.limiter {
-            Some(limiter) => {
+            Some(limiter) if visitor.is_counted() => {
                 let tokens = TokensOf { gatekeeper: self, visitor };
                 // Apart, so that the future of a call without limits stays small.
                 Box::pin(limiter.admit(visitor.applicant(), &tokens)).await
             }
-            None => Ok(()),
+            _ => Ok(()),
         }
     }
 }
 
 impl<'a> Visitor<'a> {
+    /// Whether limits are about the call: not where it watches or stops what runs, or has to do with the
+    /// safety loop, which must go on when nothing else may.
+    fn is_counted(&self) -> bool {
+        let steers = matches!(
+            self.operation.handler,
+            Handler::Execution(ExecutionCall::Get | ExecutionCall::List | ExecutionCall::Cancel)
+        );
+        !steers && !RESERVED_OPERATIONS.contains(&self.operation.spec.name)
+    }
+
     fn applicant(self) -> Applicant<'a> {
         Applicant {
             operation: self.operation,

@@ -244,7 +244,7 @@ impl Tokens {
             && record.adapter_name == self.services.audit.adapter
             && record.session_id.as_deref() == scope.session;
         if !fits {
-            let message = "Confirmation token scope mismatch: it was issued for another call. \
+            let message = "Confirmation token scope mismatch: it was issued for another call, or in another session. \
                            Use it for the very call it was issued for, or make this one without a token";
             return Err(refuse(ErrorCode::TokenScopeMismatch, message)
                 .with_detail("token_operation", record.operation.as_str())

@@ -2,6 +2,8 @@ use crate::vocab::DangerLevel;
 
 /// What an operation declares of its danger: `danger(level = "destructive", …)`.
 ///
+/// One that declares a question, a cooldown or `requires_reauth` is confirmed whatever its level.
+///
 /// ```
 /// use mcp_aql::{DangerLevel, DangerSpec};
 ///

@@ -484,8 +484,8 @@ impl SafetyCore {
         match answered {
             Ok(()) => {
                 self.refund(session).await?;
-                let next = "Report the action again with record_execution_step, or repeat the call \
-                            that was refused";
+                let next = "The agent may begin, report the paused action again with \
+                            record_execution_step, or make the refused call again";
                 Ok(Verified { confirmed: true, next: next.to_owned() })
             }
             Err(refusal) => {
@@ -521,7 +521,8 @@ impl SafetyCore {
         match answered {
             Ok(()) => {
                 self.refund(session).await?;
-                let next = "The agent may go on: report its next action with record_execution_step";
+                let next = "The agent may go on: report its next action with record_execution_step. If \
+                            its execution has ended, call execute_agent first";
                 Ok(Verified { confirmed: true, next: next.to_owned() })
             }
             Err(Refusal::Invalid) => Err(refusals::not_verified()),
