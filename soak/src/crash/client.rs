@@ -55,14 +55,18 @@ pub(super) fn start(folder: &Path) -> Result<Process, Fault> {
 }
 
 impl Client {
-    /// Shakes hands.
-    pub(super) async fn connect(process: &mut Process) -> Result<Self, Fault> {
+    /// The pipes. As long as they are open, the adapter does not end by itself.
+    pub(super) fn of(process: &mut Process) -> Result<Self, Fault> {
         let input = process.child.stdin.take().ok_or("no standard input")?;
         let output = process.child.stdout.take().ok_or("no standard output")?;
-        let mut client = Self { input, lines: BufReader::new(output).lines(), id: 0 };
-        client.input.write_all(crate::stdio::hello().as_bytes()).await?;
-        client.answer().await?;
-        Ok(client)
+        Ok(Self { input, lines: BufReader::new(output).lines(), id: 0 })
+    }
+
+    /// Shakes hands.
+    pub(super) async fn connect(&mut self) -> Result<(), Fault> {
+        self.input.write_all(crate::stdio::hello().as_bytes()).await?;
+        self.answer().await?;
+        Ok(())
     }
 
     pub(super) async fn call(&mut self, operation: &str, params: Value) -> Result<Reply, Fault> {

@@ -37,7 +37,7 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     // How long a start takes here says how long a life should.
     let begun = Instant::now();
     let mut process = client::start(folder.path())?;
-    Client::connect(&mut process).await?;
+    Client::of(&mut process)?.connect().await?;
     let startup = begun.elapsed();
     drop(process);
     let mut early = 0;
@@ -89,24 +89,16 @@ async fn life(
     let most = if early { startup * 2 } else { startup * 6 + ROUND };
     let limit = Duration::from_micros(model.random.below(micros(most)));
     let mut process = client::start(folder)?;
-    let mut client = None;
+    let mut client = Client::of(&mut process)?;
     let beginning = async {
-        let mut client = Client::connect(&mut process).await?;
-        let goes_on = model.check(&mut client, false).await?;
-        Ok::<_, Fault>((client, goes_on))
+        client.connect().await?;
+        model.check(&mut client, false).await
     };
-    let ended = if early {
-        timeout(limit, beginning).await.map(|begun| begun.map(|it| client = Some(it)))
-    } else {
-        client = Some(beginning.await?);
-        Ok(Ok(()))
-    };
-    if let Ok(begun) = ended {
-        begun.map_err(|fault| format!("in life {number}: {fault}"))?;
+    let begun = if early { timeout(limit, beginning).await } else { Ok(beginning.await) };
+    if let Ok(begun) = begun {
+        let goes_on = begun.map_err(|fault| format!("in life {number}: {fault}"))?;
         let going_on = async {
-            if let Some((client, true)) = &mut client {
-                while model.cycle(client).await? {}
-            }
+            while goes_on && model.cycle(&mut client).await? {}
             // An agent is blocked, and so are all of this session.
             sleep(limit).await;
             Ok::<_, Fault>(())
@@ -133,7 +125,8 @@ async fn last(model: &mut Model, folder: &Path) -> Result<(), Fault> {
     loop {
         sleep(LEASE).await;
         let mut process = client::start(folder)?;
-        let mut client = Client::connect(&mut process).await?;
+        let mut client = Client::of(&mut process)?;
+        client.connect().await?;
         model.check(&mut client, true).await?;
         kill(process).await?;
         if model.blocked.is_empty() && !model.has_open_executions() {

@@ -1,6 +1,12 @@
 //! Two processes of one adapter on one PostgreSQL.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
 
 use std::net::SocketAddr;
 use std::process::Stdio;
