@@ -4,8 +4,8 @@
     real_client.py http://127.0.0.1:8787/mcp
     real_client.py COMMAND [ARGUMENT...]       an adapter on standard input and output
 
-Lists the tools, then creates, reads, lists, updates and introspects, once for each lifecycle of MCP:
-with `initialize`, and without (2026-07-28). Ends with 1 at the first reply that is not as it should be.
+Lists the tools, then creates, reads, lists, updates, introspects, exports and deletes with confirmation,
+once for each lifecycle of MCP: with `initialize`, and without (2026-07-28). Ends with 1 at the first reply that is not as it should be.
 """
 
 import asyncio
@@ -91,9 +91,39 @@ async def talk(client, mode):
     )
     check("priority" in error["details"]["valid_params"], "valid names are listed", error)
     await fail(client, "read", "delete_task", name, "VALIDATION_ENDPOINT_MISMATCH")
-    await succeed(client, "delete", "delete_task", name)
-    await succeed(client, "delete", "delete_task", {"task_id": made["task_id"]})
+    await export(client, task)
+    await delete(client, name)
+    await delete(client, {"task_id": made["task_id"]})
     await fail(client, "read", "get_task", name, "NOT_FOUND_RESOURCE")
+
+
+async def export(client, task):
+    """An execution: its state at once, its result when it has ended, progress for whoever asks for it."""
+    begun = await succeed(client, "execute", "execute_export", {"format": "json"})
+    known = {"execution_id": begun["execution_id"], "wait_seconds": 30}
+    ended = await succeed(client, "read", "get_execution", known)
+    check(ended["status"] == "completed", "the export is completed", ended)
+    check(task["task_id"] in json.dumps(ended["result"]), "the task is exported", ended)
+    cancel = {"execution_id": begun["execution_id"]}
+    await fail(client, "execute", "cancel_execution", cancel, "VALIDATION_INVALID_VALUE")
+
+    told = []
+
+    async def progress(current, total, message):
+        told.append((current, total, message))
+
+    arguments = {"operation": "execute_export", "params": {"format": "csv"}}
+    await client.call_tool("mcp_aql_execute", arguments, progress_callback=progress)
+    check(any(current > 0 for current, _, _ in told), "progress is told", told)
+
+
+async def delete(client, name):
+    """Once it is confirmed, and once only."""
+    error = await fail(client, "delete", "delete_task", name, "CONFIRMATION_REQUIRED")
+    await succeed(client, "read", "get_task", name)
+    confirmed = {**name, "_confirmation": error["details"]["confirmation_token"]}
+    await succeed(client, "delete", "delete_task", confirmed)
+    await fail(client, "delete", "delete_task", confirmed, "TOKEN_ALREADY_USED")
 
 
 async def query(client, done, todo):

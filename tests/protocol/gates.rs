@@ -823,7 +823,12 @@ fn the_store_is_ready_before_the_first_audit_entry() {
 #[test]
 fn danger_is_told_before_a_call() {
     // REQ-DNG-04, REQ-DNG-08, REQ-RQ-16, choice C-02
-    let garden = Garden::new(|builder| builder.policy(Policy::deny("water_bed")));
+    let garden = Garden::new(|builder| {
+        builder
+            .policy(Policy::deny("water_bed"))
+            .policy(Policy::allow("purge_weeds"))
+            .policy(Policy::confirm("create_bed").when(Condition::present("password")))
+    });
     let told = data(garden.call("introspect", json!({ "query": "danger", "name": "delete_bed" })));
     assert_eq!(
         told["operation"],
@@ -839,14 +844,26 @@ fn danger_is_told_before_a_call() {
     assert_eq!(operations.len(), 10);
     let of = |name: &str| operations.iter().find(|each| each["name"] == name).unwrap();
     assert_eq!(of("purge_weeds")["inferred_from"], "purge_*");
-    assert_eq!(of("water_bed")["has_policies"], true);
+    // What a policy says of every call is told; that others are about some calls, as well.
+    let told = |name: &str| (of(name)["permission"].clone(), of(name)["has_policies"].clone());
+    assert_eq!(told("water_bed"), (json!("deny"), Value::Null));
+    assert_eq!(told("purge_weeds"), (json!("allow"), Value::Null));
+    assert_eq!(told("create_bed"), (json!("allow"), json!(true)));
     assert_eq!(of("introspect")["permission"], "allow");
     let unknown = json!({ "query": "danger", "name": "mow_lawn" });
     assert_eq!(data(garden.call("introspect", unknown))["operation"], Value::Null);
-    let details = json!({ "query": "operations", "name": "delete_bed" });
-    let details = data(garden.call("introspect", details));
-    let text = details["operation"]["description"].as_str().unwrap();
-    assert!(text.contains("Danger: destructive") && text.contains("_confirmation"), "{text}");
+    for (name, note) in [
+        ("delete_bed", Some("To be confirmed: destructive.")),
+        ("water_bed", Some("Denied: reversible.")),
+        ("create_bed", Some("To be confirmed for some values: reversible.")),
+        ("purge_weeds", None),
+    ] {
+        let details = json!({ "query": "operations", "name": name });
+        let details = data(garden.call("introspect", details));
+        let text = details["operation"]["description"].as_str().unwrap();
+        let told = text.split_once(". ").map(|(_, note)| note);
+        assert_eq!(told, note, "{text}");
+    }
 }
 
 #[test]

@@ -111,19 +111,34 @@ impl Plan {
         self.verdict == Verdict::Confirm || self.policies.iter().any(asks)
     }
 
-    /// What happens to a call that no policy is about, in the protocol's words (choice C-23).
+    /// What happens to a call that no policy with conditions is about, in the protocol's words
+    /// (choice C-23).
     pub(super) fn permission(&self) -> &'static str {
         match self.verdict {
-            Verdict::Allow => "allow",
-            Verdict::Confirm => "confirm",
-            Verdict::IntrospectOnly => "introspect_only",
-            Verdict::Deny(_) => "deny",
+            Verdict::IntrospectOnly => return "introspect_only",
+            Verdict::Deny(_) => return "deny",
+            Verdict::Allow | Verdict::Confirm => {}
+        }
+        let for_all = self.policies.iter().filter(|policy| policy.conditions.is_empty());
+        match for_all.map(|policy| policy.permission).max() {
+            Some(Permission::Deny) => "deny",
+            Some(Permission::Confirm) => "confirm",
+            None if self.verdict == Verdict::Confirm => "confirm",
+            Some(Permission::Allow) | None => "allow",
         }
     }
 
-    /// Whether policies may change that for some calls.
-    pub(super) fn has_policies(&self) -> bool {
-        !self.policies.is_empty()
+    /// Whether policies with conditions may change that for some calls.
+    pub(super) fn has_conditions(&self) -> bool {
+        self.policies.iter().any(|policy| !policy.conditions.is_empty())
+    }
+
+    /// Whether some calls have to be confirmed for what they bring along.
+    pub(super) fn may_ask_for_some(&self) -> bool {
+        let asks = |policy: &Policy| {
+            policy.permission == Permission::Confirm && !policy.conditions.is_empty()
+        };
+        self.policies.iter().any(asks)
     }
 
     /// Trust first, then the strictest policy, then the operation's own danger.

@@ -54,7 +54,7 @@ fn shown(operation: &RegisteredOperation) -> Value {
         dangerous: plan.danger >= DangerLevel::Destructive,
         permission: plan.permission(),
         requires_confirmation: plan.permission() == "confirm",
-        has_policies: plan.has_policies(),
+        has_policies: plan.has_conditions(),
         reasons: spec.danger.reasons,
         confirmation_message: spec.danger.confirmation_message,
         cooldown_seconds: spec.danger.cooldown_seconds,
@@ -117,15 +117,11 @@ pub(crate) fn note(operation: &RegisteredOperation) -> Option<String> {
     }
     let level = operation.gate.danger;
     match operation.gate.permission() {
-        "confirm" => Some(format!(
-            "Danger: {level}. A call answers CONFIRMATION_REQUIRED; once the user agrees, make the \
-             same call with the token as _confirmation in params."
-        )),
-        "deny" | "introspect_only" => {
-            Some(format!("Danger: {level}. Denied for the adapter's trust level."))
-        }
-        _ if operation.gate.may_ask() => {
-            Some(format!("Danger: {level}. Some calls have to be confirmed."))
+        // How, the first answer says; each word here is read with every list of operations.
+        "confirm" => Some(format!("To be confirmed: {level}.")),
+        "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
+        _ if operation.gate.may_ask_for_some() => {
+            Some(format!("To be confirmed for some values: {level}."))
         }
         _ => None,
     }

@@ -78,7 +78,7 @@ impl<V> IfMatch<V> {
 impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
     const PARAMETERS: &'static [ParameterSpec] = &[ParameterSpec::optional::<V>(
         "if_match",
-        "Fail unless this is still its _version or _etag.",
+        "Expected _version or _etag.",
     )];
 
     fn decode(call: &mut Call) -> Result<Self, OperationError> {
