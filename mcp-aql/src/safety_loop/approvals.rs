@@ -110,6 +110,7 @@ impl SafetyCore {
                 reasons: pending.reasons.iter().cloned().chain(warning).collect(),
                 expires_at: pending.expires_at,
                 closed: false,
+                tried: false,
             };
             let approval = Approval {
                 ask: ask.clone(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::approvals::MOST_WAITING;
 use super::calls::{MOST_AGENTS, Reported};
@@ -17,7 +18,7 @@ use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::ErrorCode;
 use crate::operation::{BoxFuture, Session};
-use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel};
+use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
 use crate::services::Services;
 use crate::store::MemoryStore;
 use crate::vocab::TrustLevel;
@@ -1083,4 +1084,49 @@ fn no_block_is_hidden_behind_many_names() {
         assert_eq!(overview.blocks.len(), 1);
         assert!(overview.agents.len() >= 1_000);
     });
+}
+
+fn adapter(channel: impl HumanChannel) -> crate::Adapter {
+    let rules = SafetyLoop::new().deny(["drop_*"]).requires_approval(["deploy_*"]);
+    crate::Adapter::builder("guard")
+        .safety_loop(rules.channel(channel))
+        .store(MemoryStore::default())
+        .without_config()
+        .build()
+        .unwrap()
+}
+
+/// The data of a call that succeeds.
+async fn data(adapter: &crate::Adapter, operation: &str, params: Value) -> Value {
+    let result = adapter.call(operation, params).await;
+    assert!(result.is_success(), "{operation}: {result:?}");
+    result.data().clone()
+}
+
+#[tokio::test]
+async fn the_desk_tells_a_block_whose_code_was_guessed_from_one_that_was_denied() {
+    // REQ-OOB-06, REQ-OOB-13
+    let adapter = adapter(MemoryChannel::default());
+    let operator = adapter.operator().unwrap();
+    let begun = data(&adapter, "execute_agent", json!({ "element_name": "ada" })).await;
+    operator.approve(begun["request_id"].as_str().unwrap(), "test").await.unwrap();
+    let drop = json!({ "element_name": "ada", "next_action_hint": "drop_table e" });
+    let blocked = data(&adapter, "record_execution_step", drop).await;
+    assert_eq!(blocked["autonomy"]["stopped"], true, "{blocked}");
+    let asked = async || operator.overview().await.unwrap().requests.remove(0);
+    let request = asked().await;
+    assert_eq!((request.void, request.has_code), (None, true));
+    let guess = json!({ "challenge_id": request.id, "code": "0000-0000" });
+    assert!(!adapter.call("verify_challenge", guess).await.is_success());
+    let request = asked().await;
+    assert_eq!((request.void, request.has_code), (Some(Void::WrongCode), false));
+    let audit = operator.overview().await.unwrap().audit;
+    let failed = audit.iter().find(|entry| entry["event"] == "CHALLENGE_FAILED").unwrap();
+    assert!(failed["reason"].as_str().unwrap().contains("a wrong code was given"), "{failed}");
+
+    operator.renew(&request.id, "test").await.unwrap();
+    let request = asked().await;
+    assert_eq!((request.void, request.has_code), (None, true));
+    operator.deny(&request.id, "test").await.unwrap();
+    assert_eq!(asked().await.void, Some(Void::Denied));
 }
