@@ -405,6 +405,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     assert!(address.ip().is_loopback());
     let taken = Console::start(demo.operator(), options().port(address.port())).await.unwrap_err();
     assert!(taken.to_string().contains(&format!("needs {address}")), "{taken}");
+    assert!(taken.to_string().contains("choose another port"), "{taken}");
 
     let file = folder.join(format!("console-{}.json", address.port()));
     #[cfg(unix)]
