@@ -43,6 +43,13 @@ pub trait HumanChannel: Send + Sync + 'static {
     /// thread.
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>>;
 
+    /// Whether it could show a request now, as far as it can tell without showing one. Whoever serves the
+    /// adapter is warned of a channel that cannot, and where none can agents are told that nobody could be
+    /// asked. It must not block. Default: yes.
+    fn can_present(&self) -> bool {
+        true
+    }
+
     /// Takes a request back that is no longer open, by its id.
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
         let _ = id;

@@ -1086,6 +1086,23 @@ fn no_block_is_hidden_behind_many_names() {
     });
 }
 
+/// A channel that reaches nobody.
+struct Broken;
+
+impl HumanChannel for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(async { Err(ChannelError("there is nobody".into())) })
+    }
+
+    fn can_present(&self) -> bool {
+        false
+    }
+}
+
 fn adapter(channel: impl HumanChannel) -> crate::Adapter {
     let rules = SafetyLoop::new().deny(["drop_*"]).requires_approval(["deploy_*"]);
     crate::Adapter::builder("guard")
@@ -1101,6 +1118,29 @@ async fn data(adapter: &crate::Adapter, operation: &str, params: Value) -> Value
     let result = adapter.call(operation, params).await;
     assert!(result.is_success(), "{operation}: {result:?}");
     result.data().clone()
+}
+
+#[tokio::test]
+async fn nobody_is_said_to_be_asked_who_cannot_be() {
+    // REQ-AUT-01, REQ-CNF-09
+    let adapter = adapter(Broken);
+    let agent = json!({ "element_name": "ada" });
+    let begun = data(&adapter, "execute_agent", agent).await;
+    assert!(begun["next"].as_str().unwrap().contains("nobody could be asked"), "{begun}");
+    let deploy = json!({ "element_name": "ada", "next_action_hint": "deploy_f now" });
+    let early = data(&adapter, "record_execution_step", deploy.clone()).await;
+    let operator = adapter.operator().unwrap();
+    operator.approve(begun["request_id"].as_str().unwrap(), "test").await.unwrap();
+    let paused = data(&adapter, "record_execution_step", deploy.clone()).await;
+    let held = data(&adapter, "record_execution_step", deploy).await;
+    for reply in [early, paused, held] {
+        let directive = &reply["autonomy"];
+        assert_eq!(directive["continue"], false);
+        let reason = directive["reason"].as_str().unwrap();
+        assert!(reason.contains("Nobody could be asked"), "{reason}");
+        assert!(!directive.to_string().contains("was asked"), "{directive}");
+        assert!(!crate::leaks_internals(reason), "{reason}");
+    }
 }
 
 #[tokio::test]
