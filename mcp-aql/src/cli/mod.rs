@@ -27,6 +27,8 @@
 //! In place of the options one may take the commands alone: `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
+#[cfg(feature = "safety")]
+mod approval;
 mod call;
 mod client_config;
 mod docs;
@@ -34,6 +36,7 @@ mod docs;
 mod http;
 mod introspect;
 mod log;
+mod person;
 mod render;
 
 use std::ffi::OsString;
@@ -279,7 +282,8 @@ impl Adapter {
             #[cfg(not(feature = "http"))]
             Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
             Some(Command::Call { operation, params, param, yes }) => {
-                call::run(adapter, &output, &operation, params.as_deref(), &param, yes).await
+                let asked = call::Asked { operation, params, named: param, yes };
+                call::run(adapter, &output, &person::AtTerminal::default(), asked).await
             }
             Some(Command::Introspect { query, name }) => {
                 introspect::run(adapter, &output, &query, name.as_deref()).await

@@ -452,6 +452,13 @@ impl SafetyCore {
         }
     }
 
+    /// The channels that could show a question now.
+    #[cfg(feature = "cli")]
+    pub(crate) fn channels_that_can_ask(&self) -> Vec<&str> {
+        let can = |channel: &&Arc<dyn HumanChannel>| can_present(&***channel);
+        self.channels.iter().filter(can).map(|channel| channel.name()).collect()
+    }
+
     /// Whether there is anybody to ask now.
     pub(crate) fn can_ask(&self) -> bool {
         self.channels.iter().any(|channel| can_present(&**channel))
