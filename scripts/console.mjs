@@ -89,6 +89,11 @@ check("the live region tells how many wait", await until(
 const text = await page.locator("#request-list").textContent();
 check("an agent's markup stays text", text.includes("<img src=x onerror=") && text.includes("<script>alert(1)</script>")
   && await page.locator("main img, main script").count() === 0);
+const tried = page.locator('[data-request="rq-tried"]');
+check("after a wrong code the page says what happened and what comes next",
+  (await tried.textContent()).includes("A wrong code was given.") && (await tried.textContent()).includes("Press New code")
+  && await tried.locator('[data-act="approve"], [data-act="code"]').count() === 0
+  && await tried.locator('[data-act="renew"]').count() === 1);
 check("text turned around is shown as it is", text.includes("U+202Egpj.exeU+202C"));
 await rules("light");
 await picture("console-light", { fullPage: true });
@@ -207,6 +212,18 @@ for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
   check(`no frame of ${attacker} shows it`, !shown.includes("Waiting for you") && !shown.includes("Sign in"), shown);
   await tab.close();
 }
+
+// A wrong code, while somebody looks: the server says that the request is gone, and why.
+await page.route("**/api/overview", async (route) => {
+  const { "if-none-match": _, ...headers } = route.request().headers();
+  const overview = await (await route.fetch({ headers })).json();
+  overview.requests = overview.requests.filter((each) => each.id !== "rq-hostile");
+  overview.audit.unshift({ event: "CHALLENGE_FAILED", outcome: "failed", challenge_id: "rq-hostile" });
+  await route.fulfill({ json: overview });
+});
+check("a request that a wrong code took away is told of", await until(
+  async () => (await page.locator("#toast").textContent()).includes("A wrong code was given, and the challenge is void."), true));
+await page.unroute("**/api/overview");
 
 // The connection.
 await context.setOffline(true);

@@ -14,7 +14,7 @@ A shown output stands between two comments:
     <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
     <!-- /output -->
 
-Commands run as on a terminal of 100 columns without colours.
+Commands run as on a terminal of 100 columns without colours. What stands behind `[y/N] ` is typed there.
 """
 
 import contextlib
@@ -94,8 +94,12 @@ def environment(cwd, path):
     return {name: value for name, value in variables.items() if not name.startswith(ours)}
 
 
-def run(command, cwd, path):
-    """The command's output as a person at a terminal sees it."""
+QUESTION = "[y/N] "
+
+
+def run(command, cwd, path, answers=()):
+    """The command's output as a person at a terminal sees it, who answers its questions so."""
+    answers = list(answers)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         ["bash", "-c", command], cwd=cwd, env=environment(cwd, path), stdin=theirs, stdout=theirs, stderr=theirs,
@@ -111,6 +115,8 @@ def run(command, cwd, path):
         if not chunk:
             break
         chunks.append(chunk)
+        if answers and b"".join(chunks).endswith(QUESTION.encode()):
+            os.write(ours, f"{answers.pop(0)}\n".encode())
     process.wait()
     os.close(ours)
     text = b"".join(chunks).decode().replace("\r\n", "\n")
@@ -173,17 +179,19 @@ def compiler_says(crate, name, source):
 
 
 def commands(body):
-    """The commands of a block, each with its continuation lines."""
-    command = []
+    """The commands of a block, each with its continuation lines, and what is answered to its questions."""
+    command, answers = [], []
     for line in body.splitlines():
         if command and command[-1].endswith("\\"):
             command.append(line)
-        else:
+        elif line.startswith("$ "):
             if command:
-                yield "\n".join(command)
-            command = [line[2:]] if line.startswith("$ ") else []
+                yield "\n".join(command), answers
+            command, answers = [line[2:]], []
+        elif QUESTION in line:
+            answers.append(line.split(QUESTION)[1])
     if command:
-        yield "\n".join(command)
+        yield "\n".join(command), answers
 
 
 class Outputs:
@@ -208,10 +216,10 @@ class Outputs:
             path = self.paths[kind]
             text = ""
             with served(kind, folder, path) if kind == "guard" else contextlib.nullcontext():
-                for command in commands(body):
+                for command, answers in commands(body):
                     plain = re.sub(r"cargo run (?:-q )?--example (\w+) --", r"\1", command)
                     plain = plain.replace("cargo run -q --", "shelf")
-                    text += f"$ {command}\n" + run(plain, folder, path)
+                    text += f"$ {command}\n" + run(plain, folder, path, answers)
         shown = {"shelf": "shelf/target/debug", "guard": "mcp-aql/target/release/examples"}
         shown = shown.get(kind, "mcp-aql/target/debug/examples")
         text = text.replace(str(path), f"/path/to/{shown}")

@@ -17,6 +17,7 @@ mod program;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -309,6 +310,61 @@ async fn two_guards_share_their_blocks_and_each_has_its_console() {
 }
 
 #[tokio::test]
+async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
+    let desk = Desk::new();
+    let first = desk.guard(&[]).await;
+    let links = async || {
+        let output = desk.command(&["console"]).output().await.unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let link =
+            text.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned);
+        link.unwrap_or_else(|| panic!("no link: {text}"))
+    };
+    let link = links().await;
+    let port = link.split(['/', ':']).nth(4).unwrap();
+    let mut second = desk.command(&["--port", port]);
+    // It ends by itself, and not because its client is gone.
+    let second = second.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let second = tokio::time::timeout(Duration::from_secs(30), second.wait_with_output());
+    let second = second.await.expect("it ends").unwrap();
+    let problem = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success(), "{problem}");
+    assert!(
+        problem.contains(&format!("127.0.0.1:{port}, where another program listens")),
+        "{problem}"
+    );
+    assert!(problem.contains("choose another port"), "{problem}");
+
+    // The first one goes on, for its agent and for its operator.
+    first.begin_approved("tidy").await;
+    assert!(links().await.contains(&format!(":{port}/")));
+    let page = reqwest::get(format!("http://127.0.0.1:{port}/")).await.unwrap();
+    assert_eq!(page.status(), 401);
+    first.close().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_terminal_that_is_not_there_is_told_when_the_guard_starts() {
+    // REQ-OOB-05
+    let desk = Desk::new();
+    // In a session of its own it has no terminal, whoever runs the tests.
+    let mut command = Command::new("setsid");
+    command
+        .current_dir(desk.path("project"))
+        .env("XDG_STATE_HOME", desk.folder.path())
+        .env_remove("MCPAQL_SAFETY_LOOP")
+        .arg("--wait")
+        .arg(program("guard"))
+        .arg("--terminal");
+    let agent = Agent { desk: &desk, mcp: Mcp::run(command).await };
+    let begun = agent.begin("tidy").await;
+    assert_eq!(begun["data"]["status"], "pending", "{begun}");
+    let log = agent.close().await;
+    assert!(log.contains("reaches nobody from here") && log.contains("terminal"), "{log}");
+}
+
+#[tokio::test]
 async fn a_policy_comes_from_the_operator_alone() {
     // REQ-AUT-17
     let desk = Desk::new();
@@ -340,12 +396,14 @@ async fn a_policy_comes_from_the_operator_alone() {
     agent.stopped("other", "git commit --no-verify -m x").await;
     agent.close().await;
 
-    std::fs::write(desk.path("policy.toml"), "[safety_loop]\nforbid = []\n").unwrap();
+    let misspelt = "[safety_loop]\nrequire_approval = []\n";
+    std::fs::write(desk.path("policy.toml"), misspelt).unwrap();
     let output =
         desk.command(&["--policy", "../policy.toml", "introspect"]).output().await.unwrap();
     assert!(!output.status.success());
     let problem = String::from_utf8(output.stderr).unwrap();
-    assert!(problem.contains("unknown field `forbid`"), "{problem}");
+    assert!(problem.contains("unknown field `require_approval`"), "{problem}");
+    assert!(problem.contains("Did you mean `requires_approval`?"), "{problem}");
 }
 
 #[tokio::test]
@@ -356,6 +414,8 @@ async fn whoever_looks_leaves_nothing_behind() {
     }
     let output = desk
         .command(&["config", "claude", "--state", "state", "--port", "8686"])
+        // Whoever tries something out does not want it for good.
+        .env("MCPAQL_SAFETY_LOOP", "disabled")
         .output()
         .await
         .unwrap();
@@ -363,7 +423,7 @@ async fn whoever_looks_leaves_nothing_behind() {
     let entry = &entry["mcpServers"]["guard"];
     let state = desk.path("project").canonicalize().unwrap().join("state");
     assert_eq!(entry["args"], json!(["--state", state, "--port", "8686"]));
-    assert_eq!(entry["env"]["XDG_STATE_HOME"], desk.folder.path().to_str().unwrap());
+    assert_eq!(entry["env"], json!({ "XDG_STATE_HOME": desk.folder.path().to_str().unwrap() }));
     assert!(!state.exists() && !desk.path("mcp-aql").exists());
 
     // What it offers, and what a model is told of it.

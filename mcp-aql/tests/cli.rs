@@ -187,6 +187,19 @@ fn introspect_is_what_clients_get() {
     assert_eq!(one["data"]["operation"]["mcpTool"], "mcp_aql_create");
     let types: Value = serde_json::from_str(&stdout(&run(&["introspect", "types"], ""))).unwrap();
     assert!(types["data"]["types"].is_array());
+    // What is not there is `null` for a program, and a fault for whoever wrote the command.
+    for (query, name, near) in [
+        ("operations", "creat_note", "did you mean 'create_note'?"),
+        ("danger", "creat_note", "did you mean 'create_note'?"),
+        ("types", "Nothing", "there is no type 'Nothing'"),
+    ] {
+        let output = run(&["introspect", query, name], "");
+        assert_eq!(code(&output), 1, "{query}");
+        assert!(stdout(&output).contains("null"), "{}", stdout(&output));
+        assert!(stderr(&output).contains(near), "{}", stderr(&output));
+    }
+    let help = stdout(&run(&["introspect", "--help"], ""));
+    assert!(help.contains("[possible values: operations, types, danger]"), "{help}");
 }
 
 #[test]

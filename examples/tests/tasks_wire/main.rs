@@ -10,6 +10,7 @@
 #[path = "../support/client.rs"]
 mod client;
 mod durability;
+mod figures;
 mod gates;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
 #[path = "../support/mcp.rs"]

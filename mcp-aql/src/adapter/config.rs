@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::Settings;
 use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
+use crate::vocab::closest;
 
 /// Where the configuration file is looked for when nothing else is said.
 const DEFAULT_FILE: &str = "mcp-aql.toml";
@@ -125,7 +126,27 @@ fn read(path: &Path) -> Result<ConfigFile, ConfigError> {
     let text = std::fs::read_to_string(path)
         .map_err(|cause| ConfigError::Unreadable { file: file.clone(), cause })?;
     toml_edit::de::from_str(&text)
-        .map_err(|error| ConfigError::Malformed { file, message: error.to_string() })
+        .map_err(|error| ConfigError::Malformed { file, message: told(&error) })
+}
+
+/// What is wrong with a file, and what was probably meant.
+fn told(error: &toml_edit::de::Error) -> String {
+    let text = error.to_string();
+    let text = text.trim_end();
+    match meant(error.message()) {
+        Some(near) => format!("{text}. Did you mean `{near}`?"),
+        None => text.to_owned(),
+    }
+}
+
+/// The name that is nearest to one that serde does not know. It tells it and all that it knows in
+/// backquotes: ``unknown field `a`, expected `b` or `c` ``.
+fn meant(message: &str) -> Option<&str> {
+    let of_names = ["unknown field `", "unknown variant `"];
+    of_names.iter().find(|words| message.starts_with(**words))?;
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next()?;
+    closest(unknown, names)
 }
 
 fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<String>) {
@@ -284,6 +305,33 @@ mod tests {
             .keep(Duration::from_secs(90));
         assert_eq!(settings.executions, expected);
         assert!(toml_edit::de::from_str::<ConfigFile>("[executions]\nwait = 1").is_err());
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_told_with_the_right_one() {
+        for (text, near) in [
+            ("endpoint_mod = 'single'", "`endpoint_mode`"),
+            ("[limits]\nmax_request_sice = 1", "`max_request_size`"),
+            ("[executions]\nwait_second = 1", "`wait_seconds`"),
+            ("[gatekeper]", "`gatekeeper`"),
+            ("[[gatekeeper.policies]]\noperatoin = 'x'", "`operation`"),
+            ("[[gatekeeper.policies]]\noperation = 'x'\npermission = 'confirn'", "`confirm`"),
+            (
+                "[[gatekeeper.policies]]\noperation = 'x'\npermission = 'deny'\n\
+                 when = [{ parameter = 'a', equal = 1 }]",
+                "`equals`",
+            ),
+            #[cfg(feature = "safety")]
+            ("[safety_loop]\nrequire_approval = []", "`requires_approval`"),
+            #[cfg(feature = "safety")]
+            ("[safety_loop.agents.a]\nmax_autonomous_step = 1", "`max_autonomous_steps`"),
+        ] {
+            let error = toml_edit::de::from_str::<ConfigFile>(text).unwrap_err();
+            let told = told(&error);
+            assert!(told.ends_with(&format!(". Did you mean {near}?")), "{told}");
+        }
+        let error = toml_edit::de::from_str::<ConfigFile>("colour = 'red'").unwrap_err();
+        assert!(!told(&error).contains("Did you mean"), "{}", told(&error));
     }
 
     #[test]

@@ -507,6 +507,14 @@ impl Adapter {
         Some(crate::operator::Operator(Arc::new(desk)))
     }
 
+    /// Warns of channels to people that reach nobody from here, before somebody is waited for in vain.
+    #[cfg(all(feature = "safety", any(feature = "stdio", feature = "http")))]
+    pub(crate) fn warn_of_channels(&self) {
+        if let Some(safety) = &self.inner.safety {
+            safety.warn_of_channels();
+        }
+    }
+
     /// The limits in force.
     pub fn limits(&self) -> &Limits {
         &self.inner.settings.limits

@@ -1,106 +1,179 @@
+use std::convert::Infallible;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::Ended;
+#[cfg(feature = "safety")]
+use super::approval;
+use super::person::Person;
 use super::render::{Output, plain};
 use crate::adapter::Adapter;
 use crate::error::ErrorCode;
 use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
 use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
-use crate::response::{OperationResult, Reply};
+use crate::response::{ErrorDetail, OperationResult, Reply};
 use crate::router::Endpoint;
 
 /// The exit code that shells expect of an interrupted program.
 const INTERRUPTED: i32 = 130;
 
+/// How often an execution is asked how far it is.
+const PACE: Duration = Duration::from_millis(200);
+
+/// What `call` was told.
+pub(super) struct Asked {
+    pub(super) operation: String,
+    pub(super) params: Option<String>,
+    pub(super) named: Vec<String>,
+    /// Agrees to whatever has to be confirmed.
+    pub(super) yes: bool,
+}
+
+impl Asked {
+    /// The request, as a client sends it.
+    fn arguments(&self, adapter: &Adapter) -> Result<Map<String, Value>> {
+        let mut given = parameters(self.params.as_deref())?;
+        for one in &self.named {
+            let (name, text) = one
+                .split_once('=')
+                .filter(|(name, _)| !name.is_empty())
+                .ok_or_else(|| Error::Usage(format!("--param {one}: write NAME=VALUE")))?;
+            let value = typed(adapter, &self.operation, name, text);
+            if given.insert(name.to_owned(), value).is_some() {
+                return Err(Error::Usage(format!("parameter '{name}' is given twice")));
+            }
+        }
+        let mut arguments = Map::new();
+        arguments.insert("operation".to_owned(), self.operation.as_str().into());
+        arguments.insert("params".to_owned(), given.into());
+        Ok(arguments)
+    }
+}
+
+/// Why a call has not run, although nothing was wrong with it.
+enum Unrun {
+    /// It waits for a yes, and nobody was there to ask.
+    Unasked,
+    /// Somebody has decided so, or did not decide in time; says who.
+    Refused(&'static str),
+}
+
 /// Runs one operation, as one client's only call.
 pub(super) async fn run(
     adapter: &Adapter,
     output: &Output,
-    operation: &str,
-    params: Option<&str>,
-    named: &[String],
-    yes: bool,
+    person: &dyn Person,
+    asked: Asked,
 ) -> Result<Ended> {
-    let mut given = parameters(params)?;
-    for one in named {
-        let (name, text) = one
-            .split_once('=')
-            .filter(|(name, _)| !name.is_empty())
-            .ok_or_else(|| Error::Usage(format!("--param {one}: write NAME=VALUE")))?;
-        let value = typed(adapter, operation, name, text);
-        if given.insert(name.to_owned(), value).is_some() {
-            return Err(Error::Usage(format!("parameter '{name}' is given twice")));
-        }
-    }
-    let mut arguments = Map::new();
-    arguments.insert("operation".to_owned(), operation.into());
-    arguments.insert("params".to_owned(), given.into());
+    let arguments = asked.arguments(adapter)?;
     let session = Session::new();
-    let mut answer = handle_in(adapter, arguments.clone(), &session).await;
-    let asks = [
-        (ErrorCode::ConfirmationRequired, "_confirmation"),
-        (ErrorCode::RateLimitQuotaPause, "_quota_continue"),
-    ];
-    let asks_now =
-        |answer: &Answer| asks.iter().find(|(code, _)| answer.result.code() == Some(code.as_str()));
-    if let Some((_, member)) = asks_now(&answer)
-        && let Some(token) = confirmed(&answer.result, yes)?
-        && let Some(Value::Object(params)) = arguments.get_mut("params")
-    {
-        params.insert((*member).to_owned(), token.into());
-        answer = handle_in(adapter, arguments, &session).await;
-    }
+    let called = call(adapter, person, arguments, &session, asked.yes).await;
     session.end();
     adapter.end_executions().await;
-    let ended = output.result(&answer)?;
-    if asks_now(&answer).is_some() {
-        writeln!(std::io::stderr(), "Nothing has run. Run the command again with --yes to agree.")?;
+    let (answer, unrun) = called?;
+    match unrun {
+        None => {
+            let ended = output.result(&answer)?;
+            // An execution that came to no good end is a success of the call, and none of the command.
+            let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
+            let failed = failed && begins(adapter, &asked.operation);
+            Ok(if failed { Ended::Unsuccessful } else { ended })
+        }
+        Some(Unrun::Unasked) => {
+            output.result(&answer)?;
+            person.tell("Nothing has run. Run the command again with --yes to agree.")?;
+            Ok(Ended::Unsuccessful)
+        }
+        Some(Unrun::Refused(why)) => {
+            if output.json() {
+                output.result(&answer)?;
+            }
+            person.tell(why)?;
+            Ok(Ended::Unsuccessful)
+        }
     }
-    // An execution that came to no good end is a success of the call, and none of the command.
-    let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
-    Ok(if begins(adapter, operation) && failed { Ended::Unsuccessful } else { ended })
 }
 
-/// The token of a call that has to be confirmed, if the person says so: with `--yes`, or when asked.
-fn confirmed(result: &OperationResult, yes: bool) -> Result<Option<String>> {
-    let Some(error) = result.error() else { return Ok(None) };
+/// Makes the call, and makes it again with whatever it has to have: a yes, or a person's approval.
+async fn call(
+    adapter: &Adapter,
+    person: &dyn Person,
+    mut arguments: Map<String, Value>,
+    session: &Session,
+    yes: bool,
+) -> Result<(Answer, Option<Unrun>)> {
+    let progress = Told::on_terminal();
+    loop {
+        let answer = handle_in(adapter, arguments.clone(), session, progress.as_ref()).await;
+        let Some(error) = answer.result.error() else { return Ok((answer, None)) };
+        #[cfg(feature = "safety")]
+        if let Some(approval) = approval::Approval::of(adapter, error).await? {
+            match approval.wait(adapter, person, session, yes).await? {
+                None => continue,
+                Some(why) => return Ok((answer, Some(Unrun::Refused(why)))),
+            }
+        }
+        let member = match &*error.code {
+            code if code == ErrorCode::ConfirmationRequired.as_str() => "_confirmation",
+            code if code == ErrorCode::RateLimitQuotaPause.as_str() => "_quota_continue",
+            _ => return Ok((answer, None)),
+        };
+        let token = error.details.get("confirmation_token").and_then(Value::as_str);
+        let Some(Value::Object(params)) = arguments.get_mut("params") else {
+            return Ok((answer, None));
+        };
+        // One that was given and did not do is not asked for twice.
+        let Some(token) = token.filter(|_| !params.contains_key(member)) else {
+            return Ok((answer, Some(Unrun::Unasked)));
+        };
+        if !yes {
+            if !person.is_there() {
+                return Ok((answer, Some(Unrun::Unasked)));
+            }
+            if !agreed(person, error).await? {
+                return Ok((answer, Some(Unrun::Refused("Nothing has run."))));
+            }
+        }
+        params.insert(member.to_owned(), token.into());
+    }
+}
+
+/// Asks whether a call that has to be confirmed may run.
+async fn agreed(person: &dyn Person, error: &ErrorDetail) -> Result<bool> {
     let text = |key: &str| error.details.get(key).and_then(Value::as_str);
-    let Some(token) = text("confirmation_token") else { return Ok(None) };
-    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if !yes && !asks {
-        return Ok(None);
-    }
-    if !yes {
-        let mut terminal = std::io::stderr();
-        let reasons = error.details.get("reasons").and_then(Value::as_array);
-        for reason in reasons.into_iter().flatten().filter_map(Value::as_str) {
-            writeln!(terminal, "{}", plain(reason))?;
+    reasons(person, error)?;
+    let question = text("confirmation_message").map_or_else(
+        || match text("metric") {
+            Some(metric) => format!("Quota '{metric}' pauses. Go on?"),
+            None => format!(
+                "Run '{}' ({})?",
+                text("operation").unwrap_or_default(),
+                text("danger_level").unwrap_or_default()
+            ),
+        },
+        plain,
+    );
+    let question = format!("{question} [y/N]");
+    let said = tokio::select! {
+        said = person.ask(&question) => said?,
+        () = crate::stop::told_to_stop() => {
+            person.tell("")?;
+            String::new()
         }
-        let question = text("confirmation_message").map_or_else(
-            || match text("metric") {
-                Some(metric) => format!("Quota '{metric}' pauses. Go on?"),
-                None => format!(
-                    "Run '{}' ({})?",
-                    text("operation").unwrap_or_default(),
-                    text("danger_level").unwrap_or_default()
-                ),
-            },
-            plain,
-        );
-        write!(terminal, "{question} [y/N] ")?;
-        terminal.flush()?;
-        let mut said = String::new();
-        std::io::stdin().read_line(&mut said)?;
-        if !matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
-            return Ok(None);
-        }
-    }
-    Ok(Some(token.to_owned()))
+    };
+    Ok(matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Tells why a call has to be agreed to.
+pub(super) fn reasons(person: &dyn Person, error: &ErrorDetail) -> Result {
+    let reasons = error.details.get("reasons").and_then(Value::as_array);
+    let mut reasons = reasons.into_iter().flatten().filter_map(Value::as_str);
+    reasons.try_for_each(|reason| person.tell(&plain(reason)))
 }
 
 /// Whether calls of the operation become executions, or make one run again.
@@ -120,10 +193,10 @@ async fn until_over(
     adapter: &Adapter,
     begun: Reply,
     session: &Session,
-    progress: Option<Arc<dyn ProgressSink>>,
+    progress: Option<&Arc<Told>>,
 ) -> Reply {
     let id = serde_json::from_str(&begun.text).unwrap_or(Value::Null);
-    let id = id.pointer("/data/execution_id").cloned().unwrap_or_default();
+    let id = id.pointer("/data/execution_id").and_then(Value::as_str).unwrap_or_default();
     let mut reply = begun;
     while matches!(status_of(&reply.text).as_deref(), Some("pending" | "running")) {
         let mut arguments = Map::new();
@@ -132,13 +205,10 @@ async fn until_over(
             "params".to_owned(),
             serde_json::json!({ "execution_id": id, "wait_seconds": 60 }),
         );
-        let scope = CallScope {
-            session: Some(session.clone()),
-            progress: progress.clone(),
-            ..CallScope::default()
-        };
+        let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         tokio::select! {
             now = adapter.handle(Endpoint::Unified, arguments, scope) => reply = now,
+            never = follow(adapter, id, progress) => match never {},
             () = crate::stop::told_to_stop() => {
                 if session.has_ended() {
                     std::process::exit(INTERRUPTED);
@@ -150,30 +220,55 @@ async fn until_over(
     reply
 }
 
+/// Tells how far an execution is, in its function's own numbers, as its state has them, and not on the
+/// scale of MCP's notifications.
+async fn follow(adapter: &Adapter, id: &str, progress: Option<&Arc<Told>>) -> Infallible {
+    let Some(told) = progress else { return std::future::pending().await };
+    loop {
+        if let Ok(Some(record)) = adapter.inner.executions.get(id).await
+            && !record.status.is_final()
+            && let Some(progress) = &record.progress
+        {
+            let (done, total) = progress.numbers().unzip();
+            told.tell(done, total, progress.message().unwrap_or_default());
+        }
+        tokio::time::sleep(PACE).await;
+    }
+}
+
 /// Hands a request to the adapter, with a session of its own, and cancels it on Ctrl-C.
 pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> Answer {
     let session = Session::new();
-    let answer = handle_in(adapter, arguments, &session).await;
+    let answer = handle_in(adapter, arguments, &session, None).await;
     session.end();
     answer
 }
 
-async fn handle_in(adapter: &Adapter, arguments: Map<String, Value>, session: &Session) -> Answer {
+pub(super) async fn handle_in(
+    adapter: &Adapter,
+    arguments: Map<String, Value>,
+    session: &Session,
+    progress: Option<&Arc<Told>>,
+) -> Answer {
     let cancellation = CancellationToken::new();
-    let progress: Option<Arc<dyn ProgressSink>> =
-        if std::io::stderr().is_terminal() { Some(Arc::new(ToTerminal::default())) } else { None };
+    let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+    let begins = begins(adapter, operation);
+    let waits = operation == "get_execution";
+    let id = arguments.get("params").and_then(|params| params.get("execution_id"));
+    let id = id.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let watched = progress.filter(|_| waits);
+    let reports = progress.filter(|_| !begins && !waits);
     let scope = CallScope {
         session: Some(session.clone()),
         cancellation: Some(cancellation.clone()),
-        progress: progress.clone(),
+        progress: reports.map(|told| Arc::clone(told) as Arc<dyn ProgressSink>),
         label: None,
     };
-    let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
-    let begins = begins(adapter, operation);
     let work = adapter.handle(Endpoint::Unified, arguments, scope);
     tokio::pin!(work);
     let mut reply = tokio::select! {
         reply = &mut work => reply,
+        never = follow(adapter, &id, watched) => match never {},
         () = crate::stop::told_to_stop() => {
             cancellation.cancel();
             if begins {
@@ -238,67 +333,115 @@ fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Value {
 }
 
 /// Progress for the person who waits.
-#[derive(Default)]
-struct ToTerminal {
+pub(super) struct Told {
     /// What was told last; it is not told twice.
     last: Mutex<String>,
+    write: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-impl ProgressSink for ToTerminal {
+impl Told {
+    /// Where standard error is a terminal.
+    fn on_terminal() -> Option<Arc<Self>> {
+        let write = |line: &str| {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        };
+        std::io::stderr().is_terminal().then(|| Self::by(write))
+    }
+
+    fn by(write: impl Fn(&str) + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { last: Mutex::default(), write: Box::new(write) })
+    }
+
+    fn tell(&self, done: Option<f64>, total: Option<f64>, message: &str) {
+        let line = line(done, total, message);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != line {
+            (self.write)(&line);
+            *last = line;
+        }
+    }
+}
+
+impl ProgressSink for Told {
     fn report<'a>(
         &'a self,
         done: f64,
         total: Option<f64>,
         message: Option<String>,
     ) -> BoxFuture<'a, ()> {
-        let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
-        let message = super::render::plain(&message.unwrap_or_default());
-        let line = format!("{done}{total} {message}");
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if *last != line {
-            let _ = writeln!(std::io::stderr(), "{line}");
-            *last = line;
-        }
-        drop(last);
+        self.tell(Some(done), total, &message.unwrap_or_default());
         Box::pin(std::future::ready(()))
     }
 }
 
+/// Progress in a line: `36.7 of 100 exporting`.
+fn line(done: Option<f64>, total: Option<f64>, message: &str) -> String {
+    let short = |number: f64| ((number * 10.0).round() / 10.0).to_string();
+    let done = done.map(short);
+    let total = total.map(|total| format!("of {}", short(total)));
+    let message = Some(plain(message)).filter(|message| !message.is_empty());
+    done.into_iter().chain(total).chain(message).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
     use crate::{
         LifecycleSpec, Method, OperationError, OperationSpec, Operations, SemanticCategory,
     };
 
-    struct Works;
+    #[derive(Clone, Default)]
+    struct Works {
+        deleted: Arc<AtomicU32>,
+    }
 
     impl Operations for Works {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
-            OperationSpec::new("execute_export", SemanticCategory::Execute, "Export all of it.")
-                .lifecycle(LifecycleSpec::new(false, true, false)),
-            |_, call| {
-                Box::pin(async move {
-                    match call.execution()?.attempt() {
-                        1 => Err(OperationError::not_found("export", "e-1")),
-                        _ => {
-                            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                            call.reply(())
+        const OPERATIONS: &'static [Method<Self>] = &[
+            Method::new(
+                OperationSpec::new("execute_export", SemanticCategory::Execute, "Export it.")
+                    .lifecycle(LifecycleSpec::new(false, true, true)),
+                |_, call| {
+                    Box::pin(async move {
+                        let execution = call.execution()?;
+                        match execution.attempt() {
+                            1 => Err(OperationError::not_found("export", "e-1")),
+                            _ => {
+                                execution.progress(36.66, 110.0, "exporting").await;
+                                tokio::time::sleep(2 * PACE).await;
+                                call.reply(())
+                            }
                         }
-                    }
-                })
-            },
-        )];
+                    })
+                },
+            ),
+            Method::new(
+                OperationSpec::new("delete_bed", SemanticCategory::Delete, "Delete it."),
+                |works: &Self, call| {
+                    Box::pin(async move {
+                        works.deleted.fetch_add(1, Ordering::Relaxed);
+                        call.reply(())
+                    })
+                },
+            ),
+        ];
+    }
+
+    fn adapter(works: &Works) -> Adapter {
+        Adapter::builder("works").operations(works.clone()).without_config().build().unwrap()
     }
 
     #[tokio::test]
     async fn a_retry_is_waited_for_like_what_it_runs_again() {
         // REQ-LIF-02, REQ-LIF-04
-        let adapter = Adapter::builder("works").operations(Works).without_config().build().unwrap();
+        let adapter = adapter(&Works::default());
         let session = Session::new();
+        let (tell, told) = std::sync::mpsc::channel();
+        let told_to = Told::by(move |line| tell.send(line.to_owned()).unwrap());
         let text = async |arguments: Value| {
             let Value::Object(arguments) = arguments else { return String::new() };
-            handle_in(&adapter, arguments, &session).await.text
+            handle_in(&adapter, arguments, &session, Some(&told_to)).await.text
         };
         let failed = text(serde_json::json!({ "operation": "execute_export" })).await;
         assert_eq!(status_of(&failed).as_deref(), Some("failed"));
@@ -307,5 +450,69 @@ mod tests {
         let again =
             text(serde_json::json!({ "operation": "retry_execution", "params": params })).await;
         assert_eq!(status_of(&again).as_deref(), Some("completed"));
+        // In the function's own numbers, and each line once.
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["36.7 of 110 exporting"]);
+    }
+
+    #[test]
+    fn progress_has_one_decimal_and_no_more() {
+        for (done, total, message, expected) in [
+            (Some(36.666_666), Some(100.0), "exporting", "36.7 of 100 exporting"),
+            (Some(3.0), Some(7.0), "", "3 of 7"),
+            (Some(0.04), None, "a\u{1b}b", "0 a b"),
+            (None, None, "waits", "waits"),
+        ] {
+            assert_eq!(line(done, total, message), expected);
+        }
+    }
+
+    /// Says the same whatever is asked.
+    struct Says {
+        answer: Option<&'static str>,
+        told: Mutex<Vec<String>>,
+    }
+
+    impl Person for Says {
+        fn is_there(&self) -> bool {
+            self.answer.is_some()
+        }
+
+        fn tell(&self, line: &str) -> Result {
+            self.told.lock().unwrap().push(line.to_owned());
+            Ok(())
+        }
+
+        fn ask<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {
+            self.told.lock().unwrap().push(question.to_owned());
+            Box::pin(async { Ok(self.answer.unwrap_or_default().to_owned()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_agreed_to_does_not_run_and_is_no_error() {
+        const QUESTION: &str = "Run 'delete_bed' (destructive)? [y/N]";
+        const AGAIN: &str = "Nothing has run. Run the command again with --yes to agree.";
+        let works = Works::default();
+        let adapter = adapter(&works);
+        for (answer, yes, json, ended, told, printed) in [
+            (Some("y"), false, false, Ended::Well, &[QUESTION][..], "done\n"),
+            (Some("n"), false, false, Ended::Unsuccessful, &[QUESTION, "Nothing has run."], ""),
+            (Some(""), false, false, Ended::Unsuccessful, &[QUESTION, "Nothing has run."], ""),
+            (Some("n"), false, true, Ended::Unsuccessful, &[QUESTION, "Nothing has run."], "{"),
+            (None, false, false, Ended::Unsuccessful, &[AGAIN], ""),
+            (None, true, false, Ended::Well, &[], "done\n"),
+        ] {
+            let before = works.deleted.load(Ordering::Relaxed);
+            let person = Says { answer, told: Mutex::default() };
+            let asked =
+                Asked { operation: "delete_bed".to_owned(), params: None, named: Vec::new(), yes };
+            let output = Output::kept(json);
+            assert_eq!(run(&adapter, &output, &person, asked).await.unwrap(), ended, "{answer:?}");
+            assert_eq!(*person.told.lock().unwrap(), told, "{answer:?}");
+            let text = output.text();
+            assert!(text.starts_with(printed) && text.is_empty() == printed.is_empty(), "{text}");
+            let ran = works.deleted.load(Ordering::Relaxed) - before;
+            assert_eq!(ran == 1, ended == Ended::Well, "{answer:?}");
+        }
     }
 }

@@ -37,28 +37,44 @@ const VARIABLES: &[&str] = &[
     "MCP_AQL_ENDPOINT_PROFILE",
     "MCP_AQL_TOOL_PREFIX",
     "MCP_AQL_LOG",
-    #[cfg(feature = "safety")]
-    "MCPAQL_SAFETY_LOOP",
-    #[cfg(feature = "safety")]
-    "MCP_AQL_SAFETY_LOOP",
     // Where state is kept: elsewhere its files would be others.
     #[cfg(feature = "sqlite")]
     "XDG_STATE_HOME",
 ];
+
+/// Either takes the brake off, or sets it. A client's entry is there for good, and so it never takes it
+/// off: that is for a moment, or for the configuration file.
+#[cfg(feature = "safety")]
+const MODES: [&str; 2] = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
+
+/// The variables that belong into the entry.
+fn carried(variable: impl Fn(&str) -> Option<String>, adapter: &Adapter) -> Map<String, Value> {
+    let set = |name: &'static str| {
+        let value = variable(name).filter(|value| !value.is_empty())?;
+        Some((name.to_owned(), Value::from(value)))
+    };
+    #[cfg_attr(not(feature = "safety"), expect(unused_mut, reason = "there is more with it"))]
+    let mut carried: Map<_, _> = VARIABLES.iter().filter_map(|name| set(name)).collect();
+    #[cfg(feature = "safety")]
+    if adapter.inner.safety.is_some() {
+        let modes = MODES.into_iter().filter_map(set);
+        carried.extend(modes.filter(|(_, mode)| mode == "enforcing"));
+    }
+    #[cfg(not(feature = "safety"))]
+    let _ = adapter;
+    carried
+}
 
 /// Prints what to paste into a client's configuration.
 pub(super) fn run(adapter: &Adapter, client: Client, parser: &clap::Command) -> Result {
     // Where a client starts the adapter is not where we are now.
     let command = std::env::current_exe()?;
     let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
-    let set = VARIABLES.iter().filter_map(|name| {
-        let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
-        Some(((*name).to_owned(), Value::from(value)))
-    });
+    let set = carried(|name| std::env::var(name).ok(), adapter);
     let here = std::env::current_dir()?;
     let args = options(given, parser, &here);
     let command = command.to_string_lossy();
-    let config = config(client, adapter.name(), &command, &args, set.collect());
+    let config = config(client, adapter.name(), &command, &args, set);
     let text = serde_json::to_string_pretty(&config).unwrap_or_default();
     writeln!(std::io::stdout(), "{text}")?;
     if std::io::stdout().is_terminal() {
@@ -157,6 +173,37 @@ mod tests {
             json!({ "servers": { "tasks":
                 { "type": "stdio", "command": "/bin/tasks", "args": [] } } })
         );
+    }
+
+    #[cfg(feature = "safety")]
+    #[test]
+    fn the_entry_never_takes_the_brake_off() {
+        use crate::operator::MemoryChannel;
+        use crate::safety_loop::SafetyLoop;
+
+        let builder = || Adapter::builder("guard").without_config();
+        let plain = builder().build().unwrap();
+        let guard = builder()
+            .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
+            .store(crate::store::MemoryStore::default())
+            .build()
+            .unwrap();
+        for (adapter, mode, kept) in [
+            (&guard, "disabled", false),
+            (&guard, "monitoring", false),
+            (&guard, "enforcing", true),
+            (&guard, "", false),
+            (&plain, "enforcing", false),
+        ] {
+            let variable = |name: &str| match name {
+                "MCPAQL_SAFETY_LOOP" => Some(mode.to_owned()),
+                "MCP_AQL_TOOL_PREFIX" => Some("my_".to_owned()),
+                _ => None,
+            };
+            let carried = carried(variable, adapter);
+            assert_eq!(carried.contains_key("MCPAQL_SAFETY_LOOP"), kept, "{mode}");
+            assert_eq!(carried["MCP_AQL_TOOL_PREFIX"], "my_");
+        }
     }
 
     #[test]

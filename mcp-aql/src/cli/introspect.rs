@@ -1,9 +1,67 @@
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use serde_json::{Map, Value, json};
 
 use super::render::{Output, Table, member, plain};
 use super::{Ended, call};
 use crate::adapter::Adapter;
-use crate::main_error::Result;
+use crate::main_error::{Error, Result};
+use crate::vocab::closest;
+
+/// What every adapter answers.
+const EVERYWHERE: [&str; 3] = ["operations", "types", "danger"];
+
+/// Reads any word, and offers those that make sense. A parser may be there before its adapter is; which
+/// queries that one has is known later.
+#[derive(Debug, Clone)]
+pub(super) struct Queries(Vec<&'static str>);
+
+impl Queries {
+    /// As long as no adapter is known.
+    pub(super) fn usual() -> Self {
+        Self(EVERYWHERE.to_vec())
+    }
+
+    /// Those of this adapter.
+    pub(super) fn of(adapter: &Adapter) -> Self {
+        let further = adapter.inner.introspection.further.iter().map(|each| each.query());
+        Self(["operations", "types"].into_iter().chain(further).collect())
+    }
+}
+
+impl TypedValueParser for Queries {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> std::result::Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().copied().map(PossibleValue::new)))
+    }
+}
+
+/// The parser with the queries of this adapter in its help and its completions.
+pub(super) fn offering(parser: clap::Command, adapter: &Adapter) -> clap::Command {
+    let is_query = |argument: &clap::Arg| argument.get_id() == "query";
+    // An author's parser may have a command of that name for something else.
+    let ours = parser
+        .find_subcommand("introspect")
+        .is_some_and(|introspect| introspect.get_arguments().any(is_query));
+    if !ours {
+        return parser;
+    }
+    let queries = Queries::of(adapter);
+    parser.mut_subcommand("introspect", |introspect| {
+        introspect.mut_arg("query", |query| query.value_parser(queries))
+    })
+}
 
 /// Shows what `introspect` tells a client.
 pub(super) async fn run(
@@ -12,6 +70,7 @@ pub(super) async fn run(
     query: &str,
     name: Option<&str>,
 ) -> Result<Ended> {
+    check(adapter, query)?;
     let mut params = Map::new();
     params.insert("query".to_owned(), query.into());
     if let Some(name) = name {
@@ -21,38 +80,65 @@ pub(super) async fn run(
     arguments.insert("operation".to_owned(), "introspect".into());
     arguments.insert("params".to_owned(), params.into());
     let answer = call::handle(adapter, arguments).await;
-    if output.json() || !answer.result.is_success() {
+    if !answer.result.is_success() {
         return output.result(&answer);
     }
     let data = answer.result.data();
+    if output.json() {
+        output.result(&answer)?;
+    }
+    if let Some(name) = name
+        && let Some(kind) = ["operation", "type"].into_iter().find(|kind| is_null(data, kind))
+    {
+        return unknown(adapter, kind, name);
+    }
+    if output.json() {
+        return Ok(Ended::Well);
+    }
     match (query, name) {
         ("operations", None) => {
             let columns = ["name", "semantic_category", "endpoint", "description"];
             output.table(&Table::of(member(data, "operations"), &columns))?;
         }
-        (query, _) if query != "operations" && query != "types" => output.pretty(data)?,
-        (_, None) => {
-            output.table(&Table::of(member(data, "types"), &["name", "kind", "description"]))?
+        ("operations", Some(name)) => operation(output, name, member(data, "operation"))?,
+        ("types", None) => {
+            output.table(&Table::of(member(data, "types"), &["name", "kind", "description"]))?;
         }
-        ("operations", Some(name)) => {
-            return operation(adapter, output, name, member(data, "operation"));
+        ("types", Some(_)) => output.pretty(member(data, "type"))?,
+        ("danger", None) => output.table(&danger(adapter, member(data, "operations")))?,
+        ("danger", Some(_)) => {
+            let one = Value::Array(vec![member(data, "operation").clone()]);
+            output.table(&danger(adapter, &one))?;
         }
-        (_, Some(name)) => {
-            let known = member(data, "type");
-            if known.is_null() {
-                return unknown("type", name, None);
-            }
-            output.pretty(known)?;
-        }
+        _ => output.pretty(data)?,
     }
     Ok(Ended::Well)
 }
 
-fn operation(adapter: &Adapter, output: &Output, name: &str, details: &Value) -> Result<Ended> {
-    if details.is_null() {
-        let near = crate::vocab::closest(name, adapter.operations().map(|spec| spec.name));
-        return unknown("operation", name, near);
+/// Refuses a query that this adapter does not have.
+fn check(adapter: &Adapter, query: &str) -> Result {
+    let Queries(known) = Queries::of(adapter);
+    if known.contains(&query) {
+        return Ok(());
     }
+    let hint = if adapter.operations().any(|spec| spec.name == query) {
+        format!("did you mean `introspect operations {query}`?")
+    } else if adapter.inner.introspection.types.contains_key(query) {
+        format!("did you mean `introspect types {query}`?")
+    } else {
+        match closest(query, known.iter().copied()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("write one of {}", known.join(", ")),
+        }
+    };
+    Err(Error::Usage(format!("there is nothing to introspect called '{}'; {hint}", plain(query))))
+}
+
+fn is_null(data: &Value, kind: &str) -> bool {
+    data.get(kind).is_some_and(Value::is_null)
+}
+
+fn operation(output: &Output, name: &str, details: &Value) -> Result {
     let text = |key: &str| plain(member(details, key).as_str().unwrap_or_default());
     output.heading(&format!("{} ({})", text("name"), text("semantic_category")))?;
     output.line(&text("description"))?;
@@ -75,11 +161,165 @@ fn operation(adapter: &Adapter, output: &Output, name: &str, details: &Value) ->
         let params = example.pointer("/request/params").cloned().unwrap_or_else(|| json!({}));
         output.line(&format!("Example: call {name} '{}'", plain(&params.to_string())))?;
     }
-    Ok(Ended::Well)
+    Ok(())
 }
 
-fn unknown(kind: &str, name: &str, near: Option<&str>) -> Result<Ended> {
+/// How dangerous operations are, and what becomes of a call.
+fn danger(adapter: &Adapter, operations: &Value) -> Table {
+    let category = |name: &Value| {
+        let mut specs = adapter.operations();
+        let spec = specs.find(|spec| name == spec.name)?;
+        Some(spec.category.as_str())
+    };
+    let row = |operation: &Value| {
+        let name = member(operation, "name");
+        json!({
+            "operation": name,
+            "category": category(name),
+            "level": member(operation, "level"),
+            "permission": member(operation, "permission"),
+            "why": why(operation),
+        })
+    };
+    let rows: Value = operations.as_array().into_iter().flatten().map(row).collect();
+    Table::of(&rows, &["operation", "category", "level", "permission", "why"])
+}
+
+/// What made an operation as dangerous as it is, and what else is there to know before it is called.
+fn why(operation: &Value) -> String {
+    let says = |key: &str| member(operation, key) == true;
+    let mut parts: Vec<String> = Vec::new();
+    let reasons = member(operation, "reasons").as_array();
+    parts.extend(reasons.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned));
+    if let Some(pattern) = member(operation, "inferred_from").as_str() {
+        parts.push(format!("its name matches {pattern}"));
+    }
+    if says("requires_reauth") {
+        parts.push("a person confirms it".to_owned());
+    }
+    if let Some(seconds) = member(operation, "cooldown_seconds").as_u64() {
+        parts.push(format!("waits {seconds} s after it is confirmed"));
+    }
+    if says("has_policies") {
+        parts.push("policies decide over some calls".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Ended> {
+    let near = if kind == "type" {
+        closest(name, adapter.inner.introspection.types.keys().map(String::as_str))
+    } else {
+        closest(name, adapter.operations().map(|spec| spec.name))
+    };
     let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     super::render::problem(&format!("there is no {kind} '{}'{hint}", plain(name)));
     Ok(Ended::Unsuccessful)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DangerSpec, Method, OperationSpec, Operations, Policy, SemanticCategory};
+
+    struct Garden;
+
+    const fn spec(name: &'static str, category: SemanticCategory) -> OperationSpec {
+        OperationSpec::new(name, category, "Does it.")
+    }
+
+    impl Operations for Garden {
+        const OPERATIONS: &'static [Method<Self>] = &[
+            Method::new(spec("get_bed", SemanticCategory::Read), |_, call| {
+                Box::pin(async move { call.reply(()) })
+            }),
+            Method::new(
+                spec("delete_bed", SemanticCategory::Delete)
+                    .danger(DangerSpec::UNDECLARED.reasons(&["The bed is gone", "So is the soil"])),
+                |_, call| Box::pin(async move { call.reply(()) }),
+            ),
+            Method::new(spec("purge_beds", SemanticCategory::Delete), |_, call| {
+                Box::pin(async move { call.reply(()) })
+            }),
+        ];
+    }
+
+    fn garden() -> Adapter {
+        Adapter::builder("garden")
+            .operations(Garden)
+            .policy(Policy::allow("delete_bed"))
+            .without_config()
+            .build()
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn unknown_names_end_with_a_code_whoever_reads_the_answer() {
+        let adapter = garden();
+        for (query, name, expected) in [
+            ("operations", "get_bed", Ended::Well),
+            ("danger", "get_bed", Ended::Well),
+            ("operations", "get_bett", Ended::Unsuccessful),
+            ("danger", "get_bett", Ended::Unsuccessful),
+            ("types", "Nothing", Ended::Unsuccessful),
+        ] {
+            for json in [false, true] {
+                let output = Output::kept(json);
+                let ended = run(&adapter, &output, query, Some(name)).await.unwrap();
+                assert_eq!(ended, expected, "{query} {name}");
+                // A program reads the answer, and a person why there is none.
+                let silent = !json && expected != Ended::Well;
+                assert_eq!(output.text().is_empty(), silent, "{query} {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn queries_that_are_not_there_are_refused_with_a_hint() {
+        let adapter = garden();
+        let told = |query| check(&adapter, query).unwrap_err().to_string();
+        assert!(told("danjer").ends_with("did you mean 'danger'?"), "{}", told("danjer"));
+        assert!(told("get_bed").ends_with("did you mean `introspect operations get_bed`?"));
+        assert!(told("quota_status").ends_with("write one of operations, types, danger"));
+    }
+
+    #[test]
+    fn help_and_completions_offer_what_the_adapter_has() {
+        let help = |adapter: &Adapter| {
+            let mut parser = super::super::parser(adapter);
+            parser.find_subcommand_mut("introspect").unwrap().render_help().to_string()
+        };
+        let plain = help(&garden());
+        assert!(plain.contains("[possible values: operations, types, danger]"), "{plain}");
+        let trusted = Adapter::builder("garden")
+            .trust(crate::Trust::new(crate::TrustLevel::Generated))
+            .without_config()
+            .build()
+            .unwrap();
+        let trusted = help(&trusted);
+        assert!(trusted.contains("types, danger, adapter_info]"), "{trusted}");
+    }
+
+    #[tokio::test]
+    async fn danger_is_a_table_on_a_terminal() {
+        let adapter = garden();
+        let output = Output::kept(false);
+        run(&adapter, &output, "danger", None).await.unwrap();
+        let rows = output.text();
+        for expected in [
+            "OPERATION   CATEGORY  LEVEL        PERMISSION  WHY",
+            "get_bed     READ      safe         allow",
+            "delete_bed  DELETE    destructive  confirm     The bed is gone; So is the soil; \
+             policies decide over some calls",
+            "purge_beds  DELETE    dangerous    confirm     its name matches purge_*",
+        ] {
+            assert!(rows.lines().any(|row| row == expected), "{expected}\n{rows}");
+        }
+        let output = Output::kept(false);
+        run(&adapter, &output, "danger", Some("purge_beds")).await.unwrap();
+        assert_eq!(output.text().lines().count(), 2, "{}", output.text());
+        let output = Output::kept(true);
+        run(&adapter, &output, "danger", None).await.unwrap();
+        assert!(output.text().starts_with('{'), "{}", output.text());
+    }
 }

@@ -27,6 +27,8 @@
 //! In place of the options one may take the commands alone: `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
+#[cfg(feature = "safety")]
+mod approval;
 mod call;
 mod client_config;
 mod docs;
@@ -34,6 +36,7 @@ mod docs;
 mod http;
 mod introspect;
 mod log;
+mod person;
 mod render;
 
 use std::ffi::OsString;
@@ -122,19 +125,18 @@ pub enum Command {
         /// One parameter; may be repeated
         #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
         param: Vec<String>,
-        /// Confirm a dangerous operation without being asked
+        /// Agree to a dangerous operation without being asked
         #[arg(long, short = 'y')]
         yes: bool,
     },
     /// Show operations and types
     Introspect {
         /// What to show
-        #[arg(
-            default_value = "operations",
-            value_parser = ["operations", "types", "danger", "adapter_info", "quota_status"]
-        )]
+        #[arg(index = 1, default_value = "operations", value_parser = introspect::Queries::usual())]
         query: String,
         /// One of them, in full
+        // The places are said: clap puts an argument that is changed later behind the others.
+        #[arg(index = 2)]
         name: Option<String>,
     },
     /// Write reference pages of the adapter
@@ -162,7 +164,7 @@ pub enum Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Well,
-    /// The operation answered `success: false`.
+    /// The operation answered `success: false`, did not run, or there is nothing of this name.
     Unsuccessful,
     /// What was asked for makes no sense.
     Usage,
@@ -189,8 +191,9 @@ impl Adapter {
     /// Runs the adapter's own command line with the process's arguments. With none, the adapter
     /// serves MCP on standard input and output.
     ///
-    /// Ends the process with code 1 when `call` ran an operation that did not succeed, and with code
-    /// 2 when the arguments make no sense.
+    /// Ends the process with code 1 when `call` did not succeed or the user said no, or when there is
+    /// nothing of the name that `introspect` was asked for, and with code 2 when the arguments make no
+    /// sense.
     ///
     /// # Errors
     /// Whatever keeps the command from running: a faulty configuration file, an address that is
@@ -265,6 +268,7 @@ impl Adapter {
             }
             None => self,
         };
+        let parser = introspect::offering(parser, adapter);
         let output = Output::new(options.json);
         let ended = match options.command {
             None => {
@@ -278,7 +282,8 @@ impl Adapter {
             #[cfg(not(feature = "http"))]
             Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
             Some(Command::Call { operation, params, param, yes }) => {
-                call::run(adapter, &output, &operation, params.as_deref(), &param, yes).await
+                let asked = call::Asked { operation, params, named: param, yes };
+                call::run(adapter, &output, &person::AtTerminal::default(), asked).await
             }
             Some(Command::Introspect { query, name }) => {
                 introspect::run(adapter, &output, &query, name.as_deref()).await
@@ -307,9 +312,10 @@ impl Adapter {
 
 /// The command line as an adapter without flags of its own has it.
 fn parser(adapter: &Adapter) -> clap::Command {
-    Options::augment_args(clap::Command::new(adapter.name().to_owned()))
+    let parser = Options::augment_args(clap::Command::new(adapter.name().to_owned()))
         .version(adapter.version().to_owned())
-        .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()))
+        .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()));
+    introspect::offering(parser, adapter)
 }
 
 fn completions(shell: Shell, mut parser: clap::Command) -> Result<Ended> {

@@ -45,13 +45,33 @@ const WIDEST: usize = 40;
 pub(super) struct Output {
     json: bool,
     look: &'static Look,
+    /// In place of standard output.
+    #[cfg(test)]
+    kept: Option<std::sync::Mutex<String>>,
 }
 
 impl Output {
     /// JSON where it was asked for and where no terminal reads.
     pub(super) fn new(json: bool) -> Self {
         let stdout = std::io::stdout();
-        Self { json: json || !stdout.is_terminal(), look: Look::on(&stdout) }
+        Self {
+            json: json || !stdout.is_terminal(),
+            look: Look::on(&stdout),
+            #[cfg(test)]
+            kept: None,
+        }
+    }
+
+    /// Keeps what a terminal, or a program, would read.
+    #[cfg(test)]
+    pub(super) fn kept(json: bool) -> Self {
+        Self { json, look: &Look::PLAIN, kept: Some(std::sync::Mutex::default()) }
+    }
+
+    /// What was kept.
+    #[cfg(test)]
+    pub(super) fn text(&self) -> String {
+        self.kept.as_ref().map(|kept| kept.lock().unwrap().clone()).unwrap_or_default()
     }
 
     pub(super) fn json(&self) -> bool {
@@ -152,6 +172,11 @@ impl Output {
     }
 
     pub(super) fn line(&self, text: &str) -> Result {
+        #[cfg(test)]
+        if let Some(kept) = &self.kept {
+            *kept.lock().unwrap() += &format!("{text}\n");
+            return Ok(());
+        }
         Ok(writeln!(std::io::stdout(), "{text}")?)
     }
 

@@ -104,8 +104,13 @@ impl Progress {
 
     /// From 0 to 1.
     pub(crate) fn ratio(&self) -> Option<f64> {
-        let (current, total) = (self.current.as_ref()?.as_f64()?, self.total.as_ref()?.as_f64()?);
+        let (current, total) = self.numbers()?;
         Some((current / total).clamp(0.0, 1.0))
+    }
+
+    /// What is done, and how much there is.
+    pub(crate) fn numbers(&self) -> Option<(f64, f64)> {
+        Some((self.current.as_ref()?.as_f64()?, self.total.as_ref()?.as_f64()?))
     }
 
     pub(crate) fn message(&self) -> Option<&str> {

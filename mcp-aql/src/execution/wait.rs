@@ -45,7 +45,10 @@ fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
     match status {
         Status::Pending => Some(0.0),
         Status::Running => {
-            Some(80.0_f64.mul_add(progress.and_then(Progress::ratio).unwrap_or_default(), 10.0))
+            let share =
+                80.0_f64.mul_add(progress.and_then(Progress::ratio).unwrap_or_default(), 10.0);
+            // People read it: more digits would only look exact.
+            Some((share * 10.0).round() / 10.0)
         }
         Status::Completed => Some(100.0),
         // It did not get there.
@@ -102,10 +105,13 @@ mod tests {
         // REQ-MCP-15, choice C-64
         let mut half = Progress::default();
         half.advance(Advance { done: Some(2.0), total: Some(4.0), message: None });
+        let mut third = Progress::default();
+        third.advance(Advance { done: Some(1.0), total: Some(3.0), message: None });
         for (status, progress, expected) in [
             (Status::Pending, None, Some(0.0)),
             (Status::Running, None, Some(10.0)),
             (Status::Running, Some(&half), Some(50.0)),
+            (Status::Running, Some(&third), Some(36.7)),
             (Status::Completed, Some(&half), Some(100.0)),
             (Status::Failed, Some(&half), None),
             (Status::Cancelled, None, None),

@@ -264,10 +264,13 @@ impl Gatekeeper {
             .await?;
         self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", Some("a person has to approve"))
             .await;
-        let mut error = OperationError::permission_denied(
+        let mut error = OperationError::permission_denied(if safety.can_ask() {
             "a person has to approve this call, and has been asked. Make the same call again after \
-             the approval",
-        )
+             the approval"
+        } else {
+            "a person has to approve this call, and nobody could be asked: no channel of this adapter \
+             reaches a person now. Tell the user"
+        })
         .with_detail("operation", spec.name)
         .with_detail("danger_level", level.as_str())
         .with_detail("request_id", id)

@@ -259,6 +259,8 @@ impl Adapter {
         let shutdown = options.shutdown.clone();
         // Whoever drops this future ends the sessions as well.
         let _end = shutdown.clone().drop_guard();
+        #[cfg(feature = "safety")]
+        self.warn_of_channels();
         #[cfg(feature = "console")]
         let _console = self.start_console().await?;
         let sessions = Arc::new(Sessions::new(&options));

@@ -21,6 +21,8 @@ impl Adapter {
     #[cfg(feature = "stdio")]
     pub fn serve_stdio(&self) -> impl Future<Output = Result> + Send + '_ {
         erased(async {
+            #[cfg(feature = "safety")]
+            self.warn_of_channels();
             #[cfg(feature = "console")]
             let _console = self.start_console().await?;
             let (read, write) = rmcp::transport::io::stdio_pipes();

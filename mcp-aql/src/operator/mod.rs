@@ -14,9 +14,9 @@ mod visible;
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 pub use memory::MemoryChannel;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::error::OperationError;
@@ -42,6 +42,13 @@ pub trait HumanChannel: Send + Sync + 'static {
     /// request stays unanswered here, and the audit log has `CHALLENGE_NOT_SHOWN`. It must not block its
     /// thread.
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>>;
+
+    /// Whether it could show a request now, as far as it can tell without showing one. Whoever serves the
+    /// adapter is warned of a channel that cannot, and where none can agents are told that nobody could be
+    /// asked. It must not block. Default: yes.
+    fn can_present(&self) -> bool {
+        true
+    }
 
     /// Takes a request back that is no longer open, by its id.
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
@@ -118,6 +125,11 @@ impl fmt::Debug for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Code([redacted])")
     }
+}
+
+/// A point in time as people read it.
+fn to_the_second<S: Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&at.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 /// The handle of whoever watches over an adapter: sees what goes on, approves, denies, unblocks.
@@ -239,6 +251,7 @@ pub struct AgentView {
     /// The last directive, as the agent got it.
     pub directive: Option<Value>,
     /// When it began.
+    #[serde(serialize_with = "to_the_second")]
     pub started_at: DateTime<Utc>,
 }
 
@@ -257,9 +270,23 @@ pub struct RequestView {
     /// Why a person is asked.
     pub reasons: Vec<String>,
     /// From when on its code is worth nothing.
+    #[serde(serialize_with = "to_the_second")]
     pub expires_at: DateTime<Utc>,
     /// Whether its code can be shown here.
     pub has_code: bool,
+    /// Why its code is worth nothing before that, if so.
+    pub void: Option<Void>,
+}
+
+/// Why a code is worth nothing any more, although its time is not up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Void {
+    /// A wrong code was given: a challenge is good for one try (REQ-OOB-06).
+    WrongCode,
+    /// A person has denied it.
+    Denied,
 }
 
 /// A blocked agent, as an operator sees it.
@@ -273,6 +300,7 @@ pub struct BlockView {
     /// Why it was stopped.
     pub reason: String,
     /// Since when.
+    #[serde(serialize_with = "to_the_second")]
     pub since: DateTime<Utc>,
     /// Its challenge, if one is open.
     pub challenge_id: Option<String>,

@@ -26,8 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What an agent wrote is shown with its control characters, and those that turn text around or cannot
 /// be seen, made visible, as `<U+001B>`.
 ///
-/// A process without a terminal, such as one that a desktop client started, cannot show anything: a
-/// request then fails over to the other channels.
+/// A process without a terminal, such as one that a desktop client started, cannot show anything. Serving
+/// an adapter there warns of it, and only the other channels reach people; without any, agents are told
+/// that nobody could be asked.
 ///
 /// ```
 /// use mcp_aql::operator::{HumanChannel, TerminalChannel};
@@ -62,6 +63,10 @@ impl HumanChannel for TerminalChannel {
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
         let written = write(self.path.clone(), told(request));
         Box::pin(async { written.await.map_err(|error| ChannelError(Box::new(error))) })
+    }
+
+    fn can_present(&self) -> bool {
+        OpenOptions::new().write(true).open(&self.path).is_ok()
     }
 
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
@@ -153,6 +158,7 @@ mod tests {
         let channel = TerminalChannel { path: path.clone() };
         channel.present(&request()).await.unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
+        assert!(channel.can_present());
         std::fs::remove_file(&path).unwrap();
         assert_eq!(
             text,
@@ -167,6 +173,7 @@ mod tests {
     async fn without_a_terminal_it_fails_and_makes_no_file() {
         let path = std::env::temp_dir().join(crate::vocab::new_id("terminal"));
         let channel = TerminalChannel { path: path.clone() };
+        assert!(!channel.can_present());
         let error = channel.present(&request()).await.unwrap_err();
         assert!(error.to_string().starts_with("the request cannot be shown"), "{error}");
         assert!(!path.exists());

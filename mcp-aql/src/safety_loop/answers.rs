@@ -58,15 +58,19 @@ impl AgentState {
             self.release(id, "code", true, env, effects);
             return Ok(());
         }
+        let mut event = Event::new("CHALLENGE_FAILED", "failed").challenge(id);
         if let Some(ask) = ask
             && !ask.closed
         {
             // A challenge is good for one try (REQ-OOB-06).
             ask.closed = true;
+            ask.tried = true;
             effects.closed.push(id.to_owned());
+            event =
+                event.reason("a wrong code was given: the challenge's own is worth nothing now");
         }
         self.tries.fail(env.now);
-        effects.note(Event::new("CHALLENGE_FAILED", "failed").challenge(id));
+        effects.note(event);
         Err(Refusal::Invalid)
     }
 

@@ -51,6 +51,20 @@ pub(super) struct Approval {
     approved_at: Option<DateTime<Utc>>,
 }
 
+/// Where the request of a call stands.
+#[cfg(feature = "cli")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nobody has answered it.
+    Open,
+    /// The call may be made.
+    Approved,
+    /// Somebody has said no.
+    Denied,
+    /// Nobody has answered it in time.
+    Expired,
+}
+
 /// What the call is found by.
 fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     let mut hash = Sha256::new();
@@ -110,6 +124,7 @@ impl SafetyCore {
                 reasons: pending.reasons.iter().cloned().chain(warning).collect(),
                 expires_at: pending.expires_at,
                 closed: false,
+                tried: false,
             };
             let approval = Approval {
                 ask: ask.clone(),
@@ -190,6 +205,22 @@ impl SafetyCore {
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Where the request of this id stands; none where there is no such request of a call.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn standing(&self, id: &str) -> Result<Option<Standing>, OperationError> {
+        let Some(Target::Approval { key, .. }) = self.target_of_id(id).await? else {
+            return Ok(None);
+        };
+        let record = self.store().await?.get(APPROVALS, &key).await?;
+        let approval: Option<Approval> = record.as_ref().map(read).transpose()?;
+        Ok(Some(match approval.filter(|approval| approval.ask.id == id) {
+            None => Standing::Denied,
+            Some(approval) if approval.approved_at.is_some() => Standing::Approved,
+            Some(approval) if approval.ask.is_open(self.now()) => Standing::Open,
+            Some(_) => Standing::Expired,
+        }))
     }
 
     /// Answers the question: with a code's hash, or as a person at the desk. `None` where the code

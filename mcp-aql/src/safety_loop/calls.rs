@@ -439,11 +439,15 @@ impl SafetyCore {
                     outcome: reported.outcome,
                 };
                 let autonomy = state.step(step, env, effects)?;
-                Ok((autonomy, state.execution.clone()))
+                let waits = state.asks().any(|ask| ask.is_open(env.now));
+                Ok((autonomy, state.execution.clone(), waits))
             })
             .await?;
-        let (autonomy, execution) =
+        let (mut autonomy, execution, waits) =
             done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+        if !autonomy.go_on && waits && !self.can_ask() {
+            autonomy.nobody_was_asked();
+        }
         if autonomy.stopped == Some(true) {
             self.remember_blocked(session, agent);
         }
@@ -612,6 +616,10 @@ impl SafetyCore {
             .ok_or_else(|| OperationError::internal("an agent without an execution"))?;
         let request_id = execution.ask.as_ref().map(|ask| ask.id.clone());
         let next = match execution.status {
+            ExecutionStatus::Pending if !self.can_ask() => Some(
+                "Take no action. A person has to approve the start, and nobody could be asked: no \
+                 channel of this adapter reaches a person now. Tell the user",
+            ),
             ExecutionStatus::Pending => Some(
                 "Take no action yet. A person has to approve the start: ask for the code of this \
                  request and call confirm_operation with it as confirmation_token; or, once a person \

@@ -452,6 +452,33 @@ impl SafetyCore {
         }
     }
 
+    /// The channels that could show a question now.
+    #[cfg(feature = "cli")]
+    pub(crate) fn channels_that_can_ask(&self) -> Vec<&str> {
+        let can = |channel: &&Arc<dyn HumanChannel>| can_present(&***channel);
+        self.channels.iter().filter(can).map(|channel| channel.name()).collect()
+    }
+
+    /// Whether there is anybody to ask now.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.channels.iter().any(|channel| can_present(&**channel))
+    }
+
+    /// Warns whoever starts the adapter of channels that reach nobody.
+    #[cfg(any(feature = "stdio", feature = "http"))]
+    pub(crate) fn warn_of_channels(&self) {
+        for channel in self.channels.iter().filter(|channel| !can_present(&***channel)) {
+            let channel = channel.name();
+            tracing::warn!(channel, "this channel reaches nobody from here: it shows no requests");
+        }
+        if !self.channels.is_empty() && !self.can_ask() {
+            tracing::warn!(
+                "no person can be asked: whatever waits for one waits for good. Start the adapter \
+                 where its channel works, or add an operator console or a command"
+            );
+        }
+    }
+
     /// Takes a question back.
     pub(super) async fn withdraw(&self, id: &str) {
         lock(&self.codes).remove(id);
@@ -487,6 +514,11 @@ impl SafetyCore {
         let record = self.store().await?.get(INDEX, key).await?;
         record.as_ref().map(read).transpose()
     }
+}
+
+/// Whether a channel says that it can show something; one that panics cannot.
+fn can_present(channel: &dyn HumanChannel) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(|| channel.can_present())).unwrap_or(false)
 }
 
 /// What somebody else's code makes, unless it panics.

@@ -29,6 +29,7 @@ impl SafetyDesk {
             reasons: ask.reasons.clone(),
             expires_at: ask.expires_at,
             has_code: self.0.known_code(&ask.id).is_some(),
+            void: ask.void(self.0.now()),
         }
     }
 

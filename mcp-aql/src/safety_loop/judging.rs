@@ -9,6 +9,22 @@ use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news, sho
 use super::state::{AgentState, Block, Execution, ExecutionStatus, Pause};
 use crate::operator::RequestKind;
 
+/// Why an agent still waits.
+const WAS_ASKED: &str = "a person was asked and has not answered";
+
+impl AutonomyDirective {
+    /// Takes back that anybody was asked: no channel could.
+    pub(super) fn nobody_was_asked(&mut self) {
+        self.factors.retain(|factor| factor != WAS_ASKED);
+        self.factors.push("nobody could be asked".to_owned());
+        if let Some(reason) = &mut self.reason {
+            reason.push_str(
+                ". Nobody could be asked: no channel of this adapter reaches a person now. Tell the user",
+            );
+        }
+    }
+}
+
 /// A step, as it is reported.
 pub(super) struct Step<'a> {
     pub(super) session: Option<&'a str>,
@@ -257,7 +273,7 @@ impl AgentState {
             self.ask_to_go_on(step.hint, proven, &factors, env, effects);
         }
         let reason = self.pause.as_ref().map(|pause| pause.reason.clone()).unwrap_or_default();
-        let factors = vec!["a person was asked and has not answered".to_owned()];
+        let factors = vec![WAS_ASKED.to_owned()];
         AutonomyDirective::pause(self.with_way_out(&reason), factors)
     }
 

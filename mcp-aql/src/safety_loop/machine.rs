@@ -265,6 +265,7 @@ impl AgentState {
             reasons,
             expires_at: env.now + env.timeout,
             closed: false,
+            tried: false,
         };
         effects.present = Some(ask.clone());
         let reason = ask.reasons.first().map_or("", String::as_str);

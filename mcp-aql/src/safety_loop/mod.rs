@@ -33,6 +33,8 @@ mod tries;
 
 pub use action::Action;
 pub(crate) use approvals::Pending;
+#[cfg(feature = "cli")]
+pub(crate) use approvals::Standing;
 pub use calls::{AgentExecution, StepCount, StepReply, Verified};
 pub(crate) use core::SafetyCore;
 pub(crate) use desk::SafetyDesk;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::directive::{AgentNotification, AutonomyDirective, NotificationType};
 use super::evaluator::Stage;
 use super::tries::Tries;
-use crate::operator::RequestKind;
+use crate::operator::{RequestKind, Void};
 
 /// Everything that is known of an agent: one record, so that each change of it is one write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -93,11 +93,20 @@ pub(super) struct Ask {
     pub(super) expires_at: DateTime<Utc>,
     /// Nobody can answer it any more.
     pub(super) closed: bool,
+    /// Because a wrong code was given.
+    #[serde(default)]
+    pub(super) tried: bool,
 }
 
 impl Ask {
     pub(super) fn is_open(&self, now: DateTime<Utc>) -> bool {
         !self.closed && now < self.expires_at
+    }
+
+    /// Why its code is worth nothing although its time is not up.
+    pub(super) fn void(&self, now: DateTime<Utc>) -> Option<Void> {
+        let void = self.closed && now < self.expires_at;
+        void.then_some(if self.tried { Void::WrongCode } else { Void::Denied })
     }
 }
 

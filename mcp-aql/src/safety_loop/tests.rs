@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::approvals::MOST_WAITING;
 use super::calls::{MOST_AGENTS, Reported};
@@ -17,7 +18,7 @@ use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::ErrorCode;
 use crate::operation::{BoxFuture, Session};
-use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel};
+use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
 use crate::services::Services;
 use crate::store::MemoryStore;
 use crate::vocab::TrustLevel;
@@ -1083,4 +1084,89 @@ fn no_block_is_hidden_behind_many_names() {
         assert_eq!(overview.blocks.len(), 1);
         assert!(overview.agents.len() >= 1_000);
     });
+}
+
+/// A channel that reaches nobody.
+struct Broken;
+
+impl HumanChannel for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(async { Err(ChannelError("there is nobody".into())) })
+    }
+
+    fn can_present(&self) -> bool {
+        false
+    }
+}
+
+fn adapter(channel: impl HumanChannel) -> crate::Adapter {
+    let rules = SafetyLoop::new().deny(["drop_*"]).requires_approval(["deploy_*"]);
+    crate::Adapter::builder("guard")
+        .safety_loop(rules.channel(channel))
+        .store(MemoryStore::default())
+        .without_config()
+        .build()
+        .unwrap()
+}
+
+/// The data of a call that succeeds.
+async fn data(adapter: &crate::Adapter, operation: &str, params: Value) -> Value {
+    let result = adapter.call(operation, params).await;
+    assert!(result.is_success(), "{operation}: {result:?}");
+    result.data().clone()
+}
+
+#[tokio::test]
+async fn nobody_is_said_to_be_asked_who_cannot_be() {
+    // REQ-AUT-01, REQ-CNF-09
+    let adapter = adapter(Broken);
+    let agent = json!({ "element_name": "ada" });
+    let begun = data(&adapter, "execute_agent", agent).await;
+    assert!(begun["next"].as_str().unwrap().contains("nobody could be asked"), "{begun}");
+    let deploy = json!({ "element_name": "ada", "next_action_hint": "deploy_f now" });
+    let early = data(&adapter, "record_execution_step", deploy.clone()).await;
+    let operator = adapter.operator().unwrap();
+    operator.approve(begun["request_id"].as_str().unwrap(), "test").await.unwrap();
+    let paused = data(&adapter, "record_execution_step", deploy.clone()).await;
+    let held = data(&adapter, "record_execution_step", deploy).await;
+    for reply in [early, paused, held] {
+        let directive = &reply["autonomy"];
+        assert_eq!(directive["continue"], false);
+        let reason = directive["reason"].as_str().unwrap();
+        assert!(reason.contains("Nobody could be asked"), "{reason}");
+        assert!(!directive.to_string().contains("was asked"), "{directive}");
+        assert!(!crate::leaks_internals(reason), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn the_desk_tells_a_block_whose_code_was_guessed_from_one_that_was_denied() {
+    // REQ-OOB-06, REQ-OOB-13
+    let adapter = adapter(MemoryChannel::default());
+    let operator = adapter.operator().unwrap();
+    let begun = data(&adapter, "execute_agent", json!({ "element_name": "ada" })).await;
+    operator.approve(begun["request_id"].as_str().unwrap(), "test").await.unwrap();
+    let drop = json!({ "element_name": "ada", "next_action_hint": "drop_table e" });
+    let blocked = data(&adapter, "record_execution_step", drop).await;
+    assert_eq!(blocked["autonomy"]["stopped"], true, "{blocked}");
+    let asked = async || operator.overview().await.unwrap().requests.remove(0);
+    let request = asked().await;
+    assert_eq!((request.void, request.has_code), (None, true));
+    let guess = json!({ "challenge_id": request.id, "code": "0000-0000" });
+    assert!(!adapter.call("verify_challenge", guess).await.is_success());
+    let request = asked().await;
+    assert_eq!((request.void, request.has_code), (Some(Void::WrongCode), false));
+    let audit = operator.overview().await.unwrap().audit;
+    let failed = audit.iter().find(|entry| entry["event"] == "CHALLENGE_FAILED").unwrap();
+    assert!(failed["reason"].as_str().unwrap().contains("a wrong code was given"), "{failed}");
+
+    operator.renew(&request.id, "test").await.unwrap();
+    let request = asked().await;
+    assert_eq!((request.void, request.has_code), (None, true));
+    operator.deny(&request.id, "test").await.unwrap();
+    assert_eq!(asked().await.void, Some(Void::Denied));
 }

@@ -19,6 +19,17 @@
     verify: { chip: "Verification", tone: "warn", title: "Verify this step" },
     block: { chip: "Blocked", tone: "danger", title: "May this blocked agent go on?" },
   };
+  // Why a code is worth nothing before its time is up, and what comes next.
+  const VOID = {
+    wrong_code: {
+      short: "Code void",
+      text: "A wrong code was given. A challenge is good for one try, so its own code is worth nothing now. Press New code, and tell the agent that one; or unblock the agent.",
+    },
+    denied: {
+      short: "Denied",
+      text: "It was denied, and the agent stays blocked. Press New code to decide anew, or unblock the agent.",
+    },
+  };
   const TONES = {
     good: ["allowed", "approved", "confirmed", "verified", "succeeded", "completed", "consumed", "granted"],
     danger: ["denied", "blocked", "failed", "aborted", "refused", "rejected", "stopped", "revoked"],
@@ -313,6 +324,7 @@
   function decide(id, approve, sure) {
     const asked = request(id);
     if (!asked) return;
+    if (VOID[asked.void]) return tell(VOID[asked.void].text);
     const verb = approve ? "approve" : "deny";
     const path = `/api/requests/${encodeURIComponent(id)}/${verb}`;
     const done = approve ? "Approved." : "Denied.";
@@ -403,20 +415,24 @@
     const about = short(view.action);
     const title = el("h3", { id: `title-${id}` }, kind.title);
     const sure = view.kind !== "block" && view.kind !== "verify";
+    const gone = VOID[view.void];
     const content = [
       el("div", { class: "top" },
         el("span", { class: "chip", "data-tone": kind.tone }, kind.chip),
-        el("span", { class: "left", "data-expires": view.expires_at })),
+        gone
+          ? el("span", { class: "left", "data-tone": "danger" }, gone.short)
+          : el("span", { class: "left", "data-expires": view.expires_at })),
       title,
       who(view.agent),
       el("pre", { class: "action", strange: view.action, tabindex: view.action.length > 400 ? "0" : null, "aria-label": view.action.length > 400 ? "What is about to happen" : null, role: view.action.length > 400 ? "region" : null }),
       view.reasons.length ? el("ul", { class: "why", "aria-label": "Why you are asked" }, ...view.reasons.map((reason) => el("li", { strange: reason }))) : null,
+      gone ? el("p", { class: "void" }, gone.text) : null,
       el("div", { class: "code", hidden: true }),
       el("div", { class: "buttons" },
-        button(sure ? "Approve" : "Approve …", "a", id, { class: view.kind === "block" ? "stern" : "primary", act: "approve", about }, () => decide(id, true, sure)),
-        button("Deny", "d", id, { act: "deny", about }, () => decide(id, false, true)),
+        gone ? null : button(sure ? "Approve" : "Approve …", "a", id, { class: view.kind === "block" ? "stern" : "primary", act: "approve", about }, () => decide(id, true, sure)),
+        gone ? null : button("Deny", "d", id, { act: "deny", about }, () => decide(id, false, true)),
         el("span", { class: "gap" }),
-        view.has_code ? button("Show code", "c", id, { class: "quiet", act: "code", about, expanded: "false" }, () => toggleCode(id)) : null,
+        view.has_code && !gone ? button("Show code", "c", id, { class: "quiet", act: "code", about, expanded: "false" }, () => toggleCode(id)) : null,
         button("New code", "n", id, { class: "quiet", act: "renew", about }, () => renew(id))),
     ].filter(Boolean);
     if (old) {
@@ -549,6 +565,8 @@
     codes();
     audit();
 
+    if (before) tries(before, overview);
+
     $("agent-list").hidden = overview.agents.length === 0;
     count("requests", overview.requests.length);
     count("blocks", overview.blocks.length);
@@ -562,7 +580,7 @@
 
     if (state.asked && !request(state.asked.subject) && !block(state.asked.subject)) {
       $("ask").close("no");
-      tell("The request is closed: somebody answered it, or its time is up.");
+      tell("The request is closed: somebody answered it, a wrong code was given, or its time is up.");
     }
     // Whoever was on a card that is gone goes on with the next one.
     if (focused && !focused.isConnected && !$("ask").open) {
@@ -577,6 +595,18 @@
     }
     tick();
     enable();
+  }
+
+  /** Tells what became of requests whose code was guessed: those of steps are gone, those of blocks void. */
+  function tries(before, overview) {
+    for (const old of before.requests) {
+      const still = request(old.id);
+      if (still && still.void === "wrong_code" && !old.void) {
+        tell(`${whose(old.agent)}: ${VOID.wrong_code.text}`);
+      } else if (!still && overview.audit.some((entry) => entry.event === "CHALLENGE_FAILED" && entry.challenge_id === old.id)) {
+        tell(`${whose(old.agent)}: A wrong code was given, and the challenge is void. When the agent reports the action again, you are asked anew.`);
+      }
+    }
   }
 
   function audit() {

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::super::{
-    AgentView, BlockView, Code, Desk, Operator, Overview, RequestKind, RequestView,
+    AgentView, BlockView, Code, Desk, Operator, Overview, RequestKind, RequestView, Void,
 };
 use super::*;
 use crate::error::OperationError;
@@ -106,6 +106,7 @@ impl Desk for Demo {
             let request = state.requests.iter_mut().find(|request| request.id == id);
             let request = request.ok_or_else(|| OperationError::not_found("request", id))?;
             request.has_code = true;
+            request.void = None;
             request.expires_at = Utc::now() + TimeDelta::minutes(5);
             let agent = request.agent.clone();
             Self::log(&mut state, "CHALLENGE_ISSUED", "issued", agent.as_deref(), by);
@@ -155,6 +156,7 @@ fn state(now: DateTime<Utc>) -> Overview {
             reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
             expires_at: now + TimeDelta::seconds(seconds),
             has_code: seconds > 0,
+            void: None,
         };
     let deploy = "deploy_service --env production --image registry.internal/shop/checkout:2031.5.6 \
                   --replicas 12 --strategy rolling --wait";
@@ -217,6 +219,18 @@ fn state(now: DateTime<Utc>) -> Overview {
                 &["The operation is destructive."],
                 -20,
             ),
+            RequestView {
+                has_code: false,
+                void: Some(Void::WrongCode),
+                ..request(
+                    "rq-tried",
+                    RequestKind::Block,
+                    "intern",
+                    "drop_table customers",
+                    &["It matches the denied pattern 'drop_*'."],
+                    110,
+                )
+            },
         ],
         blocks: vec![BlockView {
             agent: "cleanup-7".to_owned(),

@@ -283,7 +283,16 @@ impl HumanChannel for Console {
 async fn listen(port: u16) -> Result<TcpListener> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| told(&error, format_args!("the operator console needs {address}")))
+    listener.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Error::Io(io::Error::new(
+            error.kind(),
+            format!(
+                "the operator console needs {address}, where another program listens, which may be \
+                 another process of this adapter: choose another port, or none for any free one"
+            ),
+        )),
+        _ => told(&error, format_args!("the operator console needs {address}")),
+    })
 }
 
 fn told(error: &io::Error, what: std::fmt::Arguments<'_>) -> Error {

@@ -124,7 +124,7 @@ async fn nobody_gets_in_without_a_link() {
         fixture.console.address()
     );
     assert_eq!(send(fixture.port(), &post).await.status, 401);
-    assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 4);
+    assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 5);
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn other_names_and_other_sites_are_refused() {
         let answer = browser.sends(post, |head| head.replace(from, to)).await;
         assert_eq!(answer.status, 403, "{shows}: {}", answer.body);
     }
-    assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 4);
+    assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 5);
     assert_eq!(browser.asks(post).await.status, 204);
 }
 
@@ -251,7 +251,7 @@ async fn no_request_has_a_body() {
         let answer = browser.sends(post, |head| format!("{head}{body}")).await;
         assert_eq!(answer.status, 413, "{body}");
     }
-    assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 4);
+    assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 5);
 }
 
 #[tokio::test]
@@ -337,14 +337,24 @@ async fn an_overview_is_sent_when_it_has_changed() {
     let first = browser.asks("GET /api/overview").await;
     let tag = format!("If-None-Match: {}\r\n", first.header("etag").unwrap());
     let json = first.json();
-    assert_eq!(json["requests"].as_array().unwrap().len(), 4);
+    assert_eq!(json["requests"].as_array().unwrap().len(), 5);
     assert_eq!(json["agents"][3]["last_action"], HOSTILE);
     assert!(!first.body.contains(CODE), "codes are asked for one by one");
+    let times = [
+        &json["requests"][0]["expires_at"],
+        &json["agents"][0]["started_at"],
+        &json["blocks"][0]["since"],
+    ];
+    for time in times {
+        assert_eq!(time.as_str().unwrap().len(), "2031-05-06T07:00:00Z".len(), "{time}");
+    }
+    assert_eq!(json["requests"][0]["void"], Value::Null);
+    assert_eq!(json["requests"][4]["void"], "wrong_code");
     let same = browser.sends("GET /api/overview", |head| head + &tag).await;
     assert_eq!((same.status, same.body.as_str()), (304, ""));
     assert_eq!(browser.asks("POST /api/requests/rq-deploy/deny").await.status, 204);
     let changed = browser.sends("GET /api/overview", |head| head + &tag).await;
-    assert_eq!(changed.json()["requests"].as_array().unwrap().len(), 3);
+    assert_eq!(changed.json()["requests"].as_array().unwrap().len(), 4);
     assert_eq!(changed.json()["audit"][0]["outcome"], "denied");
     assert_eq!(changed.json()["audit"][0]["decided_by"], "console");
 }
@@ -382,7 +392,7 @@ async fn an_operator_decides() {
     assert_eq!((unknown.status, unknown.header("content-type")), (404, Some("application/json")));
     let overview = fixture.demo.operator().overview().await.unwrap();
     assert!(overview.blocks.is_empty());
-    assert_eq!(overview.requests.len(), 2);
+    assert_eq!(overview.requests.len(), 3);
 }
 
 #[tokio::test]
@@ -395,6 +405,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     assert!(address.ip().is_loopback());
     let taken = Console::start(demo.operator(), options().port(address.port())).await.unwrap_err();
     assert!(taken.to_string().contains(&format!("needs {address}")), "{taken}");
+    assert!(taken.to_string().contains("choose another port"), "{taken}");
 
     let file = folder.join(format!("console-{}.json", address.port()));
     #[cfg(unix)]

@@ -1,0 +1,47 @@
+//! What the README says of the size of things.
+
+use serde_json::json;
+
+use crate::mcp::Mcp;
+
+/// Bytes of the tool list as compact JSON, with how many tools it has.
+async fn tools(mode: &str) -> (usize, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("tasks.db");
+    let variables = [("MCP_AQL_ENDPOINT_MODE", mode)];
+    let client = Mcp::start("tasks", &["--db", db.to_str().unwrap()], &variables).await;
+    let tools = client.tools().await;
+    client.close().await;
+    (serde_json::to_string(&json!(tools)).unwrap().len(), tools.len())
+}
+
+#[tokio::test]
+async fn the_readme_has_the_size_of_the_tool_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("tasks.db");
+    let client = Mcp::start("tasks", &["--db", db.to_str().unwrap()], &[]).await;
+    let list = json!({ "query": "operations" });
+    let list = client.data("mcp_aql_read", "introspect", list).await;
+    client.close().await;
+    // Every adapter has `introspect`.
+    let operations = list["operations"].as_array().unwrap().len() - 1;
+    let (five, five_tools) = tools("semantic").await;
+    let (one, one_tools) = tools("single").await;
+    assert_eq!((five_tools, one_tools), (5, 1));
+    let says = format!(
+        "`examples/tasks`, {operations} operations, measured as compact JSON: {} bytes with five \
+         tools, {} with one.",
+        thousands(five),
+        thousands(one)
+    );
+    let readme =
+        include_str!("../../../README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(readme.contains(&says), "the README should say: {says}");
+}
+
+fn thousands(number: usize) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1_000, number % 1_000),
+    }
+}
