@@ -223,7 +223,8 @@ impl Tokens {
         scope: TokenScope<'_>,
         now: DateTime<Utc>,
     ) -> Result<(), OperationError> {
-        let refuse = |code, message| OperationError::new(code, message).with_detail("token", token);
+        let refuse =
+            |code, message| OperationError::new(code, message).with_detail("token", shown(token));
         // A clock that was set back must not make tokens live longer.
         if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
             let message =
@@ -281,7 +282,7 @@ impl Tokens {
             ErrorCode::TokenInvalid,
             "Invalid confirmation token. Call the operation without it for a new one",
         )
-        .with_detail("token", crate::shape::shorten(token))
+        .with_detail("token", shown(token))
     }
 
     fn change(
@@ -314,6 +315,19 @@ impl Tokens {
 fn read(record: &Record) -> Result<TokenRecord, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|_| StoreError::Unreadable("a confirmation token cannot be read".to_owned()))
+}
+
+/// A token as errors show it, which end up in logs and transcripts: enough to tell which one it is, and
+/// nothing that anybody could use.
+fn shown(token: &str) -> String {
+    const SHOWN: usize = 4;
+    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
+    let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
+    let most = prefix.map_or(0, str::len) + SHOWN;
+    match token.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
+        None => token.to_owned(),
+    }
 }
 
 /// 256 random bits behind the kind's prefix (REQ-TOK-01, REQ-TOK-02).
