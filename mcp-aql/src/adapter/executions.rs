@@ -314,11 +314,31 @@ impl Adapter {
         self.operations().any(|spec| spec.lifecycle.is_some())
     }
 
-    /// Ends what a crash of an earlier process left behind; called where serving begins.
-    pub(crate) fn recover_executions(&self) {
+    /// Called where serving begins: warns of settings that do less than they seem to, and ends what a
+    /// crash of an earlier process left behind.
+    pub(crate) fn begin_to_serve(&self) {
+        #[cfg(feature = "limits")]
+        if let Some(warning) = self.forgotten_limits() {
+            tracing::warn!("{warning}");
+        }
         if self.has_executions() {
             self.inner.executions.recover();
         }
+    }
+
+    /// Limits of a day or a month that are forgotten with the process.
+    #[cfg(feature = "limits")]
+    fn forgotten_limits(&self) -> Option<String> {
+        let inner = &*self.inner;
+        let lasting = inner.settings.rate_limits.as_ref()?.lasting();
+        let forgets = inner.services.store.is_fleeting() && !lasting.is_empty();
+        forgets.then(|| {
+            format!(
+                "what is counted for {} is kept in memory, and begins anew with every start: give the \
+                 adapter a lasting `.store(…)`, such as a SqliteStore",
+                lasting.join(", ")
+            )
+        })
     }
 
     pub(crate) async fn end_executions_of(&self, which: Ends) {
@@ -371,6 +391,58 @@ fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
 mod tests {
     use super::*;
     use crate::error::leaks_internals;
+
+    #[cfg(feature = "limits")]
+    #[test]
+    fn limits_that_a_start_forgets_are_warned_of() {
+        use crate::limits::{ApiLimit, Metric, Quota, RateLimits};
+        use crate::store::{MemoryStore, Store, StoreError};
+        use crate::{BoxFuture, store};
+
+        /// Keeps its records elsewhere, as far as anybody knows.
+        struct Lasting(MemoryStore);
+        impl Store for Lasting {
+            fn get<'a>(
+                &'a self,
+                collection: &'a str,
+                key: &'a str,
+            ) -> BoxFuture<'a, Result<Option<store::Record>, StoreError>> {
+                self.0.get(collection, key)
+            }
+            fn list<'a>(
+                &'a self,
+                collection: &'a str,
+                group: Option<&'a str>,
+                after: Option<&'a str>,
+                most: usize,
+            ) -> BoxFuture<'a, Result<Vec<store::Record>, StoreError>> {
+                self.0.list(collection, group, after, most)
+            }
+            fn write(
+                &self,
+                changes: Vec<store::Change>,
+            ) -> BoxFuture<'_, Result<bool, StoreError>> {
+                self.0.write(changes)
+            }
+            fn purge(
+                &self,
+                now: chrono::DateTime<chrono::Utc>,
+            ) -> BoxFuture<'_, Result<u64, StoreError>> {
+                self.0.purge(now)
+            }
+        }
+
+        let builder = |limits| Adapter::builder("hotel").without_config().rate_limits(limits);
+        let monthly = || RateLimits::new().quota(Quota::new(Metric::CostPerMonth).hard_stop(5));
+        let warning = builder(monthly()).build().unwrap().forgotten_limits().unwrap();
+        assert!(warning.contains("for cost_per_month is kept in memory"), "{warning}");
+        let shared = std::sync::Arc::new(MemoryStore::default());
+        assert!(builder(monthly()).store(shared).build().unwrap().forgotten_limits().is_some());
+        let lasting = builder(monthly()).store(Lasting(MemoryStore::default())).build().unwrap();
+        assert_eq!(lasting.forgotten_limits(), None);
+        let short = builder(RateLimits::new().limit(ApiLimit::global(5))).build().unwrap();
+        assert_eq!(short.forgotten_limits(), None);
+    }
 
     #[test]
     fn refusals_are_free_of_leak_patterns() {
