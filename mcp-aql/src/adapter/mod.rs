@@ -248,7 +248,10 @@ impl Adapter {
                 }
                 Err(error) => self.failure(error),
             };
-            if reply.code == Some(ErrorCode::ConfirmationRequired) {
+            // Nothing has failed: somebody is to agree first, and what comes next may build on it. That
+            // a quota pauses is the same question.
+            let asks = [ErrorCode::ConfirmationRequired, ErrorCode::RateLimitQuotaPause];
+            if reply.code.is_some_and(|code| asks.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }
             batch.push(&operation, &reply);
