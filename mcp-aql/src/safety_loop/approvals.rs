@@ -93,7 +93,7 @@ impl SafetyCore {
             {
                 return Ok(known.ask.id);
             }
-            if self.is_crowded(now) {
+            if self.is_crowded(now, session) {
                 let event =
                     Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute");
                 let agent = agents.first().map(String::as_str);
@@ -159,7 +159,8 @@ impl SafetyCore {
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let id = ask.id.clone();
-                self.present(ask, agents.first().cloned(), fresh.code).await;
+                let asker = (agents.first().cloned(), session.map(str::to_owned));
+                self.present(ask, asker, fresh.code).await;
                 return Ok(id);
             }
             tokio::task::yield_now().await;
@@ -285,7 +286,8 @@ impl SafetyCore {
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(id).by(by);
                 let session = approval.session.as_deref();
                 self.record(&event, None, session, None, Some(&approval.operation)).await;
-                self.present(approval.ask, approval.agents.first().cloned(), fresh.code).await;
+                let asker = (approval.agents.first().cloned(), approval.session.clone());
+                self.present(approval.ask, asker, fresh.code).await;
                 return Ok(Ok(()));
             }
             tokio::task::yield_now().await;
