@@ -167,30 +167,23 @@ impl SafetyCore {
         }
     }
 
-    /// Whether a person has approved this call. Each approval is taken once.
-    pub(crate) async fn take_approval(
+    /// The change that takes a person's approval of this call, if there is one: whoever writes it first
+    /// has it.
+    pub(crate) async fn approval(
         &self,
         operation: &str,
         params_hash: &str,
         session: Option<&Session>,
-    ) -> Result<bool, OperationError> {
-        let store = self.store().await?;
+    ) -> Result<Option<Change>, OperationError> {
         let key = key(operation, params_hash, session.map(Session::id));
-        loop {
-            let Some(record) = store.get(APPROVALS, &key).await? else { return Ok(false) };
-            let approval: Approval = read(&record)?;
-            // Nothing lasts longer because the clock went back.
-            let left = approval.ask.expires_at - self.now();
-            let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
-            if approval.approved_at.is_none() || !lasts {
-                return Ok(false);
-            }
-            let taken = Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
-            if store.write(vec![taken]).await? {
-                return Ok(true);
-            }
-            tokio::task::yield_now().await;
-        }
+        let found = self.store().await?.get(APPROVALS, &key).await?;
+        let Some(record) = found else { return Ok(None) };
+        let approval: Approval = read(&record)?;
+        // Nothing lasts longer because the clock went back.
+        let left = approval.ask.expires_at - self.now();
+        let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+        let taken = || Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
+        Ok((approval.approved_at.is_some() && lasts).then(taken))
     }
 
     /// Answers the question: with a code's hash, or as a person at the desk. `None` where the code

@@ -40,6 +40,24 @@ struct Rig {
     process: Process,
 }
 
+impl SafetyCore {
+    /// Takes an approval as the gatekeeper does.
+    async fn take_approval(
+        &self,
+        operation: &str,
+        params_hash: &str,
+        session: Option<&Session>,
+    ) -> Result<bool, crate::OperationError> {
+        let store = self.store().await?;
+        while let Some(taken) = self.approval(operation, params_hash, session).await? {
+            if store.write(vec![taken]).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 fn process(
     now: &Arc<Mutex<DateTime<Utc>>>,
     store: &Arc<MemoryStore>,
