@@ -6,14 +6,17 @@
 //!
 //! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 use crate::clock::TimeSource;
 use crate::gatekeeper::later;
@@ -71,7 +74,7 @@ pub(crate) struct AuditEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct Whole<'a> {
     timestamp: String,
     adapter_name: &'a str,
     adapter_trust: TrustLevel,
@@ -100,7 +103,7 @@ impl Audit {
         if !self.is_read() {
             return;
         }
-        let line = Line {
+        let line = Whole {
             timestamp: crate::clock::text(self.time.now()),
             adapter_name: &self.adapter,
             adapter_trust: self.trust,
@@ -120,27 +123,91 @@ impl Audit {
     }
 }
 
-/// A file that only grows.
-pub(crate) struct AuditFile(Mutex<File>);
+/// A file that only grows, and a thread that writes it: a disk may be slow, and the threads of the runtime
+/// do not wait for it. An entry counts as written when it is, and not before.
+pub(crate) struct AuditFile {
+    /// None once it is dropped.
+    lines: Option<SyncSender<Line>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What waits to be written.
+struct Line {
+    text: String,
+    /// Tells how it went, if somebody still wants to know.
+    written: oneshot::Sender<io::Result<()>>,
+}
 
 impl AuditFile {
+    /// So many lines wait for the disk. Whoever has one more waits in place: none is lost.
+    const MOST_WAITING: usize = 1_024;
+
     /// Opens the file, or makes one that only its owner reads.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map(|file| Self(Mutex::new(file)))
+        Self::to(options.open(path)?)
+    }
+
+    fn to(file: impl Write + Send + 'static) -> io::Result<Self> {
+        let (lines, waiting) = sync_channel(Self::MOST_WAITING);
+        let thread = std::thread::Builder::new()
+            .name("mcp-aql-audit".to_owned())
+            .spawn(move || write_all(file, &waiting))?;
+        Ok(Self { lines: Some(lines), thread: Some(thread) })
+    }
+}
+
+/// Writes lines in their order, until the log is dropped and all are written.
+fn write_all(mut file: impl Write, waiting: &Receiver<Line>) {
+    let mut lost = 0_u64;
+    while let Ok(Line { text, written }) = waiting.recv() {
+        // One write, so that lines of several processes do not mix. After a failure part of a line may
+        // stand there: nothing is to stand behind it.
+        let start = if lost > 0 { "\n" } else { "" };
+        let outcome = file.write_all(format!("{start}{text}\n").as_bytes());
+        match &outcome {
+            Ok(()) if lost > 0 => {
+                tracing::error!(lost, "the audit log is written again, and lacks entries");
+                lost = 0;
+            }
+            Ok(()) => {}
+            Err(_) => lost += 1,
+        }
+        if let Err(Err(error)) = written.send(outcome) {
+            // Whoever asked for it is gone.
+            tracing::error!(%error, entry = %text, "the audit log cannot be written");
+        }
     }
 }
 
 impl AuditSink for AuditFile {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
-        // One write, so that lines of several processes do not mix.
-        let line = format!("{line}\n");
-        let written =
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
-        Box::pin(std::future::ready(written))
+        let ended = || io::Error::other("the thread of the audit log has ended");
+        let (written, outcome) = oneshot::channel();
+        // Here and not in the future: a caller that gives up does not take its entry along.
+        let sent = match &self.lines {
+            Some(lines) => lines.send(Line { text: line.to_owned(), written }).map_err(|_| ended()),
+            None => Err(ended()),
+        };
+        Box::pin(async move {
+            sent?;
+            outcome.await.map_err(|_| ended())?
+        })
+    }
+}
+
+impl Drop for AuditFile {
+    /// What waits is written first.
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the audit log has panicked");
+        }
     }
 }
 
@@ -204,6 +271,8 @@ impl AuditSink for AuditStore {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[tokio::test]
@@ -244,5 +313,69 @@ mod tests {
                 "outcome": "denied", "reason": "line\nbreak", "result": "denied",
             })
         );
+    }
+
+    /// A disk that is full at times, and slow.
+    #[derive(Clone, Default)]
+    struct Disk {
+        text: Arc<Mutex<String>>,
+        full: Arc<AtomicBool>,
+        /// Held, nothing is written.
+        busy: Arc<Mutex<()>>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _waited = self.busy.lock().unwrap();
+            let mut text = self.text.lock().unwrap();
+            if !self.full.load(Ordering::Relaxed) {
+                text.push_str(std::str::from_utf8(bytes).unwrap());
+                return Ok(bytes.len());
+            }
+            // Room for part of a line.
+            if text.ends_with('\n') {
+                text.push_str(std::str::from_utf8(&bytes[..4]).unwrap());
+                return Ok(4);
+            }
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_and_spoils_no_other_line() {
+        // REQ-GATE-09
+        let disk = Disk::default();
+        let file = AuditFile::to(disk.clone()).unwrap();
+        file.append("first").await.unwrap();
+        disk.full.store(true, Ordering::Relaxed);
+        let error = file.append("second").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        file.append("third").await.unwrap_err();
+        disk.full.store(false, Ordering::Relaxed);
+        file.append("fourth").await.unwrap();
+        file.append("fifth").await.unwrap();
+        assert_eq!(*disk.text.lock().unwrap(), "first\nseco\nfourth\nfifth\n");
+    }
+
+    #[tokio::test]
+    async fn a_slow_disk_keeps_no_thread_and_loses_nothing() {
+        // REQ-GATE-09
+        let disk = Disk::default();
+        let file = AuditFile::to(disk.clone()).unwrap();
+        let busy = disk.busy.lock().unwrap();
+        let waits = file.append("0");
+        for number in 1..500 {
+            // Its caller gives up.
+            drop(file.append(&number.to_string()));
+        }
+        drop(busy);
+        waits.await.unwrap();
+        drop(file);
+        let expected: String = (0..500).map(|number| format!("{number}\n")).collect();
+        assert_eq!(*disk.text.lock().unwrap(), expected);
     }
 }

@@ -802,3 +802,89 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
     sleep(SECOND).await;
     assert_eq!(state(&adapter, id).await["status"], "completed");
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many() {
+    // REQ-LIF-04, REQ-RATE-01, REQ-RATE-02, REQ-TOK-10
+    use mcp_aql::limits::{ApiLimit, RateLimits};
+    let options = ExecutionOptions::new().max_running(3).max_running_per_session(2);
+    let adapter = builder(&Works::default())
+        .executions(options)
+        .policy(Policy::confirm("execute_export"))
+        .rate_limits(RateLimits::new().limit(ApiLimit::global(4)))
+        .build()
+        .unwrap();
+    let export = async |client: &Client, confirmed: Option<&Value>| {
+        let mut params = json!({ "rooms": 60 });
+        if let Some(token) = confirmed {
+            params["_confirmation"] = token.clone();
+        }
+        client.call("mcp_aql_execute", "execute_export", params).await.unwrap()
+    };
+    let token = async |client: &Client| {
+        let asked = export(client, None).await;
+        assert_eq!(asked.code(), Some("CONFIRMATION_REQUIRED"), "{asked:?}");
+        asked.error().unwrap().details["confirmation_token"].clone()
+    };
+    let (one, other) =
+        (Client::connect(&adapter).await.unwrap(), Client::connect(&adapter).await.unwrap());
+    let spare = token(&one).await;
+    let mut ids = Vec::new();
+    for client in [&one, &one, &other] {
+        let token = token(client).await;
+        let begun = data(export(client, Some(&token)).await);
+        ids.push(begun["execution_id"].clone());
+        if ids.len() == 2 {
+            let full = export(&one, Some(&spare)).await;
+            assert_eq!(full.code(), Some("RATE_LIMIT_EXCEEDED"), "{full:?}");
+            let details = &full.error().unwrap().details;
+            assert_eq!((&details["scope"], &details["limit"]), (&json!("session"), &json!(2)));
+        }
+    }
+    // The adapter is full: nobody is asked about one more.
+    let full = export(&other, None).await;
+    assert_eq!(full.code(), Some("RATE_LIMIT_EXCEEDED"), "{full:?}");
+    let details = &full.error().unwrap().details;
+    assert_eq!(
+        (&details["scope"], &details["retry_after_seconds"]),
+        (&json!("adapter"), &json!(5))
+    );
+    // One that ends makes room. The token is good, and of the four places of the limit three are taken.
+    data(
+        one.call("mcp_aql_execute", "cancel_execution", json!({ "execution_id": ids[0] }))
+            .await
+            .unwrap(),
+    );
+    data(export(&one, Some(&spare)).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_counts_once_however_many_try_it() {
+    // REQ-RATE-01, REQ-RATE-07, REQ-LIF-02
+    use mcp_aql::limits::{ApiLimit, Metric, Quota, RateLimits};
+    let limits = RateLimits::new()
+        .limit(ApiLimit::global(10))
+        .quota(Quota::new(Metric::RequestsPerHour).pause(1));
+    let adapter = builder(&Works::default()).rate_limits(limits).build().unwrap();
+    let id = begin(&adapter, "execute_flaky", json!({})).await;
+    sleep(SECOND).await;
+    assert_eq!(state(&adapter, &id).await["status"], "failed");
+    let paused = ask(&adapter, "retry_execution", &id).await;
+    assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"), "{paused:?}");
+    // Eight tokens for one retry: seven of them come too late, whoever is first.
+    let mut tokens = vec![paused.error().unwrap().details["confirmation_token"].clone()];
+    for _ in 0..7 {
+        let paused = ask(&adapter, "retry_execution", &id).await;
+        tokens.push(paused.error().unwrap().details["confirmation_token"].clone());
+    }
+    let tries = tokens.iter().map(|token| {
+        let params = json!({ "execution_id": id, "_quota_continue": token });
+        adapter.call("retry_execution", params)
+    });
+    let tries = futures_util::future::join_all(tries).await;
+    let begun = tries.iter().filter(|tried| tried.is_success()).count();
+    assert_eq!(begun, 1, "{tries:?}");
+    let status = data(adapter.call("introspect", json!({ "query": "quota_status" })).await);
+    assert_eq!(status["api_limits"]["global"]["remaining"], 8, "{status}");
+    assert_eq!(status["quotas"][0]["current"], 2, "{status}");
+}

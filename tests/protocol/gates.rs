@@ -342,8 +342,8 @@ fn unknown_and_malformed_tokens_get_one_answer() {
     for token in [made_up.as_str(), "conf_", "", "conf_å", "quota_continue_AAAAAAAA", "x"] {
         let mut reply = garden.call("delete_bed", confirmed("b-1", token));
         assert_eq!(code(&reply), Some("TOKEN_INVALID"), "{reply}");
-        assert_eq!(reply["error"]["details"]["token"], token);
         reply["error"]["details"]["token"] = Value::Null;
+        assert!(token.len() < 40 || !reply.to_string().contains(token), "{reply}");
         answers.push(reply);
     }
     answers.dedup();

@@ -162,6 +162,31 @@ fn items_of_a_batch_count_one_by_one() {
 }
 
 #[test]
+fn a_batch_halts_where_a_quota_pauses() {
+    // REQ-BAT-08 to REQ-BAT-11, REQ-RATE-07
+    let quota = Quota::new(Metric::RequestsPerDay).pause(1);
+    let hotel = hotel(RateLimits::new().quota(quota), &Clock::new());
+    let item = |nights: u32| json!({ "operation": "book_room", "params": { "nights": nights } });
+    let reply = ask(&hotel, json!({ "operations": [item(1), item(2), item(3)] }));
+    assert_eq!(
+        reply["summary"],
+        json!({ "total": 3, "succeeded": 1, "failed": 0, "halted": 1, "pending": 1 }),
+        "{reply}"
+    );
+    let halted = &reply["halted_at"];
+    assert_eq!((&halted["index"], &halted["operation"]), (&json!(1), &json!("book_room")));
+    let paused = &halted["result"];
+    assert_eq!(code(paused), Some("RATE_LIMIT_QUOTA_PAUSE"));
+    assert_eq!(reply["pending_operations"][0]["params"], json!({ "nights": 3 }));
+    // It goes on from there with the token, up to the next call that the quota pauses.
+    let mut again = item(2);
+    again["params"]["_quota_continue"] = details(paused)["confirmation_token"].clone();
+    let reply = ask(&hotel, json!({ "operations": [again, item(3)] }));
+    assert_eq!(reply["results"][0]["result"]["data"], 2, "{reply}");
+    assert_eq!(reply["halted_at"]["index"], 1, "{reply}");
+}
+
+#[test]
 fn a_quota_warns_pauses_and_stops() {
     // REQ-RATE-04, REQ-RATE-06, REQ-WRN-06
     let clock = Clock::new();

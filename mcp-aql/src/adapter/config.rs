@@ -62,6 +62,8 @@ struct ExecutionsTable {
     grace_seconds: Option<u64>,
     lease_seconds: Option<u64>,
     keep_seconds: Option<u64>,
+    max_running: Option<usize>,
+    max_running_per_session: Option<usize>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -193,6 +195,8 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     ] {
         set(option, seconds.map(Duration::from_secs));
     }
+    set(&mut executions.max_running, file.executions.max_running);
+    set(&mut executions.max_running_per_session, file.executions.max_running_per_session);
 }
 
 fn apply_environment(
@@ -294,7 +298,8 @@ mod tests {
     fn the_file_sets_how_executions_are_kept() {
         let mut settings = Settings::default();
         let file = toml_edit::de::from_str(
-            "[executions]\nwait_seconds = 1\ngrace_seconds = 2\nlease_seconds = 3\nkeep_seconds = 90",
+            "[executions]\nwait_seconds = 1\ngrace_seconds = 2\nlease_seconds = 3\nkeep_seconds = 90\n\
+             max_running = 4\nmax_running_per_session = 3",
         )
         .unwrap();
         apply_file(&mut settings, file, &mut Vec::new());
@@ -302,7 +307,9 @@ mod tests {
             .wait(Duration::from_secs(1))
             .grace(Duration::from_secs(2))
             .lease(Duration::from_secs(3))
-            .keep(Duration::from_secs(90));
+            .keep(Duration::from_secs(90))
+            .max_running(4)
+            .max_running_per_session(3);
         assert_eq!(settings.executions, expected);
         assert!(toml_edit::de::from_str::<ConfigFile>("[executions]\nwait = 1").is_err());
     }

@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Adapter, Rules, redacted, validate};
 use crate::error::{ErrorCode, OperationError};
-use crate::execution::{Begin, Ends, ExecutionRecord, ExecutionState, NewExecution, Status, Work};
+use crate::execution::{
+    Begin, Ends, ExecutionRecord, ExecutionState, Full, NewExecution, Room, Status, Work,
+};
 use crate::gatekeeper::{Permit, Visitor};
 use crate::operation::{
     Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, LifecycleSpec,
@@ -23,6 +25,7 @@ pub(super) struct Admitted<'a> {
     pub(super) function: &'a Arc<dyn Run>,
     pub(super) valid: ValidParams,
     pub(super) permit: Permit,
+    pub(super) room: Room,
 }
 
 /// What a caller sends to an operation that steers executions.
@@ -83,24 +86,33 @@ impl Adapter {
             kept.extend(whole);
             kept
         });
+        let place = admitted.permit.place();
+        let (work, room) = self.work(admitted, context);
         let new = NewExecution {
             operation: operation.spec.name,
             session: context.session().cloned(),
+            room,
             params: kept,
             secret,
             at_once: inner.turnstile.is_open(),
             shown: inner.services.audit.is_read().then_some(shown),
         };
-        let work = self.work(admitted, context);
-        let id = inner.executions.begin(new, work).await?;
+        let id = match inner.executions.begin(new, work).await {
+            Ok(id) => id,
+            Err(error) => {
+                inner.gatekeeper.give_back(place).await;
+                return Err(error.into());
+            }
+        };
         self.attend(operation.spec.lifecycle, &id, context).await?;
         self.state(&id, limits).await
     }
 
-    /// What the task of an execution does: a call as any other, when its turn has come.
-    fn work(&self, admitted: Admitted<'_>, context: &Context) -> Work {
+    /// What the task of an execution does: a call as any other, when its turn has come. And the room that
+    /// it takes.
+    fn work(&self, admitted: Admitted<'_>, context: &Context) -> (Work, Room) {
         let inner = &*self.inner;
-        let Admitted { operation, function, valid, permit } = admitted;
+        let Admitted { operation, function, valid, permit, room } = admitted;
         let name = operation.spec.name;
         let category = operation.spec.category;
         let session = context.session().cloned();
@@ -118,7 +130,7 @@ impl Adapter {
         let turnstile = Arc::clone(&inner.turnstile);
         #[cfg(feature = "limits")]
         let (limiter, upstream) = (inner.limiter.clone(), Arc::clone(&inner.upstream));
-        Box::new(move |execution: ExecutionContext, begin: Begin| {
+        let work: Work = Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = Context::of_execution(name, session, label, execution.clone());
             #[cfg(feature = "limits")]
             let context = context.remembering(upstream);
@@ -145,7 +157,8 @@ impl Adapter {
                 super::settle(limiter.as_deref(), &context).await;
                 outcome
             })
-        })
+        });
+        (work, room)
     }
 
     /// Waits with a caller who asked for progress. One who gives up wants the work to stop as well.
@@ -287,6 +300,7 @@ impl Adapter {
         let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false, whole: true };
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
+        let room = inner.executions.room(context.session());
         let visitor = Visitor {
             operation,
             arguments: &valid.arguments,
@@ -294,11 +308,20 @@ impl Adapter {
             credentials: asked.credentials,
             context: &context,
             behind: Some((asked.operation, asked.arguments)),
+            full: room.as_ref().err().copied(),
         };
         let permit = inner.gatekeeper.admit(visitor).await?;
-        let work = self.work(Admitted { operation, function, valid, permit }, &context);
+        let room = room.map_err(Full::error)?;
+        let place = permit.place();
+        let (work, room) =
+            self.work(Admitted { operation, function, valid, permit, room }, &context);
         let session = context.session().cloned();
-        if !inner.executions.again(id, record.attempt, session, work).await? {
+        let begun = inner.executions.again(id, record.attempt, (session, room), work).await;
+        if !matches!(begun, Ok(true)) {
+            inner.gatekeeper.give_back(place).await;
+        }
+        if !begun? {
+            // Another retry was faster.
             let record = self.found(id).await?;
             return Err(not_in(id, &record, RETRYABLE));
         }
@@ -314,11 +337,31 @@ impl Adapter {
         self.operations().any(|spec| spec.lifecycle.is_some())
     }
 
-    /// Ends what a crash of an earlier process left behind; called where serving begins.
-    pub(crate) fn recover_executions(&self) {
+    /// Called where serving begins: warns of settings that do less than they seem to, and ends what a
+    /// crash of an earlier process left behind.
+    pub(crate) fn begin_to_serve(&self) {
+        #[cfg(feature = "limits")]
+        if let Some(warning) = self.forgotten_limits() {
+            tracing::warn!("{warning}");
+        }
         if self.has_executions() {
             self.inner.executions.recover();
         }
+    }
+
+    /// Limits of a day or a month that are forgotten with the process.
+    #[cfg(feature = "limits")]
+    fn forgotten_limits(&self) -> Option<String> {
+        let inner = &*self.inner;
+        let lasting = inner.settings.rate_limits.as_ref()?.lasting();
+        let forgets = inner.services.store.is_fleeting() && !lasting.is_empty();
+        forgets.then(|| {
+            format!(
+                "what is counted for {} is kept in memory, and begins anew with every start: give the \
+                 adapter a lasting `.store(…)`, such as a SqliteStore",
+                lasting.join(", ")
+            )
+        })
     }
 
     pub(crate) async fn end_executions_of(&self, which: Ends) {
@@ -371,6 +414,58 @@ fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
 mod tests {
     use super::*;
     use crate::error::leaks_internals;
+
+    #[cfg(feature = "limits")]
+    #[test]
+    fn limits_that_a_start_forgets_are_warned_of() {
+        use crate::limits::{ApiLimit, Metric, Quota, RateLimits};
+        use crate::store::{MemoryStore, Store, StoreError};
+        use crate::{BoxFuture, store};
+
+        /// Keeps its records elsewhere, as far as anybody knows.
+        struct Lasting(MemoryStore);
+        impl Store for Lasting {
+            fn get<'a>(
+                &'a self,
+                collection: &'a str,
+                key: &'a str,
+            ) -> BoxFuture<'a, Result<Option<store::Record>, StoreError>> {
+                self.0.get(collection, key)
+            }
+            fn list<'a>(
+                &'a self,
+                collection: &'a str,
+                group: Option<&'a str>,
+                after: Option<&'a str>,
+                most: usize,
+            ) -> BoxFuture<'a, Result<Vec<store::Record>, StoreError>> {
+                self.0.list(collection, group, after, most)
+            }
+            fn write(
+                &self,
+                changes: Vec<store::Change>,
+            ) -> BoxFuture<'_, Result<bool, StoreError>> {
+                self.0.write(changes)
+            }
+            fn purge(
+                &self,
+                now: chrono::DateTime<chrono::Utc>,
+            ) -> BoxFuture<'_, Result<u64, StoreError>> {
+                self.0.purge(now)
+            }
+        }
+
+        let builder = |limits| Adapter::builder("hotel").without_config().rate_limits(limits);
+        let monthly = || RateLimits::new().quota(Quota::new(Metric::CostPerMonth).hard_stop(5));
+        let warning = builder(monthly()).build().unwrap().forgotten_limits().unwrap();
+        assert!(warning.contains("for cost_per_month is kept in memory"), "{warning}");
+        let shared = std::sync::Arc::new(MemoryStore::default());
+        assert!(builder(monthly()).store(shared).build().unwrap().forgotten_limits().is_some());
+        let lasting = builder(monthly()).store(Lasting(MemoryStore::default())).build().unwrap();
+        assert_eq!(lasting.forgotten_limits(), None);
+        let short = builder(RateLimits::new().limit(ApiLimit::global(5))).build().unwrap();
+        assert_eq!(short.forgotten_limits(), None);
+    }
 
     #[test]
     fn refusals_are_free_of_leak_patterns() {

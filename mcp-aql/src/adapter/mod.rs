@@ -20,7 +20,7 @@ pub(crate) use settings::Settings;
 
 use crate::dispatch::{SharedTurnstile, redacted};
 use crate::error::{ErrorCode, OperationError};
-use crate::execution::Executions;
+use crate::execution::{Executions, Full, Room};
 use crate::gatekeeper::{Gatekeeper, Visitor};
 use crate::introspection::{self, Introspection};
 use crate::operation::{
@@ -248,7 +248,10 @@ impl Adapter {
                 }
                 Err(error) => self.failure(error),
             };
-            if reply.code == Some(ErrorCode::ConfirmationRequired) {
+            // Nothing has failed: somebody is to agree first, and what comes next may build on it. That
+            // a quota pauses is the same question.
+            let asks = [ErrorCode::ConfirmationRequired, ErrorCode::RateLimitQuotaPause];
+            if reply.code.is_some_and(|code| asks.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }
             batch.push(&operation, &reply);
@@ -356,6 +359,9 @@ impl Adapter {
             handler => handler,
         };
         let valid = valid?;
+        // Before anything is used up for an execution that would be one too many.
+        let room = operation.spec.lifecycle.map(|_| self.inner.executions.room(context.session()));
+        let (room, full) = split(room);
         let permit = self
             .inner
             .gatekeeper
@@ -366,6 +372,7 @@ impl Adapter {
                 credentials,
                 context,
                 behind: None,
+                full,
             })
             .await?;
         let context = context.of(operation.spec.name);
@@ -384,8 +391,8 @@ impl Adapter {
             }
             Handler::Introspect => return Err(OperationError::internal("answered above")),
         };
-        if operation.spec.lifecycle.is_some() {
-            let admitted = Admitted { operation, function, valid, permit };
+        if let Some(room) = room {
+            let admitted = Admitted { operation, function, valid, permit, room };
             return erased(self.begin(admitted, kept, &context, limits)).await;
         }
         let call = Call {
@@ -533,6 +540,15 @@ impl std::fmt::Debug for Adapter {
             .field("name", &self.name())
             .field("operations", &self.inner.registry.entries.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// Room for an execution, or that there is none.
+fn split(room: Option<Result<Room, Full>>) -> (Option<Room>, Option<Full>) {
+    match room {
+        Some(Ok(room)) => (Some(room), None),
+        Some(Err(full)) => (None, Some(full)),
+        None => (None, None),
     }
 }
 

@@ -17,6 +17,7 @@ mod payload;
 #[cfg(test)]
 mod properties;
 mod record;
+mod room;
 mod secrets;
 mod state;
 mod table;
@@ -40,6 +41,8 @@ pub use options::ExecutionOptions;
 pub(crate) use payload::ExecutionState;
 pub(crate) use record::ExecutionRecord;
 use record::{Hold, later};
+use room::Rooms;
+pub(crate) use room::{Full, Room};
 use secrets::Secrets;
 pub(crate) use state::Status;
 pub(crate) use table::built_in;
@@ -67,6 +70,7 @@ pub(crate) struct Core {
     owner: String,
     pub(crate) lives: Lives,
     pub(crate) secrets: Secrets,
+    rooms: Arc<Rooms>,
     /// The adapter is gone.
     pub(crate) stopping: CancellationToken,
     /// What an earlier process left behind has been ended.
@@ -78,6 +82,7 @@ pub(crate) struct Core {
 pub(crate) struct NewExecution<'a> {
     pub(crate) operation: &'a str,
     pub(crate) session: Option<Session>,
+    pub(crate) room: Room,
     /// What a retry would run with, if there can be one.
     pub(crate) params: Option<Map<String, Value>>,
     /// Some of it is too secret for the store.
@@ -119,6 +124,7 @@ impl Executions {
             owner: crate::vocab::new_id("p"),
             lives: Lives::default(),
             secrets: Secrets::default(),
+            rooms: Arc::default(),
             stopping: CancellationToken::new(),
             swept: OnceCell::new(),
             purged: Mutex::default(),
@@ -128,6 +134,11 @@ impl Executions {
 
     pub(crate) fn options(&self) -> &ExecutionOptions {
         &self.core.options
+    }
+
+    /// Room for an execution of this session, if there is any.
+    pub(crate) fn room(&self, session: Option<&Session>) -> Result<Room, Full> {
+        self.core.rooms.take(session, &self.core.options)
     }
 
     /// Ends what an earlier process left behind, beside whatever comes next.
@@ -173,7 +184,7 @@ impl Executions {
         if let Some(params) = secret {
             core.secrets.keep(&id, params, now);
         }
-        core.run(id.clone(), &record, new.session, work);
+        core.run(id.clone(), &record, (new.session, new.room), work);
         core.ledger.note("EXECUTION_STARTED", &id, &record, (None, new.shown)).await;
         Ok(id)
     }
@@ -184,7 +195,7 @@ impl Executions {
         &self,
         id: &str,
         attempt: u32,
-        session: Option<Session>,
+        (session, room): (Option<Session>, Room),
         work: Work,
     ) -> Result<bool, StoreError> {
         let core = &self.core;
@@ -199,7 +210,7 @@ impl Executions {
             }
         });
         let Some(Some(record)) = taken.await? else { return Ok(false) };
-        core.run(id.to_owned(), &record, session, work);
+        core.run(id.to_owned(), &record, (session, room), work);
         core.ledger.note("EXECUTION_RETRIED", id, &record, (None, None)).await;
         Ok(true)
     }
@@ -284,7 +295,7 @@ impl Core {
         self: &Arc<Self>,
         id: String,
         record: &ExecutionRecord,
-        session: Option<Session>,
+        (session, room): (Option<Session>, Room),
         work: Work,
     ) {
         let hold = Hold { owner: self.owner.clone(), attempt: record.attempt };
@@ -298,7 +309,7 @@ impl Core {
         if self.lives.add(Arc::clone(&live)) {
             tokio::spawn(keeper::keep(Arc::clone(self)));
         }
-        tokio::spawn(task::supervise(Arc::clone(self), live, work).instrument(span));
+        tokio::spawn(task::supervise(Arc::clone(self), live, room, work).instrument(span));
     }
 
     pub(crate) async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {

@@ -15,13 +15,16 @@ use std::time::Duration;
 /// ```
 ///
 /// The configuration file has them in seconds, in its table `[executions]`: `wait_seconds`,
-/// `grace_seconds`, `lease_seconds`, `keep_seconds`.
+/// `grace_seconds`, `lease_seconds`, `keep_seconds`; beside them `max_running` and
+/// `max_running_per_session`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutionOptions {
     pub(crate) wait: Duration,
     pub(crate) grace: Duration,
     pub(crate) lease: Duration,
     pub(crate) keep: Duration,
+    pub(crate) max_running: usize,
+    pub(crate) max_running_per_session: usize,
 }
 
 impl Default for ExecutionOptions {
@@ -38,6 +41,8 @@ impl ExecutionOptions {
             grace: Duration::from_secs(5),
             lease: Duration::from_secs(10),
             keep: Duration::from_secs(24 * 60 * 60),
+            max_running: 256,
+            max_running_per_session: 32,
         }
     }
 
@@ -79,8 +84,34 @@ impl ExecutionOptions {
         self
     }
 
+    /// How many executions this adapter runs in one process, those that wait for their turn among them.
+    /// One more is refused with `RATE_LIMIT_EXCEEDED`, before anybody is asked to confirm it and before it
+    /// is counted. Default: 256; 1 to 100,000.
+    #[must_use]
+    pub const fn max_running(mut self, count: usize) -> Self {
+        self.max_running = count;
+        self
+    }
+
+    /// How many of them may be of one session, so that none keeps all others out. Callers without a
+    /// session count as one. Default: 32; 1 to 100,000.
+    #[must_use]
+    pub const fn max_running_per_session(mut self, count: usize) -> Self {
+        self.max_running_per_session = count;
+        self
+    }
+
     /// Every option outside of its range, a sentence each.
     pub(crate) fn problems(&self) -> Vec<String> {
+        const MOST: usize = 100_000;
+        let counts = [
+            ("max_running", self.max_running),
+            ("max_running_per_session", self.max_running_per_session),
+        ];
+        let counts = counts.into_iter().filter(|(_, count)| !(1..=MOST).contains(count));
+        let counts = counts.map(|(name, count)| {
+            format!("execution option `{name}` is {count}: choose 1 to {MOST}")
+        });
         [
             ("wait", self.wait, 0, 600),
             ("grace", self.grace, 0, 300),
@@ -94,6 +125,7 @@ impl ExecutionOptions {
         .map(|(name, value, low, high)| {
             format!("execution option `{name}` is {value:?}: choose {low} to {high} seconds")
         })
+        .chain(counts)
         .collect()
     }
 }
@@ -110,7 +142,9 @@ mod tests {
             .wait(601 * second)
             .grace(301 * second)
             .lease(second / 2)
-            .keep(59 * second);
+            .keep(59 * second)
+            .max_running(0)
+            .max_running_per_session(100_001);
         assert_eq!(
             wrong.problems(),
             [
@@ -118,6 +152,8 @@ mod tests {
                 "execution option `grace` is 301s: choose 0 to 300 seconds",
                 "execution option `lease` is 500ms: choose 1 to 3600 seconds",
                 "execution option `keep` is 59s: choose 60 to 31536000 seconds",
+                "execution option `max_running` is 0: choose 1 to 100000",
+                "execution option `max_running_per_session` is 100001: choose 1 to 100000",
             ]
         );
     }

@@ -12,6 +12,7 @@ use super::ledger::Verdict;
 use super::live::Live;
 use super::payload::{ExecutionError, kept_warnings};
 use super::record::Ending;
+use super::room::Room;
 use super::state::Status;
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{
@@ -103,11 +104,13 @@ impl Sink {
     }
 }
 
-/// Takes an execution off the list however its task ends.
-struct Listed<'a>(&'a Core, &'a Live);
+/// Takes an execution off the list however its task ends, and makes room for another one.
+struct Listed<'a>(&'a Core, &'a Live, Option<Room>);
 
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
+        // First: whoever hears of the end may begin another one.
+        self.2 = None;
         self.0.lives.remove(self.1);
     }
 }
@@ -143,8 +146,8 @@ enum Over {
 }
 
 /// Runs an execution from its first step to its last.
-pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, work: Work) {
-    let _listed = Listed(&core, &live);
+pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work: Work) {
+    let _listed = Listed(&core, &live, Some(room));
     let cancellation = CancellationToken::new();
     let sink = Sink { core: Arc::clone(&core), live: Arc::clone(&live), saved: Mutex::default() };
     let execution = ExecutionContext::new(

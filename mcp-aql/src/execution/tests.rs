@@ -36,10 +36,11 @@ fn process(store: &Arc<MemoryStore>, time: &TimeSource) -> Executions {
     Executions::new(services, "beds".to_owned(), ExecutionOptions::new())
 }
 
-fn new(operation: &str) -> NewExecution<'_> {
+fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
     NewExecution {
         operation,
         session: None,
+        room: process.room(None).unwrap(),
         params: Some(Map::new()),
         secret: false,
         at_once: false,
@@ -76,7 +77,7 @@ async fn a_lease_is_renewed_as_long_as_it_runs() {
         sleep(1_000 * SECOND).await;
         seven()
     });
-    let id = here.begin(new("execute_watering"), work).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     for _ in 0..99 {
         sleep(10 * SECOND).await;
         assert_eq!(status(&there, &id).await, Status::Running);
@@ -96,7 +97,7 @@ async fn another_process_may_stop_it() {
         execution.cancelled().await;
         seven()
     });
-    let id = here.begin(new("execute_watering"), work).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
     assert!(there.ask_to_stop(&id).await.unwrap());
     let context = Context::new(CallScope::default());
@@ -121,7 +122,7 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
             seven()
         }
     });
-    let id = here.begin(new("execute_watering"), work).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
     // As if this process had been asleep.
     let slept = here.core.ledger.update(&id, |record, now| {
@@ -133,7 +134,7 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.error.unwrap().details()["reason"], "interrupted");
     let work = works(|_| async { seven() });
-    assert!(there.again(&id, 1, None, work).await.unwrap());
+    assert!(there.again(&id, 1, (None, there.room(None).unwrap()), work).await.unwrap());
     sleep(100 * SECOND).await;
     assert!(!finished.load(Ordering::SeqCst), "the first attempt went on");
     let record = here.get(&id).await.unwrap().unwrap();
@@ -150,7 +151,7 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
         sleep(1_000 * SECOND).await;
         seven()
     });
-    let id = here.begin(new("execute_watering"), work).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
     // It crashes: its tasks are no more, and nobody writes anything.
     for live in here.core.lives.all() {
@@ -173,7 +174,7 @@ async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
     let (store, time) = (Arc::default(), time());
     let (here, there) = (process(&store, &time), process(&store, &time));
     let forever = || works(|_| std::future::pending());
-    let id = here.begin(new("execute_watering"), forever()).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
     sleep(SECOND).await;
     let begun = Instant::now();
     here.end(Ends::OfEndedSessions).await;
@@ -182,7 +183,7 @@ async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
     assert_eq!(begun.elapsed(), 5 * SECOND, "the grace period");
     assert_eq!(status(&there, &id).await, Status::Cancelled);
 
-    let id = here.begin(new("execute_watering"), forever()).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
     sleep(SECOND).await;
     drop(here);
     sleep(6 * SECOND).await;
@@ -195,12 +196,12 @@ async fn what_is_over_is_forgotten_after_its_time() {
     let (store, time) = (Arc::default(), time());
     let here = process(&store, &time);
     let done = || works(|_| async { seven() });
-    let id = here.begin(new("execute_watering"), done()).await.unwrap();
+    let id = here.begin(new(&here, "execute_watering"), done()).await.unwrap();
     sleep(23 * 3_600 * SECOND).await;
     assert_eq!(status(&here, &id).await, Status::Completed);
     sleep(2 * 3_600 * SECOND).await;
     assert!(here.get(&id).await.unwrap().is_none());
-    here.begin(new("execute_watering"), done()).await.unwrap();
+    here.begin(new(&here, "execute_watering"), done()).await.unwrap();
     let store: &MemoryStore = &store;
     let kept = Store::list(store, "executions", None, None, 9).await.unwrap();
     assert_eq!(kept.len(), 1, "the old one is gone for good");

@@ -13,6 +13,7 @@ mod settings;
 mod token;
 mod told;
 mod trust;
+mod using;
 
 use std::sync::Arc;
 
@@ -22,6 +23,9 @@ use crate::audit::AuditEntry;
 use crate::clock;
 use crate::dispatch::redacted;
 use crate::error::{ErrorCode, OperationError};
+use crate::execution::Full;
+#[cfg(feature = "limits")]
+use crate::limits::Counted;
 use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
@@ -34,6 +38,7 @@ use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory};
 use issuing::Issuing;
 use plan::Decision;
 use token::{TokenKind, TokenScope, Tokens, Validity};
+use using::Due;
 
 pub(crate) use plan::Plan;
 pub(crate) use policy::PolicyTable;
@@ -45,7 +50,21 @@ pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
 /// That the gates let a call pass. Only the gatekeeper makes one, and dispatch takes it.
 #[derive(Debug)]
-pub(crate) struct Permit(());
+pub(crate) struct Permit(Option<Counted>);
+
+impl Permit {
+    /// Where the call was counted, for the case that it does not run after all.
+    pub(crate) fn place(&self) -> Place {
+        Place(self.0)
+    }
+}
+
+/// What a call has taken of the limits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place(Option<Counted>);
+
+#[cfg(not(feature = "limits"))]
+type Counted = std::convert::Infallible;
 
 /// Decides which calls may run.
 pub(crate) struct Gatekeeper {
@@ -73,6 +92,8 @@ pub(crate) struct Visitor<'a> {
     /// The retry that makes this call again. What has a retry confirmed has this call confirmed: one
     /// request can bring one token, and it is for what really runs.
     pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
+    /// It would be one execution too many.
+    pub(crate) full: Option<Full>,
 }
 
 impl<'a> Visitor<'a> {
@@ -86,9 +107,15 @@ impl<'a> Visitor<'a> {
     }
 }
 
-impl Visitor<'_> {
-    fn session(&self) -> Option<&str> {
+impl<'a> Visitor<'a> {
+    fn session(self) -> Option<&'a str> {
         self.context.session().map(crate::operation::Session::id)
+    }
+
+    /// What a token of this kind has to be for.
+    fn scope(self, kind: TokenKind, params_hash: &'a str) -> TokenScope<'a> {
+        let operation = self.operation.spec.name;
+        TokenScope { kind, operation, params_hash, session: self.session() }
     }
 }
 
@@ -121,14 +148,30 @@ impl Gatekeeper {
     }
 
     /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
-    /// (REQ-GATE-01, REQ-GATE-03).
+    /// (REQ-GATE-01, REQ-GATE-03). What confirms it is used up last, when there is a place for it
+    /// (REQ-TOK-10).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
         #[cfg(feature = "safety")]
         self.refuse_blocked(visitor).await?;
-        let permit = self.pass(visitor).await?;
+        let due = self.pass(visitor).await?;
+        if let Some(full) = visitor.full {
+            return Err(Box::pin(self.refuse_full(visitor, full)).await);
+        }
+        let due = due.as_deref();
         #[cfg(feature = "limits")]
-        self.count(visitor).await?;
-        Ok(permit)
+        return self.count(visitor, due).await.map(Permit);
+        #[cfg(not(feature = "limits"))]
+        {
+            self.use_up(visitor, due, None).await?;
+            Ok(Permit(None))
+        }
+    }
+
+    /// There is no room for another execution.
+    async fn refuse_full(&self, visitor: Visitor<'_>, full: Full) -> OperationError {
+        let reason = Some("too many executions run");
+        self.audit(visitor, "OPERATION_DENIED", "denied", reason).await;
+        full.error()
     }
 
     /// An agent that is blocked ceases all actions: nobody in its session does more than read, and cancel
@@ -153,20 +196,27 @@ impl Gatekeeper {
         Ok(())
     }
 
-    async fn pass(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+    /// What is to be used up for a call that may pass.
+    async fn pass<'a>(
+        &'a self,
+        visitor: Visitor<'a>,
+    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
         let allowed = || visitor.decision() == Decision::Allow;
         if !self.services.audit.is_read() && allowed() {
-            return Ok(Permit(()));
+            return Ok(None);
         }
         // Apart, so that the future of a call that no gate stops stays small.
         Box::pin(self.judge(visitor)).await
     }
 
-    async fn judge(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+    async fn judge<'a>(
+        &'a self,
+        visitor: Visitor<'a>,
+    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
         match visitor.decision() {
             Decision::Allow => {
                 self.audit(visitor, "OPERATION_ALLOWED", "allowed", None).await;
-                Ok(Permit(()))
+                Ok(None)
             }
             Decision::Untrusted { least } => {
                 let error = self.untrusted(visitor.operation, least);
@@ -182,17 +232,27 @@ impl Gatekeeper {
             }
             Decision::Confirm { session, by_operator, reason } => {
                 let asked = Asked { session, reason };
-                // Nobody is asked about a call that would be refused afterwards, and neither a token
-                // nor an approval is used up for it.
+                // Nobody is asked about a call that would be refused afterwards.
+                if let Some(full) = visitor.full {
+                    return Err(self.refuse_full(visitor, full).await);
+                }
                 #[cfg(feature = "limits")]
                 self.check_limits(visitor).await?;
+                if asked.session.is_some()
+                    && self.issuing.is_granted(visitor.context, visitor.operation.spec.name)
+                {
+                    let reason = Some("confirmed in this session");
+                    self.audit(visitor, "OPERATION_ALLOWED", "confirmed", reason).await;
+                    return Ok(None);
+                }
+                let due = Due::new(asked, visitor);
                 #[cfg(feature = "safety")]
                 if let Some(safety) = self.person_for(visitor, by_operator).await? {
-                    return self.ask_people(visitor, &asked, safety).await;
+                    return self.approved(visitor, due.by(safety)).await;
                 }
                 #[cfg(not(feature = "safety"))]
                 let _ = by_operator;
-                self.confirm(visitor, &asked).await
+                self.confirmed(visitor, due).await
             }
         }
     }
@@ -213,35 +273,27 @@ impl Gatekeeper {
         Ok(asks.then_some(safety))
     }
 
-    /// Takes a person's approval of this very call, or asks for it.
+    /// Whether a person has approved this very call; if not, one is asked.
     #[cfg(feature = "safety")]
-    async fn ask_people(
+    async fn approved<'a>(
         &self,
         visitor: Visitor<'_>,
-        asked: &Asked<'_>,
-        safety: &SafetyCore,
-    ) -> Result<Permit, OperationError> {
-        let operation = visitor.operation;
+        due: Due<'a>,
+    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
+        match self.approval(visitor, &due).await? {
+            Some(_) => Ok(Some(Box::new(due))),
+            None => Err(self.ask_people(visitor, &due).await),
+        }
+    }
+
+    /// Asks a person to approve the call.
+    #[cfg(feature = "safety")]
+    async fn ask_people(&self, visitor: Visitor<'_>, due: &Due<'_>) -> OperationError {
+        let Some(safety) = due.person else {
+            return OperationError::internal("nobody is to be asked");
+        };
+        let (operation, asked) = (visitor.operation, &due.asked);
         let (spec, level) = (&operation.spec, operation.gate.danger);
-        if asked.session.is_some() && self.issuing.is_granted(visitor.context, spec.name) {
-            self.audit(
-                visitor,
-                "OPERATION_ALLOWED",
-                "confirmed",
-                Some("confirmed in this session"),
-            )
-            .await;
-            return Ok(Permit(()));
-        }
-        let hash = canonical::params_hash(visitor.arguments);
-        let session = visitor.context.session();
-        if safety.take_approval(spec.name, &hash, session).await? {
-            if let Some(time) = asked.session {
-                self.issuing.grant(visitor.context, spec.name, time);
-            }
-            self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
-            return Ok(Permit(()));
-        }
         let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
         let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
         let message =
@@ -250,8 +302,8 @@ impl Gatekeeper {
         let id = safety
             .request_approval(Pending {
                 operation: spec.name,
-                params_hash: &hash,
-                session,
+                params_hash: &due.hash,
+                session: visitor.context.session(),
                 action: &format!("{} {params}", spec.name),
                 reasons: message
                     .iter()
@@ -261,7 +313,11 @@ impl Gatekeeper {
                 level: level.as_str(),
                 expires_at,
             })
-            .await?;
+            .await;
+        let id = match id {
+            Ok(id) => id,
+            Err(error) => return error,
+        };
         self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", Some("a person has to approve"))
             .await;
         let mut error = OperationError::permission_denied(if safety.can_ask() {
@@ -282,48 +338,28 @@ impl Gatekeeper {
         if let Some(message) = message {
             error = error.with_detail("confirmation_message", message);
         }
-        Err(error)
+        error
     }
 
-    /// Takes the call's token, or asks for one.
-    async fn confirm(
+    /// Whether the call brings its token; if not, it is asked for one.
+    async fn confirmed<'a>(
         &self,
         visitor: Visitor<'_>,
-        asked: &Asked<'_>,
-    ) -> Result<Permit, OperationError> {
-        let operation = visitor.operation;
-        if asked.session.is_some() && self.issuing.is_granted(visitor.context, operation.spec.name)
-        {
-            self.audit(
-                visitor,
-                "OPERATION_ALLOWED",
-                "confirmed",
-                Some("confirmed in this session"),
-            )
-            .await;
-            return Ok(Permit(()));
-        }
-        let hash = canonical::params_hash(visitor.arguments);
-        let scope = TokenScope {
-            kind: TokenKind::Confirmation,
-            operation: operation.spec.name,
-            params_hash: &hash,
-            session: visitor.session(),
-        };
+        due: Due<'a>,
+    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
+        let scope = visitor.scope(TokenKind::Confirmation, &due.hash);
         let Some(token) = &visitor.credentials.confirmation else {
-            return Err(self.ask(visitor, scope, asked).await);
+            return Err(self.ask(visitor, scope, &due.asked).await);
         };
-        self.issuing.may_fail(visitor.context)?;
-        if let Err(error) = self.tokens.redeem(token, scope).await {
-            self.issuing.failed(visitor.context);
-            self.audit(visitor, "OPERATION_DENIED", "denied", Some(error.code().as_str())).await;
-            return Err(error);
+        // One that is not good takes nobody's place.
+        #[cfg(feature = "limits")]
+        if self.counts(visitor) {
+            self.issuing.may_fail(visitor.context)?;
+            self.claim(visitor, token, scope).await?;
         }
-        if let Some(time) = asked.session {
-            self.issuing.grant(visitor.context, operation.spec.name, time);
-        }
-        self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
-        Ok(Permit(()))
+        #[cfg(not(feature = "limits"))]
+        let _ = token;
+        Ok(Some(Box::new(due)))
     }
 
     /// Issues a token for the call (REQ-TOK-06).
@@ -406,6 +442,16 @@ impl Gatekeeper {
             [] => error,
             reasons => error.with_detail("reasons", reasons),
         }
+    }
+
+    /// Gives back what a call has taken of the limits: it does not run after all.
+    pub(crate) async fn give_back(&self, place: Place) {
+        #[cfg(feature = "limits")]
+        if let (Some(limiter), Some(counted)) = (&self.limiter, place.0) {
+            limiter.give_back(counted).await;
+        }
+        #[cfg(not(feature = "limits"))]
+        let _ = place;
     }
 
     /// Takes a confirmation token back.

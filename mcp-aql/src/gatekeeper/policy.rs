@@ -1,8 +1,10 @@
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::constraint::Bound;
 use crate::operation::Argument;
 
 /// What a policy says of the calls it is about, the strictest last.
@@ -118,8 +120,8 @@ enum Test {
     Present,
     Equals(Value),
     OneOf(Vec<Value>),
-    Above(f64),
-    Below(f64),
+    Above(Bound),
+    Below(Bound),
     LongerThan(usize),
 }
 
@@ -143,14 +145,15 @@ impl Condition {
         Self { parameter: parameter.into(), test: Test::OneOf(values) }
     }
 
-    /// The parameter is a number above this one.
-    pub fn above(parameter: impl Into<String>, number: f64) -> Self {
-        Self { parameter: parameter.into(), test: Test::Above(number) }
+    /// The parameter is a number above this one, a whole one or not. They are compared exactly, of
+    /// whatever size they are.
+    pub fn above(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
+        Self { parameter: parameter.into(), test: Test::Above(number.into()) }
     }
 
-    /// The parameter is a number below this one.
-    pub fn below(parameter: impl Into<String>, number: f64) -> Self {
-        Self { parameter: parameter.into(), test: Test::Below(number) }
+    /// The parameter is a number below this one, as with [`above`](Self::above).
+    pub fn below(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
+        Self { parameter: parameter.into(), test: Test::Below(number.into()) }
     }
 
     /// The parameter is a list of more items than this, or a text of more characters.
@@ -161,6 +164,11 @@ impl Condition {
     /// The parameter that it is about.
     pub(super) fn root(&self) -> &str {
         self.parameter.split('.').next().unwrap_or_default()
+    }
+
+    /// Whether it compares with what is no number, and so never holds.
+    pub(super) fn is_void(&self) -> bool {
+        matches!(self.test, Test::Above(number) | Test::Below(number) if number.compare(number).is_none())
     }
 
     fn holds(&self, arguments: &[Argument]) -> bool {
@@ -176,8 +184,8 @@ impl Condition {
             Test::Present => true,
             Test::Equals(other) => same(value, other),
             Test::OneOf(others) => others.iter().any(|other| same(value, other)),
-            Test::Above(number) => value.as_f64().is_some_and(|value| value > *number),
-            Test::Below(number) => value.as_f64().is_some_and(|value| value < *number),
+            Test::Above(number) => order(value, *number).is_some_and(Ordering::is_gt),
+            Test::Below(number) => order(value, *number).is_some_and(Ordering::is_lt),
             Test::LongerThan(length) => match value {
                 Value::Array(items) => items.len() > *length,
                 Value::String(text) => text.chars().nth(*length).is_some(),
@@ -187,15 +195,17 @@ impl Condition {
     }
 }
 
-/// Equal as JSON: 1 and 1.0 are one number. Two whole ones are compared as such: beyond 2^53 several
-/// of them are one and the same as a float.
+/// Equal as JSON: 1 and 1.0 are one number.
 fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) if left.is_f64() || right.is_f64() => {
-            left.as_f64() == right.as_f64()
-        }
-        _ => left == right,
+    match Bound::of(right) {
+        Some(number) => order(left, number).is_some_and(Ordering::is_eq),
+        None => left == right,
     }
+}
+
+/// How a value stands to a number, if it is one too.
+fn order(value: &Value, number: Bound) -> Option<Ordering> {
+    Bound::of(value)?.compare(number)
 }
 
 /// The strictest of the policies that are about a call; among equals, one that asks a person, and then
@@ -239,9 +249,25 @@ struct ConditionTable {
     present: Option<bool>,
     equals: Option<Value>,
     one_of: Option<Vec<Value>>,
-    above: Option<f64>,
-    below: Option<f64>,
+    above: Option<Number>,
+    below: Option<Number>,
     longer_than: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Whole(i64),
+    Any(f64),
+}
+
+impl From<Number> for Bound {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Whole(number) => number.into(),
+            Number::Any(number) => number.into(),
+        }
+    }
 }
 
 impl PolicyTable {
@@ -266,8 +292,8 @@ impl ConditionTable {
             }),
             self.equals.map(|value| Ok(Test::Equals(value))),
             self.one_of.map(|values| Ok(Test::OneOf(values))),
-            self.above.map(|number| Ok(Test::Above(number))),
-            self.below.map(|number| Ok(Test::Below(number))),
+            self.above.map(|number| Ok(Test::Above(number.into()))),
+            self.below.map(|number| Ok(Test::Below(number.into()))),
             self.longer_than.map(|length| Ok(Test::LongerThan(length))),
         ];
         let before = conditions.len();
@@ -322,6 +348,14 @@ mod tests {
             (Condition::one_of("input.state", ["todo", "done"]), false),
             (Condition::above("count", 9.0), true),
             (Condition::above("count", 10.0), false),
+            (Condition::above("count", 9), true),
+            (Condition::above("large", 9_007_199_254_740_992.0), true),
+            (Condition::above("large", 9_007_199_254_740_992_u64), true),
+            (Condition::above("large", 9_007_199_254_740_993_u64), false),
+            (Condition::below("large", 9_007_199_254_740_994_u64), true),
+            (Condition::below("large", 9_007_199_254_740_994.0), true),
+            (Condition::below("large", 9_007_199_254_740_992.0), false),
+            (Condition::equals("large", 9_007_199_254_740_992.0), false),
             (Condition::below("count", 10.5), true),
             (Condition::below("force", 10.5), false),
             (Condition::longer_than("ids", 1), true),
@@ -363,10 +397,15 @@ mod tests {
         let expected = Policy::confirm("delete_*")
             .for_session(Duration::from_secs(60))
             .because("so")
-            .when(Condition::above("count", 3.0))
+            .when(Condition::above("count", 3))
             .when(Condition::below("count", 9.5))
             .when(Condition::present("x"));
         assert_eq!((policy, problems), (expected, Vec::new()));
+        let large = 9_007_199_254_740_993_i64;
+        let (policy, _) = read(&format!(
+            "operation = 'a'\npermission = 'deny'\nwhen = [{{ parameter = 'x', above = {large} }}]"
+        ));
+        assert_eq!(policy, Policy::deny("a").when(Condition::above("x", large)));
         let (_, problems) =
             read("operation = 'a'\npermission = 'deny'\nwhen = [{ parameter = 'x' }]");
         assert!(problems[0].contains("tests nothing"), "{problems:?}");

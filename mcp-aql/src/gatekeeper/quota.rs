@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::token::{TokenKind, TokenScope, Validity};
+use super::token::{TokenKind, Validity};
+use super::using::Due;
 use super::{Gatekeeper, Visitor, canonical};
 use crate::error::OperationError;
-use crate::limits::{Applicant, Limiter, QuotaTokens};
-use crate::operation::{BoxFuture, ExecutionCall, Handler};
+use crate::limits::{Applicant, Counted, Limiter, QuotaTokens};
+use crate::operation::{BoxFuture, Handler};
 use crate::vocab::RESERVED_OPERATIONS;
 
 /// How long a call may be continued after a quota has paused it (REQ-TOK-08).
@@ -22,34 +23,41 @@ impl Gatekeeper {
     pub(super) async fn check_limits(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
         match &self.limiter {
             Some(limiter) if visitor.is_counted() => {
-                let tokens = TokensOf { gatekeeper: self, visitor };
+                let tokens = TokensOf { gatekeeper: self, visitor, due: None };
                 limiter.check(visitor.applicant(), &tokens).await
             }
             _ => Ok(()),
         }
     }
 
-    /// Counts a call that all other gates let pass, or refuses it.
-    pub(super) async fn count(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
+    /// Whether limits are about the call.
+    pub(super) fn counts(&self, visitor: Visitor<'_>) -> bool {
+        self.limiter.is_some() && visitor.is_counted()
+    }
+
+    /// Counts a call that all other gates let pass and uses up what is due for it, or refuses it.
+    pub(super) async fn count(
+        &self,
+        visitor: Visitor<'_>,
+        due: Option<&Due<'_>>,
+    ) -> Result<Option<Counted>, OperationError> {
         match &self.limiter {
             Some(limiter) if visitor.is_counted() => {
-                let tokens = TokensOf { gatekeeper: self, visitor };
+                let tokens = TokensOf { gatekeeper: self, visitor, due };
                 // Apart, so that the future of a call without limits stays small.
-                Box::pin(limiter.admit(visitor.applicant(), &tokens)).await
+                Box::pin(limiter.admit(visitor.applicant(), &tokens)).await.map(Some)
             }
-            _ => Ok(()),
+            _ => self.use_up(visitor, due, None).await.map(|()| None),
         }
     }
 }
 
 impl<'a> Visitor<'a> {
     /// Whether limits are about the call: not where it watches or stops what runs, or has to do with the
-    /// safety loop, which must go on when nothing else may.
+    /// safety loop, which must go on when nothing else may; nor where it runs another one again, which is
+    /// counted then.
     fn is_counted(&self) -> bool {
-        let steers = matches!(
-            self.operation.handler,
-            Handler::Execution(ExecutionCall::Get | ExecutionCall::List | ExecutionCall::Cancel)
-        );
+        let steers = matches!(self.operation.handler, Handler::Execution(_));
         !steers && !RESERVED_OPERATIONS.contains(&self.operation.spec.name)
     }
 
@@ -62,43 +70,26 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// The tokens by which one call goes on although a quota pauses.
+/// The tokens by which one call goes on.
 struct TokensOf<'a> {
     gatekeeper: &'a Gatekeeper,
     visitor: Visitor<'a>,
-}
-
-impl TokensOf<'_> {
-    fn scope<'a>(&'a self, params_hash: &'a str) -> TokenScope<'a> {
-        TokenScope {
-            kind: TokenKind::QuotaContinue,
-            operation: self.visitor.operation.spec.name,
-            params_hash,
-            session: self.visitor.session(),
-        }
-    }
+    /// What confirms it.
+    due: Option<&'a Due<'a>>,
 }
 
 impl QuotaTokens for TokensOf<'_> {
     fn issue(&self) -> BoxFuture<'_, Result<(String, DateTime<Utc>), OperationError>> {
         Box::pin(async move {
             let hash = canonical::params_hash(self.visitor.arguments);
+            let scope = self.visitor.scope(TokenKind::QuotaContinue, &hash);
             let issuing = &self.gatekeeper.issuing;
-            let issued = issuing.issue(self.visitor.context, self.scope(&hash), VALIDITY).await?;
+            let issued = issuing.issue(self.visitor.context, scope, VALIDITY).await?;
             Ok((issued.token, issued.expires_at))
         })
     }
 
-    fn redeem<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<(), OperationError>> {
-        Box::pin(async move {
-            let hash = canonical::params_hash(self.visitor.arguments);
-            let (issuing, context) = (&self.gatekeeper.issuing, self.visitor.context);
-            issuing.may_fail(context)?;
-            let redeemed = self.gatekeeper.tokens.redeem(token, self.scope(&hash)).await;
-            if redeemed.is_err() {
-                issuing.failed(context);
-            }
-            redeemed
-        })
+    fn use_up<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(self.gatekeeper.use_up(self.visitor, self.due, quota))
     }
 }

@@ -125,6 +125,12 @@ impl GateSettings {
             }
             for condition in &policy.conditions {
                 let root = condition.root();
+                if condition.is_void() {
+                    problems.push(format!(
+                        "the policy for `{name}` compares `{root}` with what is no number, and would \
+                         never be about a call"
+                    ));
+                }
                 let mut parameters = matching.clone().flat_map(|(_, parameters)| parameters);
                 if !parameters.any(|parameter| &*parameter.name == root) {
                     problems.push(format!(

@@ -80,7 +80,13 @@ struct TokenRecord {
     consumed_at: Option<DateTime<Utc>>,
 }
 
-/// Issues and redeems the tokens of one adapter.
+/// A token that is good, and the change that uses it up.
+pub(crate) struct Claim {
+    pub(crate) change: Change,
+    record: TokenRecord,
+}
+
+/// Issues the tokens of one adapter, and says which are good.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     services: Arc<Services>,
@@ -127,37 +133,36 @@ impl Tokens {
         Ok(IssuedToken { token, expires_at })
     }
 
-    /// Uses a token up for a call: all checks in the protocol's order, and then, of all calls that try
-    /// it at the same time, one gets it (REQ-TOK-07, REQ-TOK-10).
-    pub(crate) async fn redeem(
+    /// Whether a token is good for a call: all checks in the protocol's order. Of all calls that try it at
+    /// the same time one gets it, whose write of the change is the first (REQ-TOK-07, REQ-TOK-10).
+    pub(crate) async fn claim(
         &self,
         token: &str,
         scope: TokenScope<'_>,
-    ) -> Result<(), OperationError> {
-        let store = self.services.store_for_call().await?;
+    ) -> Result<Claim, OperationError> {
         let key = digest(token.as_bytes());
-        loop {
-            let found = match has_form(token, scope.kind) {
-                true => store.get(COLLECTION, &key).await?,
-                false => None,
-            };
-            let Some(found) = found else {
-                return Err(self.unknown(token, scope).await);
-            };
-            let mut record = read(&found)?;
-            let now = self.services.time.now();
-            if let Err(error) = self.check(token, &record, scope, now) {
-                let reason = error.code().as_str();
-                self.audit("TOKEN_REJECTED", &record, "rejected", Some(reason)).await;
-                return Err(error);
-            }
-            record.consumed_at = Some(now);
-            let change = self.change(&key, Expected::Version(found.version), &record)?;
-            if store.write(vec![change]).await? {
-                self.audit("TOKEN_VALIDATED", &record, "validated", None).await;
-                return Ok(());
-            }
+        let found = match has_form(token, scope.kind) {
+            true => self.services.store_for_call().await?.get(COLLECTION, &key).await?,
+            false => None,
+        };
+        let Some(found) = found else {
+            return Err(self.unknown(token, scope).await);
+        };
+        let mut record = read(&found)?;
+        let now = self.services.time.now();
+        if let Err(error) = self.check(token, &record, scope, now) {
+            let reason = error.code().as_str();
+            self.audit("TOKEN_REJECTED", &record, "rejected", Some(reason)).await;
+            return Err(error);
         }
+        record.consumed_at = Some(now);
+        let change = self.change(&key, Expected::Version(found.version), &record)?;
+        Ok(Claim { change, record })
+    }
+
+    /// The token is used up.
+    pub(crate) async fn claimed(&self, claim: &Claim) {
+        self.audit("TOKEN_VALIDATED", &claim.record, "validated", None).await;
     }
 
     /// Takes a token back, whether it was good or not; tells whether it was there (REQ-TOK-12).
@@ -223,7 +228,8 @@ impl Tokens {
         scope: TokenScope<'_>,
         now: DateTime<Utc>,
     ) -> Result<(), OperationError> {
-        let refuse = |code, message| OperationError::new(code, message).with_detail("token", token);
+        let refuse =
+            |code, message| OperationError::new(code, message).with_detail("token", shown(token));
         // A clock that was set back must not make tokens live longer.
         if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
             let message =
@@ -281,7 +287,7 @@ impl Tokens {
             ErrorCode::TokenInvalid,
             "Invalid confirmation token. Call the operation without it for a new one",
         )
-        .with_detail("token", crate::shape::shorten(token))
+        .with_detail("token", shown(token))
     }
 
     fn change(
@@ -314,6 +320,19 @@ impl Tokens {
 fn read(record: &Record) -> Result<TokenRecord, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|_| StoreError::Unreadable("a confirmation token cannot be read".to_owned()))
+}
+
+/// A token as errors show it, which end up in logs and transcripts: enough to tell which one it is, and
+/// nothing that anybody could use.
+fn shown(token: &str) -> String {
+    const SHOWN: usize = 4;
+    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
+    let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
+    let most = prefix.map_or(0, str::len) + SHOWN;
+    match token.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
+        None => token.to_owned(),
+    }
 }
 
 /// 256 random bits behind the kind's prefix (REQ-TOK-01, REQ-TOK-02).

@@ -69,6 +69,29 @@ impl Counter {
         }
     }
 
+    /// Takes back what was added then, as far as it still counts; tells whether anything did. What it has
+    /// moved to a later end of its part stays there.
+    pub(crate) fn take_back(&mut self, span: Span, at: Micros, amount: u64) -> bool {
+        match (&mut *self, span) {
+            (Self::Sliding(parts), Span::Sliding(window)) => {
+                let width = window.micros() / PARTS;
+                let same =
+                    |(last, _): &(Micros, u64)| last.div_euclid(width) == at.div_euclid(width);
+                let Some(place) = parts.iter().position(same) else { return false };
+                match parts.get_mut(place) {
+                    Some((_, count)) if *count > amount => *count -= amount,
+                    _ => drop(parts.remove(place)),
+                }
+                true
+            }
+            (Self::Month(month, used), Span::Month) if *month == month_of(at) => {
+                *used = used.saturating_sub(amount);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// From when on no more than this counts, if nothing is added.
     pub(crate) fn falls_to(&self, most: u64, span: Span, now: Micros) -> Micros {
         let mut used = self.used(span, now);
@@ -188,6 +211,26 @@ mod tests {
         counter.add(Span::Month, resets, 1);
         counter.set_back(SECOND, at("2031-12-31T23:59:59Z"));
         assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 1);
+    }
+
+    #[test]
+    fn what_is_taken_back_was_never_there() {
+        // REQ-RATE-01
+        let mut counter = Counter::new(MINUTE);
+        counter.add(MINUTE, 0, 1);
+        counter.add(MINUTE, 10 * SECOND, 2);
+        assert!(counter.take_back(MINUTE, 10 * SECOND + 5, 1), "of the same part");
+        assert_eq!(counter.used(MINUTE, 10 * SECOND), 2);
+        assert!(counter.take_back(MINUTE, 0, 1));
+        assert_eq!(counter.falls_to(0, MINUTE, 10 * SECOND), 70 * SECOND);
+        assert!(!counter.take_back(MINUTE, 0, 1), "it is gone already");
+        assert!(!counter.take_back(Span::Month, 0, 1));
+        assert_eq!(counter.used(MINUTE, 10 * SECOND), 1);
+        let mut counter = Counter::new(Span::Month);
+        counter.add(Span::Month, at("2031-12-31T23:59:59Z"), 7);
+        assert!(counter.take_back(Span::Month, at("2031-12-01T00:00:00Z"), 3));
+        assert!(!counter.take_back(Span::Month, at("2031-11-30T00:00:00Z"), 3));
+        assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 4);
     }
 
     proptest! {

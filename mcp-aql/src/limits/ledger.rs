@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::counter::{Counter, Micros};
 use super::declare::Span;
@@ -14,13 +15,52 @@ const CLOCKS_DIFFER: Micros = 60 * 1_000_000;
 pub(crate) struct Ledger {
     /// The latest time that anything was counted.
     newest: Micros,
-    counters: BTreeMap<String, Counter>,
+    counters: BTreeMap<String, Kept<Counter>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    upstream: BTreeMap<String, Upstream>,
+    upstream: BTreeMap<String, Kept<Upstream>>,
+    #[serde(skip)]
+    damage: Damage,
+}
+
+/// How much of it can be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Damage {
+    #[default]
+    None,
+    /// Some of its members are something else.
+    Some,
+    /// The whole is something else. It is never written.
+    All,
+}
+
+/// A member. What is something else, of a later version or by somebody's hand, stays as it is, and stands
+/// in the way of what it is about alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Kept<T> {
+    Known(T),
+    Unreadable(Value),
+}
+
+impl<T> Kept<T> {
+    fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(known) => Some(known),
+            Self::Unreadable(_) => None,
+        }
+    }
+
+    fn known_mut(&mut self) -> Option<&mut T> {
+        match self {
+            Self::Known(known) => Some(known),
+            Self::Unreadable(_) => None,
+        }
+    }
 }
 
 /// What a wrapped API said about a limit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Upstream {
     /// Nothing is sent before.
     #[serde(default)]
@@ -31,6 +71,34 @@ pub(crate) struct Upstream {
 }
 
 impl Ledger {
+    /// Reads a record.
+    pub(crate) fn read(text: &str) -> Self {
+        let Ok(mut ledger) = serde_json::from_str::<Self>(text) else {
+            return Self { damage: Damage::All, ..Self::default() };
+        };
+        let sound = ledger.counters.values().all(|kept| kept.known().is_some())
+            && ledger.upstream.values().all(|kept| kept.known().is_some());
+        ledger.damage = if sound { Damage::None } else { Damage::Some };
+        ledger
+    }
+
+    /// Whether what is counted or remembered under this cannot be read.
+    pub(crate) fn is_unreadable(&self, id: &str) -> bool {
+        match self.damage {
+            Damage::None => false,
+            Damage::Some => {
+                self.counters.get(id).is_some_and(|kept| kept.known().is_none())
+                    || self.upstream.get(id).is_some_and(|kept| kept.known().is_none())
+            }
+            Damage::All => true,
+        }
+    }
+
+    /// Whether nothing of it can be read.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.damage == Damage::All
+    }
+
     /// The time to count by. It does not go backwards: within the clocks' difference it stands still
     /// until the last one is reached. A clock that was set back takes along what was counted, so that
     /// everything keeps its age or seems younger, never older.
@@ -39,10 +107,10 @@ impl Ledger {
         if ahead <= CLOCKS_DIFFER {
             return now.max(self.newest);
         }
-        for counter in self.counters.values_mut() {
+        for counter in self.counters.values_mut().filter_map(Kept::known_mut) {
             counter.set_back(ahead, now);
         }
-        for upstream in self.upstream.values_mut() {
+        for upstream in self.upstream.values_mut().filter_map(Kept::known_mut) {
             upstream.blocked_until -= ahead;
             if let Some((_, until)) = &mut upstream.left {
                 *until -= ahead;
@@ -53,7 +121,7 @@ impl Ledger {
     }
 
     pub(crate) fn counter(&self, id: &str) -> Option<&Counter> {
-        self.counters.get(id)
+        self.counters.get(id)?.known()
     }
 
     pub(crate) fn used(&self, id: &str, span: Span, now: Micros) -> u64 {
@@ -63,30 +131,48 @@ impl Ledger {
     pub(crate) fn add(&mut self, id: &str, span: Span, now: Micros, amount: u64) {
         self.newest = self.newest.max(now);
         match self.counters.get_mut(id) {
-            Some(counter) => counter.add(span, now, amount),
+            Some(Kept::Known(counter)) => counter.add(span, now, amount),
+            // Nothing runs that it would count.
+            Some(Kept::Unreadable(_)) => {}
             None => {
                 let mut counter = Counter::new(span);
                 counter.add(span, now, amount);
-                self.counters.insert(id.to_owned(), counter);
+                self.counters.insert(id.to_owned(), Kept::Known(counter));
             }
         }
     }
 
+    /// Takes back what was added then, as far as it still counts; tells whether anything did.
+    pub(crate) fn take_back(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
+        let counter = self.counters.get_mut(id).and_then(Kept::known_mut);
+        counter.is_some_and(|counter| counter.take_back(span, at, amount))
+    }
+
+    fn upstream(&self, id: &str) -> Option<&Upstream> {
+        self.upstream.get(id)?.known()
+    }
+
+    fn upstream_mut(&mut self, id: &str) -> Option<&mut Upstream> {
+        let kept = self.upstream.entry(id.to_owned());
+        kept.or_insert_with(|| Kept::Known(Upstream::default())).known_mut()
+    }
+
     /// Until when nothing is to be sent, if that is so.
     pub(crate) fn blocked_until(&self, id: &str, now: Micros) -> Option<Micros> {
-        let upstream = self.upstream.get(id)?;
+        let upstream = self.upstream(id)?;
         let spent = upstream.left.filter(|(left, _)| *left == 0).map(|(_, until)| until);
         spent.into_iter().chain([upstream.blocked_until]).filter(|until| *until > now).max()
     }
 
     /// How many calls the API still takes, as far as it has said.
     pub(crate) fn left(&self, id: &str, now: Micros) -> Option<u64> {
-        self.upstream.get(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
+        self.upstream(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
     }
 
     /// One call more is sent.
     pub(crate) fn take_one(&mut self, id: &str) {
-        if let Some((left, _)) = self.upstream.get_mut(id).and_then(|it| it.left.as_mut()) {
+        let upstream = self.upstream.get_mut(id).and_then(Kept::known_mut);
+        if let Some((left, _)) = upstream.and_then(|it| it.left.as_mut()) {
             *left = left.saturating_sub(1);
         }
     }
@@ -94,8 +180,9 @@ impl Ledger {
     /// The API takes no call before.
     pub(crate) fn block(&mut self, id: &str, now: Micros, until: Micros) {
         self.newest = self.newest.max(now);
-        let upstream = self.upstream.entry(id.to_owned()).or_default();
-        upstream.blocked_until = upstream.blocked_until.max(until);
+        if let Some(upstream) = self.upstream_mut(id) {
+            upstream.blocked_until = upstream.blocked_until.max(until);
+        }
     }
 
     /// The API takes so many calls. `until` is when it takes more, or when what it said is stale.
@@ -110,7 +197,7 @@ impl Ledger {
         /// Answers come late, and seconds are rounded.
         const SAME: Micros = 2_000_000;
         self.newest = self.newest.max(now);
-        let upstream = self.upstream.entry(id.to_owned()).or_default();
+        let Some(upstream) = self.upstream_mut(id) else { return };
         // Calls that are under way are counted here and not there yet: in one and the same window of
         // theirs, the smaller number is nearer to the truth.
         let left = match upstream.left {
@@ -122,9 +209,11 @@ impl Ledger {
 
     /// Forgets what no longer counts.
     pub(crate) fn tidy(&mut self, now: Micros) {
-        self.counters.retain(|_, counter| !counter.is_over(now));
-        self.upstream.retain(|_, upstream| {
-            upstream.blocked_until > now || upstream.left.is_some_and(|(_, until)| until > now)
+        self.counters.retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_over(now)));
+        self.upstream.retain(|_, kept| {
+            kept.known().is_none_or(|upstream| {
+                upstream.blocked_until > now || upstream.left.is_some_and(|(_, until)| until > now)
+            })
         });
     }
 }
@@ -185,6 +274,26 @@ mod tests {
         ledger.add("cost_per_month", Span::Month, 7 * SECOND, 5);
         ledger.block("global:hour", 7 * SECOND, 9 * SECOND);
         let text = serde_json::to_string(&ledger).unwrap();
-        assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+        assert_eq!(Ledger::read(&text), ledger);
+        assert!(!ledger.is_unreadable("global:hour"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_stays_as_it_is_and_is_told() {
+        // REQ-RATE-01
+        let text = r#"{"newest":7,"counters":{"a":{"s":[[7,1]]},"b":{"z":[]}},"upstream":{"c":5}}"#;
+        let mut ledger = Ledger::read(text);
+        for (id, unreadable) in [("a", false), ("b", true), ("c", true), ("d", false)] {
+            assert_eq!(ledger.is_unreadable(id), unreadable, "{id}");
+        }
+        ledger.add("b", HOUR, 8, 1);
+        ledger.block("c", 8, 9);
+        ledger.note_left("c", 8, 1, 9, true);
+        ledger.tidy(8);
+        ledger.time(-90 * SECOND);
+        let kept = serde_json::to_value(&ledger).unwrap();
+        assert_eq!(kept["counters"]["b"], serde_json::json!({ "z": [] }));
+        assert_eq!(kept["upstream"]["c"], 5);
+        assert!(Ledger::read("[]").is_unreadable("a") && Ledger::read("[]").is_lost());
     }
 }

@@ -1,37 +1,32 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Mutex;
 
 use super::RateLimits;
 use super::counter::Micros;
+use super::keeper::{Keeper, Step};
 use super::ledger::Ledger;
 use super::pace::Pace;
 use super::refusal;
-use super::rules::{Exceeded, Rules, Spent, Verdict};
+use super::rules::{Counted, Exceeded, Rules, Spent, Verdict};
 use super::upstream::{header, remaining, reset, retry_after};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::operation::{BoxFuture, Context, RegisteredOperation, Session, UpstreamMemory, Usage};
 use crate::services::Services;
-use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 use crate::vocab::SemanticCategory;
 
-/// The collection of the store that holds the counters: a record for each adapter.
-const COLLECTION: &str = "limits";
-/// How often a change is tried. Whenever one fails another process has made its own, so that somebody
-/// always gets ahead.
-const MOST_TRIES: usize = 1_000;
 /// How long calls wait for an API that does not say, in a limit that nobody declared.
 const A_WHILE: Micros = 60 * 1_000_000;
 
-/// Makes and takes the tokens by which one call goes on although a quota pauses.
+/// Makes and takes the tokens by which one call goes on.
 pub(crate) trait QuotaTokens: Send + Sync {
-    /// A token for this very call, and when it expires.
+    /// A token for this very call, although a quota pauses, and when it expires.
     fn issue(&self) -> BoxFuture<'_, Result<(String, DateTime<Utc>), OperationError>>;
 
-    /// Uses the token up.
-    fn redeem<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<(), OperationError>>;
+    /// Uses up what lets this call run: its confirmation, if it needs one, and with that, where a quota
+    /// pauses, the token that it has for it. All of them or none.
+    fn use_up<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
 }
 
 /// A call that wants to run.
@@ -46,27 +41,10 @@ pub(crate) struct Applicant<'a> {
 /// Counts the calls of one adapter, and refuses those that are too many.
 pub(crate) struct Limiter {
     services: Arc<Services>,
-    pub(super) rules: Rules,
+    pub(super) rules: Arc<Rules>,
     /// By the places of the limits.
-    paces: Vec<Option<Pace>>,
-    kept: Mutex<Kept>,
-}
-
-/// The ledger as it was last seen in the store, so that it is only read anew when it has changed there.
-/// The lock is held while a change is made: calls of this process do not get in each other's way.
-#[derive(Default)]
-struct Kept {
-    /// The record's text; empty when it is not known.
-    text: String,
-    ledger: Ledger,
-}
-
-/// What comes of a look into the ledger.
-enum Step<T> {
-    /// It stays as it is.
-    Keep(T),
-    /// It has changed.
-    Write(T),
+    paces: Arc<[Option<Pace>]>,
+    ledger: Keeper,
 }
 
 impl Limiter {
@@ -76,9 +54,9 @@ impl Limiter {
         services: Arc<Services>,
     ) -> Self {
         Self {
-            rules: Rules::new(declared, operations),
+            rules: Arc::new(Rules::new(declared, operations)),
             paces: declared.limits.iter().map(|limit| Pace::of(limit, &services.time)).collect(),
-            kept: Mutex::default(),
+            ledger: Keeper::new(Arc::clone(&services)),
             services,
         }
     }
@@ -92,8 +70,8 @@ impl Limiter {
         &self.services.audit.adapter
     }
 
-    /// Refuses what [`admit`](Self::admit) would refuse, and counts nothing: before a token is used up
-    /// for a call that cannot run.
+    /// Refuses what [`admit`](Self::admit) would refuse, and counts nothing: before anybody is asked about
+    /// a call that cannot run.
     pub(crate) async fn check(
         &self,
         call: Applicant<'_>,
@@ -101,114 +79,106 @@ impl Limiter {
     ) -> Result<(), OperationError> {
         let name = call.operation.spec.name;
         let continued = call.token.is_some();
-        let (verdict, now) = self
-            .with_ledger(|ledger, now| {
-                Step::Keep((self.rules.decide(ledger, name, now, continued), now))
-            })
-            .await?;
+        let decide = |ledger: &Ledger, now| (self.rules.decide(ledger, name, now, continued), now);
+        let (verdict, now) = self.ledger.look(decide).await?;
         match verdict {
-            Verdict::Admit(_) => Ok(()),
+            Verdict::Admit(_) | Verdict::Continue(..) => Ok(()),
             refused => Err(self.refuse(call, refused, now, tokens).await),
         }
     }
 
     /// Counts a call and lets it run, or says why not. The last of the gates: what is refused for
     /// another reason is not counted (REQ-RATE-01).
+    ///
+    /// The call has its place before its tokens are used up, and loses it when they are not good: of two
+    /// calls that race for the last place, the other one keeps its token.
     pub(crate) async fn admit(
         &self,
         call: Applicant<'_>,
         tokens: &dyn QuotaTokens,
-    ) -> Result<(), OperationError> {
+    ) -> Result<Counted, OperationError> {
+        let (verdict, now, counted) = self.take_place(call).await?;
+        let (spent, paused) = match verdict {
+            Verdict::Admit(spent) => (spent, None),
+            Verdict::Continue(spent, paused) => (spent, Some(paused)),
+            refused => return Err(self.refuse(call, refused, now, tokens).await),
+        };
+        let Some(counted) = counted else {
+            return Err(OperationError::internal("a call runs and is not counted"));
+        };
+        if let Err(error) = tokens.use_up(call.token.filter(|_| paused.is_some())).await {
+            self.give_back(counted).await;
+            return Err(error);
+        }
+        if let Some(paused) = paused {
+            self.audit(call, "QUOTA_CONTINUED", "confirmed", self.metric(paused)).await;
+        }
+        self.warn(call, &spent).await;
+        Ok(counted)
+    }
+
+    /// What is decided of a call, and when; the call is counted if it may run.
+    async fn take_place(
+        &self,
+        call: Applicant<'_>,
+    ) -> Result<(Verdict, Micros, Option<Counted>), OperationError> {
         let name = call.operation.spec.name;
-        let (mut continued, mut paced) = (false, false);
-        loop {
-            let (verdict, now) = self
-                .with_ledger(|ledger, now| {
-                    let verdict = self.rules.decide(ledger, name, now, continued);
-                    if !matches!(verdict, Verdict::Admit(_)) {
-                        return Step::Keep((verdict, now));
-                    }
-                    if !paced && let Some(exceeded) = self.pace(name, now) {
-                        return Step::Keep((Verdict::Exceeded(exceeded), now));
-                    }
-                    paced = true;
-                    self.rules.count(ledger, name, now);
-                    Step::Write((verdict, now))
-                })
-                .await?;
-            match (verdict, call.token) {
-                (Verdict::Admit(spent), _) => {
-                    self.warn(call, &spent).await;
-                    return Ok(());
-                }
-                (Verdict::Paused(spent), Some(token)) if !continued => {
-                    tokens.redeem(token).await?;
-                    continued = true;
-                    let metric = self.metric(spent);
-                    self.audit(call, "QUOTA_CONTINUED", "confirmed", metric).await;
-                }
-                (refused, _) => return Err(self.refuse(call, refused, now, tokens).await),
+        let continued = call.token.is_some();
+        let (rules, paces) = (Arc::clone(&self.rules), Arc::clone(&self.paces));
+        let mut paced = false;
+        let counted = self.ledger.change(move |ledger, now| {
+            let verdict = rules.decide(ledger, name, now, continued);
+            if !matches!(verdict, Verdict::Admit(_) | Verdict::Continue(..)) {
+                return Step::Keep((verdict, now, None));
             }
+            if !paced && let Some(exceeded) = pace(&rules, &paces, name, now) {
+                return Step::Keep((Verdict::Exceeded(exceeded), now, None));
+            }
+            paced = true;
+            let counted = rules.count(ledger, name, now);
+            let told = (verdict, now, Some(counted));
+            if rules.counts(name) { Step::Write(told) } else { Step::Keep(told) }
+        });
+        counted.await
+    }
+
+    /// Takes back that a call was counted: it does not run after all.
+    pub(crate) async fn give_back(&self, counted: Counted) {
+        let rules = Arc::clone(&self.rules);
+        let given = self.ledger.note(move |ledger, _| match rules.give_back(ledger, counted) {
+            true => Step::Write(()),
+            false => Step::Keep(()),
+        });
+        if let Err(error) = given.await {
+            let cause = error.cause().map(ToString::to_string);
+            tracing::error!(cause, ?counted, "a call that does not run stays counted");
         }
     }
 
     /// Counts what an operation has reported. What it used is used, so that a failure is for the log.
     pub(crate) async fn settle(&self, usage: Usage) {
-        let counted = self
-            .with_ledger(|ledger, now| {
-                self.rules.settle(ledger, usage, now);
-                Step::Write(())
-            })
-            .await;
-        if let Err(error) = counted {
-            let cause = error.cause().map(ToString::to_string);
-            tracing::error!(cause, ?usage, "what an operation used cannot be counted");
-        }
+        let rules = Arc::clone(&self.rules);
+        let counted = self.ledger.note(move |ledger, now| {
+            if ledger.is_lost() {
+                return Step::Keep(false);
+            }
+            rules.settle(ledger, usage, now);
+            Step::Write(true)
+        });
+        let cause = match counted.await {
+            Ok(true) => return,
+            Ok(false) => Some("what was counted before cannot be read".to_owned()),
+            Err(error) => error.cause().map(ToString::to_string),
+        };
+        tracing::error!(cause, ?usage, "what an operation used cannot be counted");
     }
 
     /// Looks into the ledger without changing it.
-    pub(super) async fn look<T: Send>(
+    pub(super) async fn look<T>(
         &self,
-        look: impl Fn(&Ledger, Micros) -> T + Send + Sync,
+        look: impl FnOnce(&Ledger, Micros) -> T,
     ) -> Result<T, OperationError> {
-        self.with_ledger(|ledger, now| Step::Keep(look(ledger, now))).await
-    }
-
-    async fn with_ledger<T: Send>(
-        &self,
-        mut step: impl FnMut(&mut Ledger, Micros) -> Step<T> + Send,
-    ) -> Result<T, OperationError> {
-        let store = self.services.store_for_call().await?;
-        let mut kept = self.kept.lock().await;
-        for _ in 0..MOST_TRIES {
-            let expected = kept.take_up(store.get(COLLECTION, self.adapter()).await?)?;
-            let now = kept.ledger.time(self.services.time.now().timestamp_micros());
-            let done = match step(&mut kept.ledger, now) {
-                Step::Keep(done) => return Ok(done),
-                Step::Write(done) => done,
-            };
-            kept.ledger.tidy(now);
-            // Until the store has it, what is kept here is nowhere else.
-            kept.text.clear();
-            let text = serde_json::to_string(&kept.ledger).map_err(OperationError::internal)?;
-            let record = NewRecord::new(text.as_str());
-            let change = Change::put(COLLECTION, self.adapter(), expected, record);
-            if store.write(vec![change]).await? {
-                kept.text = text;
-                return Ok(done);
-            }
-            tokio::task::yield_now().await;
-        }
-        Err(OperationError::internal("others change the counters all the time"))
-    }
-
-    /// The limit whose pace a call would break, if one does.
-    fn pace(&self, operation: &str, now: Micros) -> Option<Exceeded> {
-        self.rules.covering(operation).find_map(|(place, _)| {
-            let wait = self.paces.get(place)?.as_ref()?.check().err()?;
-            let wait = Micros::try_from(wait.as_micros()).unwrap_or(A_WHILE);
-            Some(Exceeded { limit: Some(place), resets_at: now.saturating_add(wait) })
-        })
+        self.ledger.look(look).await
     }
 
     async fn refuse(
@@ -235,7 +205,13 @@ impl Limiter {
                 let error = refusal::paused(&self.rules, spent, issued);
                 ("QUOTA_PAUSED", self.metric(spent).to_owned(), error)
             }
-            Verdict::Admit(_) => return OperationError::internal("nothing refuses this call"),
+            Verdict::Unreadable(id) => {
+                let error = refusal::unreadable(self.adapter(), &id);
+                ("LIMIT_UNREADABLE", id, error)
+            }
+            Verdict::Admit(_) | Verdict::Continue(..) => {
+                return OperationError::internal("nothing refuses this call");
+            }
         };
         self.audit(call, event, "denied", &about).await;
         error
@@ -277,14 +253,18 @@ impl UpstreamMemory for Limiter {
         headers: &'a [(&'a str, &'a str)],
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
-            let note = |ledger: &mut Ledger, now| {
-                let told = self.take_note(ledger, operation, status, headers, now);
-                let exceeded = self.rules.exceeded(ledger, operation, now);
-                let told = (exceeded, now, told);
-                if told.2 { Step::Write(told) } else { Step::Keep(told) }
+            let rules = Arc::clone(&self.rules);
+            let (name, headers) = (operation.to_owned(), owned(headers));
+            let note = move |ledger: &mut Ledger, now| {
+                let headers: Vec<_> =
+                    headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+                let told =
+                    !ledger.is_lost() && rules.take_note(ledger, &name, status, &headers, now);
+                let exceeded = (rules.exceeded(ledger, &name, now), now);
+                if told { Step::Write(exceeded) } else { Step::Keep(exceeded) }
             };
-            match self.with_ledger(note).await? {
-                (Some(exceeded), now, _) if status == 429 => {
+            match self.ledger.note(note).await? {
+                (Some(exceeded), now) if status == 429 => {
                     let entry = AuditEntry {
                         event: "LIMIT_EXCEEDED",
                         operation: Some(operation),
@@ -302,7 +282,20 @@ impl UpstreamMemory for Limiter {
     }
 }
 
-impl Limiter {
+/// The limit whose pace a call would break, if one does.
+fn pace(rules: &Rules, paces: &[Option<Pace>], operation: &str, now: Micros) -> Option<Exceeded> {
+    rules.covering(operation).find_map(|(place, _)| {
+        let wait = paces.get(place)?.as_ref()?.check().err()?;
+        let wait = Micros::try_from(wait.as_micros()).unwrap_or(A_WHILE);
+        Some(Exceeded { limit: Some(place), resets_at: now.saturating_add(wait) })
+    })
+}
+
+fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+impl Rules {
     /// Takes note of what a response says; tells whether it said anything.
     pub(super) fn take_note(
         &self,
@@ -317,7 +310,7 @@ impl Limiter {
         let blocks = status == 429 || (status == 503 && wait.is_some());
         let (mut told, mut spent, mut shortest) = (false, Vec::new(), A_WHILE);
         let (mut covering, mut resets_at) = (Vec::new(), None);
-        for (_, rule) in self.rules.covering(operation) {
+        for (_, rule) in self.covering(operation) {
             let value = |name: &Option<String>| header(headers, name.as_deref()?);
             let window = rule.limit.window.micros();
             let end = value(&rule.limit.reset_header).and_then(|value| reset(value, now));
@@ -337,7 +330,7 @@ impl Limiter {
             return told;
         }
         // The limits that are spent, where that is told; otherwise any of them may be.
-        let own = Rules::own_id(operation);
+        let own = Self::own_id(operation);
         let blocked = match (spent.is_empty(), covering.is_empty()) {
             (false, _) => spent,
             (true, false) => covering,
@@ -369,23 +362,5 @@ impl UpstreamMemory for Forgetful {
             Ok(())
         };
         Box::pin(std::future::ready(outcome))
-    }
-}
-
-impl Kept {
-    /// Reads the record, if it is another one than before; tells what a change of it expects to find.
-    fn take_up(&mut self, found: Option<Record>) -> Result<Expected, StoreError> {
-        let Some(record) = found else {
-            *self = Self::default();
-            return Ok(Expected::Absent);
-        };
-        if self.text.is_empty() || record.value != self.text {
-            self.text.clear();
-            self.ledger = serde_json::from_str(&record.value).map_err(|error| {
-                StoreError::Unreadable(format!("the counters of the limits: {error}"))
-            })?;
-            self.text = record.value;
-        }
-        Ok(Expected::Version(record.version))
     }
 }

@@ -85,6 +85,15 @@ pub(super) fn paused(
     }
 }
 
+/// `INTERNAL_ERROR`: what has been counted cannot be read. The log says what to do.
+pub(super) fn unreadable(adapter: &str, id: &str) -> OperationError {
+    OperationError::internal(format!(
+        "what is counted under `{id}` cannot be read, and calls that it counts are refused: mend it in \
+         the record `{adapter}` of the store's collection `limits`, or remove the record to count from \
+         0 again"
+    ))
+}
+
 /// `RATE_LIMIT_QUOTA_WARNING` (REQ-RATE-06, REQ-WRN-06).
 pub(super) fn warning(rules: &Rules, spent: Spent) -> Option<Warning> {
     let quota = rules.quotas.get(spent.quota)?;

@@ -64,12 +64,24 @@ impl Status {
 pub(crate) enum Verdict {
     /// It may run; which quotas are to be warned of.
     Admit(Vec<Spent>),
+    /// The same, by its token: this quota pauses.
+    Continue(Vec<Spent>, Spent),
     /// A limit is reached.
     Exceeded(Exceeded),
     /// A quota pauses.
     Paused(Spent),
     /// A quota is used up, until then.
     Exhausted(Spent, Micros),
+    /// What has been counted under this id cannot be read.
+    Unreadable(String),
+}
+
+/// A call that was counted, so that it can be given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    operation: &'static str,
+    at: Micros,
+    price: u64,
 }
 
 /// A limit that is reached.
@@ -194,6 +206,9 @@ impl Rules {
         now: Micros,
         continued: bool,
     ) -> Verdict {
+        if let Some(id) = self.unreadable(ledger, operation) {
+            return Verdict::Unreadable(id);
+        }
         if let Some(exceeded) = self.exceeded(ledger, operation, now) {
             return Verdict::Exceeded(exceeded);
         }
@@ -216,9 +231,23 @@ impl Rules {
             }
         }
         match paused {
-            Some(spent) if !continued => Verdict::Paused(spent),
-            _ => Verdict::Admit(warned),
+            Some(spent) if continued => Verdict::Continue(warned, spent),
+            Some(spent) => Verdict::Paused(spent),
+            None => Verdict::Admit(warned),
         }
+    }
+
+    /// What a call is counted by and cannot be read: nobody knows whether it may run. Calls that are
+    /// counted elsewhere, or nowhere, go on.
+    fn unreadable(&self, ledger: &Ledger, operation: &str) -> Option<String> {
+        let limits = self.covering(operation).map(|(_, rule)| rule.id.as_str());
+        let quotas = self.quotas.iter().map(|quota| quota.metric.as_str());
+        let tiers = self.has_tiers.then_some(CALLS_OF_MONTH);
+        let found = limits.chain(quotas).chain(tiers).find(|id| ledger.is_unreadable(id));
+        found.map(str::to_owned).or_else(|| {
+            let own = Self::own_id(operation);
+            (!ledger.is_lost() && ledger.is_unreadable(&own)).then_some(own)
+        })
     }
 
     /// The limit that keeps a call from running for the longest time.
@@ -255,8 +284,18 @@ impl Rules {
         counter.map_or(now, |counter| counter.falls_to(most, metric.span(), now))
     }
 
+    /// Whether anything counts calls of the operation.
+    pub(crate) fn counts(&self, operation: &str) -> bool {
+        self.has_tiers || !self.quotas.is_empty() || self.covering(operation).next().is_some()
+    }
+
     /// Counts a call that was let through.
-    pub(crate) fn count(&self, ledger: &mut Ledger, operation: &str, now: Micros) {
+    pub(crate) fn count(
+        &self,
+        ledger: &mut Ledger,
+        operation: &'static str,
+        now: Micros,
+    ) -> Counted {
         let price = self.price(ledger, now);
         for (_, rule) in self.covering(operation) {
             ledger.add(&rule.id, Span::Sliding(rule.limit.window), now, 1);
@@ -271,6 +310,30 @@ impl Rules {
         if self.has_tiers {
             ledger.add(CALLS_OF_MONTH, Span::Month, now, 1);
         }
+        Counted { operation, at: now, price }
+    }
+
+    /// Takes back what was counted for a call that did not run after all; tells whether anything was. What
+    /// a wrapped API has left stays as it is: it may have said anew what it is.
+    pub(crate) fn give_back(&self, ledger: &mut Ledger, counted: Counted) -> bool {
+        let Counted { operation, at, price } = counted;
+        let mut given = false;
+        for (_, rule) in self.covering(operation) {
+            given |= ledger.take_back(&rule.id, Span::Sliding(rule.limit.window), at, 1);
+        }
+        for quota in &self.quotas {
+            match Self::needs(quota.metric, price) {
+                0 => {}
+                more => {
+                    let metric = quota.metric;
+                    given |= ledger.take_back(metric.as_str(), metric.span(), at, more);
+                }
+            }
+        }
+        if self.has_tiers {
+            given |= ledger.take_back(CALLS_OF_MONTH, Span::Month, at, 1);
+        }
+        given
     }
 
     /// Counts what a call has reported.

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::cost::{CostModel, Tier};
-use super::declare::{ApiLimit, Metric, Quota, Scope, Window};
+use super::declare::{ApiLimit, Metric, Quota, Scope, Span, Window};
 use crate::vocab::{SemanticCategory, closest};
 
 /// The limits and quotas of an adapter.
@@ -57,6 +57,16 @@ impl RateLimits {
     pub fn currency(mut self, code: impl Into<String>) -> Self {
         self.currency = Some(code.into());
         self
+    }
+
+    /// Those of a day or a month, by their ids: what a process counts for them is to outlive it.
+    pub(crate) fn lasting(&self) -> Vec<String> {
+        let limits = self.limits.iter().filter(|limit| limit.window == Window::Day);
+        let quotas = self.quotas.iter().map(|quota| quota.metric);
+        let lasting =
+            |metric: &Metric| matches!(metric.span(), Span::Month | Span::Sliding(Window::Day));
+        let quotas = quotas.filter(lasting).map(|metric| metric.as_str().to_owned());
+        limits.map(ApiLimit::id).chain(quotas).collect()
     }
 
     /// What is wrong with them. `families` are the endpoint families of the profile.
@@ -312,6 +322,18 @@ mod tests {
             let found = problems(&limits);
             assert!(matches!(&found[..], [one] if one.contains(fragment)), "{fragment}: {found:?}");
         }
+    }
+
+    #[test]
+    fn what_is_to_outlive_a_process_is_known() {
+        let limits = RateLimits::new()
+            .limit(ApiLimit::global(5))
+            .limit(ApiLimit::endpoint("create", 5).per(Window::Day))
+            .quota(Quota::new(Metric::RequestsPerHour).warn(1))
+            .quota(Quota::new(Metric::TokensPerDay).warn(1))
+            .quota(Quota::new(Metric::CostPerMonth).warn(1));
+        let lasting = ["endpoint:create:day", "tokens_per_day", "cost_per_month"];
+        assert_eq!(limits.lasting(), lasting);
     }
 
     #[derive(Deserialize)]

@@ -6,7 +6,8 @@ use super::counter::{Micros, instant};
 use super::declare::{Span, Unit};
 use super::ledger::Ledger;
 use super::limiter::Limiter;
-use super::rules::{LimitRule, QuotaRule, Rules};
+use super::refusal;
+use super::rules::{LimitRule, QuotaRule, Rules, Status};
 use crate::clock;
 use crate::error::OperationError;
 use crate::introspection::FurtherQuery;
@@ -25,7 +26,13 @@ impl FurtherQuery for QuotaStatus {
         _name: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Value, OperationError>> {
         let Self(limiter) = self;
-        Box::pin(limiter.look(|ledger, now| status(limiter.adapter(), &limiter.rules, ledger, now)))
+        Box::pin(async move {
+            let status = limiter.look(|ledger, now| {
+                let adapter = limiter.adapter();
+                (!ledger.is_lost()).then(|| status(adapter, &limiter.rules, ledger, now))
+            });
+            status.await?.ok_or_else(|| refusal::unreadable(limiter.adapter(), "limits"))
+        })
     }
 }
 
@@ -57,7 +64,8 @@ fn limit(rule: &LimitRule, ledger: &Ledger, now: Micros, resets: &mut Vec<Micros
     let blocked = ledger.blocked_until(&rule.id, now);
     let mut remaining = u64::from(rule.limit.limit).saturating_sub(used);
     remaining = remaining.min(ledger.left(&rule.id, now).unwrap_or(u64::MAX));
-    if blocked.is_some() {
+    // Where nobody knows how it stands nothing runs.
+    if blocked.is_some() || ledger.is_unreadable(&rule.id) {
         remaining = 0;
     }
     let falls = counter.and_then(|counter| counter.next_fall(span, now));
@@ -81,7 +89,11 @@ fn quota(rule: &QuotaRule, currency: &str, ledger: &Ledger, now: Micros) -> Valu
     {
         entry.insert(name.to_owned(), step.map_or(Value::Null, |amount| rule.show(amount)));
     }
-    entry.insert("status".to_owned(), rule.status(current).as_str().into());
+    let status = match ledger.is_unreadable(metric.as_str()) {
+        true => Status::Exhausted,
+        false => rule.status(current),
+    };
+    entry.insert("status".to_owned(), status.as_str().into());
     if metric.unit() == Unit::Cost {
         entry.insert("currency".to_owned(), currency.into());
     }

@@ -14,8 +14,8 @@ use super::*;
 use crate::audit::AuditSink;
 use crate::store::{Change, MemoryStore, Record, Store, StoreError};
 use crate::{
-    Adapter, BoxFuture, Context, OperationError, SemanticCategory, TimeSource, leaks_internals,
-    operations,
+    Adapter, BoxFuture, Context, OperationError, OperationResult, SemanticCategory, TimeSource,
+    leaks_internals, operations,
 };
 
 const SECOND: Micros = 1_000_000;
@@ -43,9 +43,9 @@ impl Clock {
     }
 }
 
-/// One store for several adapters.
+/// One store for several adapters, which counts what is written.
 #[derive(Clone, Default)]
-struct Shared(Arc<MemoryStore>);
+struct Shared(Arc<MemoryStore>, Arc<AtomicUsize>);
 
 impl Store for Shared {
     fn get<'a>(
@@ -73,6 +73,7 @@ impl Store for Shared {
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
+            self.1.fetch_add(1, Ordering::Relaxed);
             self.0.write(changes).await
         })
     }
@@ -446,15 +447,261 @@ async fn every_decision_is_in_the_audit_log() {
 }
 
 #[tokio::test]
-async fn counters_that_cannot_be_read_let_nothing_through() {
+async fn counters_that_cannot_be_read_stop_what_they_count_and_nothing_else() {
+    // REQ-RATE-01
+    let create = || RateLimits::new().limit(ApiLimit::endpoint("create", 9));
+    let both = || create().limit(ApiLimit::endpoint("read", 9));
+    let quota = || create().quota(Quota::new(Metric::TokensPerDay).hard_stop(9));
+    let other = r#"{"newest":1,"counters":{"endpoint:create:minute":7},"upstream":{"x":[]}}"#;
+    for (shows, kept, limits, lists) in [
+        ("the record is lost", "[]", create(), true),
+        ("a quota is about all calls", "[]", quota(), false),
+        ("one counter of two", other, both(), true),
+        (
+            "what an API said",
+            r#"{"newest":1,"counters":{},"upstream":{"operation:list_rooms":0}}"#,
+            create(),
+            false,
+        ),
+    ] {
+        let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+        let record = crate::store::NewRecord::new(kept);
+        let change = Change::put("limits", "hotel", crate::store::Expected::Absent, record);
+        store.write(vec![change]).await.unwrap();
+        let log = Log::default();
+        let adapter = Adapter::builder("hotel")
+            .without_config()
+            .operations(Rooms(Arc::clone(&ran)))
+            .rate_limits(limits)
+            .store(store.clone())
+            .time_source(clock.source())
+            .audit_sink(log.clone())
+            .build()
+            .unwrap();
+        let listed = adapter.call("list_rooms", json!({})).await;
+        assert_eq!(listed.is_success(), lists, "{shows}");
+        let booked = adapter.call("book_room", json!({})).await;
+        let (refused, outcome) = if shows.starts_with("what") {
+            ("list_rooms", listed.code())
+        } else {
+            ("book_room", booked.code())
+        };
+        assert_eq!(outcome, Some("INTERNAL_ERROR"), "{shows}");
+        let unreadable = |line: &&Value| line["event"] == "LIMIT_UNREADABLE";
+        let lines = log.0.lock().unwrap().clone();
+        let line = lines.iter().rfind(unreadable).unwrap();
+        assert_eq!((&line["operation"], &line["outcome"]), (&json!(refused), &json!("denied")));
+        // Nobody overwrites what somebody may want to mend.
+        let record = store.get("limits", "hotel").await.unwrap().unwrap();
+        assert!(kept == record.value || record.value.contains(":7") || record.value.contains(":0"));
+    }
+}
+
+#[tokio::test]
+async fn calls_that_come_together_are_counted_with_one_write() {
+    // REQ-RATE-01
+    let store = Odd { slow: true, ..Odd::default() };
+    let adapter = Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::default()))
+        .rate_limits(RateLimits::new().limit(ApiLimit::global(60)))
+        .store(store.clone())
+        .build()
+        .unwrap();
+    let calls = (0..64).map(|_| adapter.call("list_rooms", json!({})));
+    let results = futures_util::future::join_all(calls).await;
+    assert_eq!(results.iter().filter(|result| result.is_success()).count(), 60);
+    let writes = store.shared.1.load(Ordering::Relaxed);
+    assert!(writes <= 3, "{writes} writes");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_call_that_is_not_polled_any_more() {
+    // REQ-RATE-01
     let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
-    let record = crate::store::NewRecord::new("[]");
-    let change = Change::put("limits", "hotel", crate::store::Expected::Absent, record);
-    store.write(vec![change]).await.unwrap();
-    let limits = RateLimits::new().limit(ApiLimit::global(1));
-    let adapter = adapter(limits, &clock, store, &ran);
-    assert_eq!(adapter.call("book_room", json!({})).await.code(), Some("INTERNAL_ERROR"));
-    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    let adapter = adapter(RateLimits::new().limit(ApiLimit::global(3)), &clock, store, &ran);
+    for polls in 1..3 {
+        let mut asleep = Box::pin(adapter.call("list_rooms", json!({})));
+        for _ in 0..polls {
+            assert!(futures_util::poll!(&mut asleep).is_pending(), "{polls}");
+        }
+        let other = adapter.call("list_rooms", json!({}));
+        let other = tokio::time::timeout(std::time::Duration::from_secs(5), other).await;
+        assert!(other.unwrap().is_success());
+        assert!(asleep.await.is_success());
+        clock.pass(61);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_keeps_no_store_open() {
+    let (clock, store, ran) = (Clock::new(), Shared::default(), Arc::default());
+    for polls in 1..3 {
+        let limits = RateLimits::new().limit(ApiLimit::global(3));
+        let adapter = adapter(limits, &clock, store.clone(), &ran);
+        let mut asleep = Box::pin(adapter.call("list_rooms", json!({})));
+        for _ in 0..polls {
+            assert!(futures_util::poll!(&mut asleep).is_pending(), "{polls}");
+        }
+        drop(asleep);
+        drop(adapter);
+        assert_eq!(Arc::strong_count(&store.0), 1, "{polls}");
+    }
+}
+
+/// Takes its time, or fails as no store should, once.
+#[derive(Clone, Default)]
+struct Odd {
+    shared: Shared,
+    slow: bool,
+    panics: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Store for Odd {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move {
+            let time = if self.slow { 5 } else { 0 };
+            tokio::time::sleep(std::time::Duration::from_millis(time)).await;
+            assert!(!self.panics.swap(false, Ordering::Relaxed), "by a store's author");
+            self.shared.get(collection, key).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        self.shared.list(collection, group, after, most)
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.shared.write(changes)
+    }
+
+    fn purge(&self, now: DateTime<chrono::Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.shared.purge(now)
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_panics_keeps_no_later_call_waiting() {
+    let store = Odd::default();
+    let adapter = Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::default()))
+        .rate_limits(RateLimits::new().limit(ApiLimit::global(9)))
+        .store(store.clone())
+        .build()
+        .unwrap();
+    store.panics.store(true, Ordering::Relaxed);
+    let calls = (0..3).map(|_| adapter.call("list_rooms", json!({})));
+    let results = futures_util::future::join_all(calls).await;
+    let codes: Vec<_> = results.iter().map(OperationResult::code).collect();
+    assert_eq!(codes, [Some("INTERNAL_ERROR"), None, None], "the others were not part of it");
+    assert!(adapter.call("list_rooms", json!({})).await.is_success());
+}
+
+/// An adapter where bookings are confirmed.
+fn careful(limits: RateLimits, clock: &Clock, ran: &Arc<AtomicUsize>) -> Adapter {
+    Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::clone(ran)))
+        .rate_limits(limits)
+        .policy(crate::Policy::confirm("book_room"))
+        .store(Shared::default())
+        .time_source(clock.source())
+        .build()
+        .unwrap()
+}
+
+async fn token(adapter: &Adapter, code: &str, params: Value) -> Value {
+    let asked = adapter.call("book_room", params).await;
+    assert_eq!(asked.code(), Some(code));
+    asked.error().unwrap().details["confirmation_token"].clone()
+}
+
+#[tokio::test]
+async fn a_race_for_the_last_place_costs_nobody_a_token() {
+    // REQ-RATE-01, REQ-TOK-10
+    let (clock, ran) = (Clock::new(), Arc::default());
+    let adapter = careful(RateLimits::new().limit(ApiLimit::global(1)), &clock, &ran);
+    let mut tokens = Vec::new();
+    for _ in 0..3 {
+        tokens.push(token(&adapter, "CONFIRMATION_REQUIRED", json!({})).await);
+    }
+    for round in (1..=3).rev() {
+        let calls = tokens.iter().map(|token| {
+            let params = json!({ "_confirmation": token });
+            adapter.call("book_room", params)
+        });
+        let results = futures_util::future::join_all(calls).await;
+        let outcomes: Vec<_> = results.iter().map(OperationResult::code).collect();
+        assert_eq!(outcomes.iter().filter(|code| code.is_none()).count(), 1, "{outcomes:?}");
+        // The others keep theirs.
+        let full = outcomes.iter().filter(|code| **code == Some("RATE_LIMIT_EXCEEDED"));
+        assert_eq!(full.count(), round - 1, "{outcomes:?}");
+        let done = outcomes.iter().position(Option::is_none).unwrap();
+        tokens.remove(done);
+        clock.pass(61);
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_run_gives_its_place_back() {
+    // REQ-RATE-01, REQ-RATE-07, REQ-TOK-10
+    let (clock, ran) = (Clock::new(), Arc::default());
+    let limits = RateLimits::new()
+        .limit(ApiLimit::global(100))
+        .quota(Quota::new(Metric::RequestsPerHour).pause(1).hard_stop(50));
+    let adapter = careful(limits, &clock, &ran);
+    assert!(adapter.call("list_rooms", json!({})).await.is_success());
+    let go_on = token(&adapter, "RATE_LIMIT_QUOTA_PAUSE", json!({})).await;
+    let params = json!({ "_quota_continue": go_on });
+    let confirmed = token(&adapter, "CONFIRMATION_REQUIRED", params).await;
+    let both = json!({ "_quota_continue": go_on, "_confirmation": confirmed });
+    let calls = (0..64).map(|_| adapter.call("book_room", both.clone()));
+    let results = futures_util::future::join_all(calls).await;
+    assert_eq!(results.iter().filter(|result| result.is_success()).count(), 1);
+    for result in results.iter().filter(|result| !result.is_success()) {
+        let code = result.code().unwrap();
+        let expected = ["TOKEN_ALREADY_USED", "RATE_LIMIT_EXCEEDED", "RATE_LIMIT_QUOTA_EXHAUSTED"];
+        assert!(expected.contains(&code), "{code}");
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 1);
+    let status = adapter.call("introspect", json!({ "query": "quota_status" })).await;
+    assert_eq!(status.data()["api_limits"]["global"]["remaining"], 98);
+    assert_eq!(status.data()["quotas"][0]["current"], 2);
+}
+
+#[tokio::test]
+async fn of_two_tokens_neither_is_used_up_when_one_is_not_good() {
+    // REQ-RATE-07, REQ-TOK-07, REQ-TOK-10
+    let (clock, ran) = (Clock::new(), Arc::default());
+    let limits = RateLimits::new().quota(Quota::new(Metric::RequestsPerHour).pause(1));
+    let adapter = careful(limits, &clock, &ran);
+    assert!(adapter.call("list_rooms", json!({})).await.is_success());
+    let go_on = token(&adapter, "RATE_LIMIT_QUOTA_PAUSE", json!({})).await;
+    let confirmed = {
+        let params = json!({ "_quota_continue": go_on });
+        token(&adapter, "CONFIRMATION_REQUIRED", params).await
+    };
+    for (quota, confirmation) in
+        [(json!("quota_continue_x"), &confirmed), (go_on.clone(), &json!("conf_x"))]
+    {
+        let params = json!({ "_quota_continue": quota, "_confirmation": confirmation });
+        let refused = adapter.call("book_room", params).await;
+        assert_eq!(refused.code(), Some("TOKEN_INVALID"));
+    }
+    let both = json!({ "_quota_continue": go_on, "_confirmation": confirmed });
+    assert!(adapter.call("book_room", both).await.is_success());
 }
 
 #[tokio::test]
@@ -525,14 +772,14 @@ fn headers_of_a_limit_block_what_it_counts() {
         (&[("retry-after", "30")], 200, None, None),
     ] {
         let mut ledger = Ledger::default();
-        let told = limiter.take_note(&mut ledger, "book_room", status, headers, START);
+        let told = limiter.rules.take_note(&mut ledger, "book_room", status, headers, START);
         assert_eq!(until(&ledger, "book_room"), book, "{headers:?}");
         assert_eq!(until(&ledger, "list_rooms"), list, "{headers:?}");
         assert_eq!(told, ledger != Ledger::default(), "{headers:?}");
     }
     // What is left grows less with each call, until the API says otherwise.
     let mut ledger = Ledger::default();
-    limiter.take_note(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
+    limiter.rules.take_note(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
     for _ in 0..2 {
         assert_eq!(until(&ledger, "book_room"), None);
         limiter.rules.count(&mut ledger, "book_room", START);

@@ -265,7 +265,7 @@ impl Adapter {
         let _console = self.start_console().await?;
         let sessions = Arc::new(Sessions::new(&options));
         let router = self.router_with(&options, Arc::clone(&sessions));
-        self.recover_executions();
+        self.begin_to_serve();
         tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
         let stopping = shutdown.clone();
         let serving = listen::serve(listener, router, options.client_timeout, shutdown);

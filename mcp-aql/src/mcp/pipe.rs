@@ -68,7 +68,7 @@ pub(super) fn serve_halves(
 }
 
 async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
-    adapter.recover_executions();
+    adapter.begin_to_serve();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
     let server = Arc::new(Server::new(Shared::new(adapter), Arc::clone(&connection)));

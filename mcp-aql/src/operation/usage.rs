@@ -29,16 +29,24 @@ impl Usage {
         self
     }
 
-    /// What the call cost beyond the cost models, in their currency.
+    /// What the call cost beyond the cost models, in their currency: a finite amount from 0 on. Anything
+    /// else is an error in the log, with the line that says so, and costs nothing: an amount that is NaN
+    /// could never be counted again, and an infinite one would end a quota of a month.
+    #[track_caller]
     pub fn cost(mut self, amount: f64) -> Self {
-        self.cost = amount;
+        if amount.is_finite() && amount >= 0.0 {
+            self.cost = amount;
+        } else {
+            let by = std::panic::Location::caller();
+            tracing::error!(amount, %by, "a cost that is no amount from 0 on is not counted");
+        }
         self
     }
 
     pub(crate) fn add(&mut self, other: Self) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.bytes = self.bytes.saturating_add(other.bytes);
-        self.cost += other.cost;
+        self.cost = (self.cost + other.cost).min(f64::MAX);
     }
 }
 
@@ -51,4 +59,23 @@ pub(crate) trait UpstreamMemory: Send + Sync {
         status: u16,
         headers: &'a [(&'a str, &'a str)],
     ) -> BoxFuture<'a, Result<(), OperationError>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_an_amount_or_nothing() {
+        // REQ-RATE-10
+        for amount in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.01] {
+            assert_eq!(Usage::tokens(7).cost(amount), Usage::tokens(7), "{amount}");
+        }
+        let mut used = Usage::default().cost(0.5);
+        used.add(Usage::tokens(3).cost(f64::NAN));
+        assert_eq!(used, Usage::tokens(3).cost(0.5));
+        used.add(Usage::default().cost(f64::MAX));
+        used.add(Usage::default().cost(f64::MAX));
+        assert_eq!(used.cost, f64::MAX);
+    }
 }

@@ -107,7 +107,7 @@ impl SafetyCore {
             {
                 return Ok(known.ask.id);
             }
-            if self.is_crowded(now) {
+            if self.is_crowded(now, session) {
                 let event =
                     Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute");
                 let agent = agents.first().map(String::as_str);
@@ -174,37 +174,31 @@ impl SafetyCore {
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let id = ask.id.clone();
-                self.present(ask, agents.first().cloned(), fresh.code).await;
+                let asker = (agents.first().cloned(), session.map(str::to_owned));
+                self.present(ask, asker, fresh.code).await;
                 return Ok(id);
             }
             tokio::task::yield_now().await;
         }
     }
 
-    /// Whether a person has approved this call. Each approval is taken once.
-    pub(crate) async fn take_approval(
+    /// The change that takes a person's approval of this call, if there is one: whoever writes it first
+    /// has it.
+    pub(crate) async fn approval(
         &self,
         operation: &str,
         params_hash: &str,
         session: Option<&Session>,
-    ) -> Result<bool, OperationError> {
-        let store = self.store().await?;
+    ) -> Result<Option<Change>, OperationError> {
         let key = key(operation, params_hash, session.map(Session::id));
-        loop {
-            let Some(record) = store.get(APPROVALS, &key).await? else { return Ok(false) };
-            let approval: Approval = read(&record)?;
-            // Nothing lasts longer because the clock went back.
-            let left = approval.ask.expires_at - self.now();
-            let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
-            if approval.approved_at.is_none() || !lasts {
-                return Ok(false);
-            }
-            let taken = Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
-            if store.write(vec![taken]).await? {
-                return Ok(true);
-            }
-            tokio::task::yield_now().await;
-        }
+        let found = self.store().await?.get(APPROVALS, &key).await?;
+        let Some(record) = found else { return Ok(None) };
+        let approval: Approval = read(&record)?;
+        // Nothing lasts longer because the clock went back.
+        let left = approval.ask.expires_at - self.now();
+        let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+        let taken = || Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
+        Ok((approval.approved_at.is_some() && lasts).then(taken))
     }
 
     /// Where the request of this id stands; none where there is no such request of a call.
@@ -316,7 +310,8 @@ impl SafetyCore {
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(id).by(by);
                 let session = approval.session.as_deref();
                 self.record(&event, None, session, None, Some(&approval.operation)).await;
-                self.present(approval.ask, approval.agents.first().cloned(), fresh.code).await;
+                let asker = (approval.agents.first().cloned(), approval.session.clone());
+                self.present(approval.ask, asker, fresh.code).await;
                 return Ok(Ok(()));
             }
             tokio::task::yield_now().await;

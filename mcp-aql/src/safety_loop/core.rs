@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, fold};
 use super::code::Fresh;
+use super::crowd::Crowd;
 use super::directive::LoopMode;
 use super::machine::{Effects, Env, Event, Refusal};
 use super::recent::RecentAudit;
 use super::settings::{Rules, SafetyLoop};
 use super::state::{AgentState, Ask};
-use super::tries;
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::operator::{Code, HumanChannel, HumanRequest};
@@ -38,8 +38,6 @@ pub(super) const SKEW: i64 = 12;
 const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
 const IDLE: TimeDelta = TimeDelta::days(1);
-/// So many requests a process makes in a minute, whatever the number of agents.
-const MOST_PRESENTED: usize = 60;
 /// So many records are listed at once.
 pub(super) const PAGE: usize = 500;
 
@@ -57,7 +55,7 @@ pub(crate) struct SafetyCore {
     me: String,
     /// Codes that were issued here: they are nowhere else.
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
-    presented: Mutex<Vec<DateTime<Utc>>>,
+    presented: Mutex<Crowd>,
     beaten: Mutex<Option<DateTime<Utc>>>,
     in_background: AtomicBool,
     /// Sessions whose end is waited for, and whose agents are not settled yet.
@@ -297,6 +295,7 @@ impl SafetyCore {
             };
             let fresh = Fresh::new().map_err(StoreError::failed)?;
             let now = self.now();
+            let crowded = |session: Option<&str>| self.is_crowded(now, session);
             let env = Env {
                 now,
                 mode: self.mode,
@@ -304,7 +303,7 @@ impl SafetyCore {
                 owner_lives,
                 fresh_id: &fresh.id,
                 fresh_hash: &fresh.hash,
-                crowded: self.is_crowded(now),
+                crowded: &crowded,
                 timeout: self.timeout,
                 most_tries: self.attempts,
                 policy: self.rules.of(&key),
@@ -361,10 +360,9 @@ impl SafetyCore {
         Ok(())
     }
 
-    pub(super) fn is_crowded(&self, now: DateTime<Utc>) -> bool {
-        let mut presented = lock(&self.presented);
-        tries::rebase(&mut presented, now);
-        presented.len() >= MOST_PRESENTED
+    /// Whether people have been asked too much for this session.
+    pub(super) fn is_crowded(&self, now: DateTime<Utc>, session: Option<&str>) -> bool {
+        lock(&self.presented).refuses(session, now)
     }
 
     /// What follows from a transition that is written.
@@ -379,7 +377,8 @@ impl SafetyCore {
             self.withdraw(id).await;
         }
         if let Some(ask) = effects.present {
-            self.present(ask, Some(state.agent.clone()), fresh.code).await;
+            let session = execution.and_then(|execution| execution.session.clone());
+            self.present(ask, (Some(state.agent.clone()), session), fresh.code).await;
         }
     }
 
@@ -408,14 +407,19 @@ impl SafetyCore {
 
     /// Shows a question to people. Whoever is slow to show it keeps nobody waiting; where it is not shown
     /// it stays unanswered, and the audit log says so.
-    pub(super) async fn present(&self, ask: Ask, agent: Option<String>, code: Code) {
+    pub(super) async fn present(
+        &self,
+        ask: Ask,
+        (agent, session): (Option<String>, Option<String>),
+        code: Code,
+    ) {
         let now = self.now();
         {
             let mut codes = lock(&self.codes);
             codes.retain(|_, (_, until)| now < *until);
             codes.insert(ask.id.clone(), (code.clone(), ask.expires_at));
         }
-        lock(&self.presented).push(now);
+        lock(&self.presented).note(session, now);
         let request = Arc::new(HumanRequest {
             id: ask.id,
             kind: ask.kind,

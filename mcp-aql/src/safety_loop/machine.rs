@@ -24,8 +24,8 @@ pub(super) struct Env<'a> {
     /// Id and code's hash of the next request, if there is one.
     pub(super) fresh_id: &'a str,
     pub(super) fresh_hash: &'a str,
-    /// People have been asked too much already.
-    pub(super) crowded: bool,
+    /// Whether people have been asked too much for this session.
+    pub(super) crowded: &'a (dyn Fn(Option<&str>) -> bool + Sync),
     pub(super) timeout: TimeDelta,
     pub(super) most_tries: usize,
     pub(super) policy: &'a Policy,
@@ -234,8 +234,8 @@ impl AgentState {
         effects.note(Event::new("EXECUTION_ENDED", status.as_str()).reason(reason));
     }
 
-    fn refuses_to_ask(&self, env: &Env<'_>, effects: &mut Effects) -> bool {
-        let refuses = env.crowded || self.issued.len() >= MOST_REQUESTS;
+    fn refuses_to_ask(&self, session: Option<&str>, env: &Env<'_>, effects: &mut Effects) -> bool {
+        let refuses = self.issued.len() >= MOST_REQUESTS || (env.crowded)(session);
         if refuses {
             effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
         }
@@ -251,7 +251,8 @@ impl AgentState {
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Option<Ask> {
-        if bounded && self.refuses_to_ask(env, effects) {
+        let session = self.execution.as_ref().and_then(|execution| execution.session.as_deref());
+        if bounded && self.refuses_to_ask(session, env, effects) {
             return None;
         }
         self.issued.push(env.now);
@@ -316,7 +317,7 @@ impl AgentState {
         let runs = env.mode != LoopMode::Enforcing;
         // Where nobody can be asked nothing waits for an answer: no record, and no execution whose
         // parameters no person was ever shown.
-        if !runs && self.refuses_to_ask(env, effects) {
+        if !runs && self.refuses_to_ask(start.session, env, effects) {
             return Err(Refusal::TooMany(60));
         }
         // Another start takes the place of one that nobody has approved.

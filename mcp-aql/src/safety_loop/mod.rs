@@ -15,6 +15,7 @@ mod approvals;
 mod calls;
 mod code;
 mod core;
+mod crowd;
 mod desk;
 mod directive;
 mod evaluator;

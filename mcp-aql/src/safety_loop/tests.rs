@@ -41,6 +41,24 @@ struct Rig {
     process: Process,
 }
 
+impl SafetyCore {
+    /// Takes an approval as the gatekeeper does.
+    async fn take_approval(
+        &self,
+        operation: &str,
+        params_hash: &str,
+        session: Option<&Session>,
+    ) -> Result<bool, crate::OperationError> {
+        let store = self.store().await?;
+        while let Some(taken) = self.approval(operation, params_hash, session).await? {
+            if store.write(vec![taken]).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 fn process(
     now: &Arc<Mutex<DateTime<Utc>>>,
     store: &Arc<MemoryStore>,
@@ -520,7 +538,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
             })
             .await
             .unwrap();
-            rig.pass(3);
+            rig.pass(4);
             if number % 50 == 0 {
                 rig.renewed(&desk).await;
             }
@@ -635,7 +653,7 @@ fn what_waits_for_people_is_bounded() {
         };
         for number in 0..MOST_WAITING {
             ask(number).await.unwrap();
-            rig.pass(2);
+            rig.pass(3);
         }
         assert_eq!(ask(MOST_WAITING).await, Err(ErrorCode::PermissionDenied));
         assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
@@ -942,6 +960,44 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
             assert_eq!(got, taken, "after {seconds} seconds");
             rig.pass(1_000);
         }
+    });
+}
+
+#[test]
+fn a_renewed_request_is_about_the_call_that_it_was_about() {
+    // REQ-GATE-10, REQ-AUT-16
+    block_on(async {
+        let rig = Rig::new();
+        let (core, session) = (&rig.process.core, Some(rig.session(0)));
+        let desk = SafetyDesk(Arc::clone(core));
+        let ask = |params_hash: &'static str, action: &'static str| {
+            let expires_at = rig.now() + TimeDelta::seconds(60);
+            let (operation, level) = ("delete_bed", "destructive");
+            let reasons = Vec::new();
+            Pending { operation, params_hash, session, action, reasons, level, expires_at }
+        };
+        let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
+        let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
+        desk.renew(&shown, "test").await.unwrap();
+        let renewed = rig.people.requests().pop().unwrap();
+        assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
+        // Approved on a page that was drawn before: the call that it showed, and no other.
+        desk.decide(&shown, true, "test").await.unwrap();
+        assert!(!core.take_approval("delete_bed", "h2", session).await.unwrap());
+        assert!(core.take_approval("delete_bed", "h1", session).await.unwrap());
+        // Whatever is asked next has another id, the same call too; the page's answers nothing.
+        let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
+        assert!(next != shown && next != other);
+        desk.decide(&shown, true, "test").await.unwrap_err();
+        desk.renew(&shown, "test").await.unwrap_err();
+        assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
+        // So it is with an agent's request, which has another id once it is renewed.
+        rig.begun(1).await;
+        rig.step(1, "deploy_f now", None).await.unwrap();
+        let old = rig.people.requests().pop().unwrap().id;
+        desk.renew(&old, "test").await.unwrap();
+        assert_ne!(rig.people.requests().pop().unwrap().id, old);
+        desk.decide(&old, true, "test").await.unwrap_err();
     });
 }
 

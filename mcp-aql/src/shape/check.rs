@@ -365,15 +365,7 @@ impl Checks {
             return Some(self.must_be_one(value));
         }
         match value {
-            Value::Number(number) => {
-                let number = match (number.as_i64(), number.as_u64(), number.as_f64()) {
-                    (Some(whole), _, _) => Bound::Int(whole.into()),
-                    (_, Some(whole), _) => Bound::Int(whole.into()),
-                    (_, _, Some(float)) => Bound::Float(float),
-                    _ => return None,
-                };
-                self.out_of_range(number)
-            }
+            Value::Number(_) => self.out_of_range(Bound::of(value)?),
             Value::String(text) => self.bad_text(text),
             Value::Array(values) => {
                 let (least, most) =
@@ -458,20 +450,7 @@ fn range(least: Option<usize>, most: Option<usize>) -> String {
 }
 
 fn less(left: Bound, right: Bound) -> bool {
-    match (left, right) {
-        (Bound::Int(left), Bound::Int(right)) => left < right,
-        (left, right) => as_float(left) < as_float(right),
-    }
-}
-
-fn as_float(bound: Bound) -> f64 {
-    match bound {
-        // Whole numbers of 64 bits lose their last digits here; only a bound written with a decimal
-        // point is compared this way.
-        #[expect(clippy::cast_precision_loss, reason = "compared with a float anyway")]
-        Bound::Int(number) => number as f64,
-        Bound::Float(number) => number,
-    }
+    left.compare(right).is_some_and(std::cmp::Ordering::is_lt)
 }
 
 fn plain_bound(bound: Bound) -> String {

@@ -136,7 +136,7 @@ impl Compiler {
     }
 
     fn checks_of(&mut self, schema: &Map<String, Value>, checks: &mut Checks) {
-        let bound = |key: &str| schema.get(key).and_then(bound_of);
+        let bound = |key: &str| schema.get(key).and_then(Bound::of);
         let count = |key: &str| {
             schema.get(key).and_then(Value::as_u64).and_then(|value| usize::try_from(value).ok())
         };
@@ -344,15 +344,6 @@ fn unite(shapes: &mut Vec<Shape>) -> Shape {
     };
     shape.nullable |= nullable;
     shape
-}
-
-fn bound_of(value: &Value) -> Option<Bound> {
-    value
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| value.as_u64().map(i128::from))
-        .map(Bound::Int)
-        .or_else(|| value.as_f64().map(Bound::Float))
 }
 
 fn enum_value(value: &EnumValue) -> Value {

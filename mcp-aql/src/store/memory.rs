@@ -132,6 +132,10 @@ impl Store for MemoryStore {
             Ok(purged)
         })
     }
+
+    fn is_fleeting(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

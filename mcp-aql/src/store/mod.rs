@@ -104,6 +104,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Forgets what expired before `now`, in all collections; tells how many records that were.
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Whether all that it keeps ends with the process. An adapter warns, when it begins to serve, of
+    /// settings that make no sense with such a store.
+    fn is_fleeting(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Store + ?Sized> Store for Arc<S> {
@@ -135,6 +141,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
         (**self).purge(now)
+    }
+
+    fn is_fleeting(&self) -> bool {
+        (**self).is_fleeting()
     }
 }
 

@@ -1,0 +1,132 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::options::ExecutionOptions;
+use crate::error::{ErrorCode, OperationError};
+use crate::operation::Session;
+
+/// When to try again, in seconds: when an execution ends nobody knows.
+const A_WHILE: u64 = 5;
+
+/// How many executions this process runs, those that wait for their turn among them.
+#[derive(Debug, Default)]
+pub(super) struct Rooms(Mutex<Taken>);
+
+#[derive(Debug, Default)]
+struct Taken {
+    all: usize,
+    /// By session; callers without one count as one.
+    by: HashMap<Option<String>, usize>,
+}
+
+/// Room for one execution, until it is over.
+#[derive(Debug)]
+pub(crate) struct Room {
+    rooms: Arc<Rooms>,
+    session: Option<String>,
+}
+
+/// That there is no room for another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// The adapter runs so many.
+    Adapter(usize),
+    /// The caller's session does.
+    Session(usize),
+}
+
+impl Rooms {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn take(
+        self: &Arc<Self>,
+        session: Option<&Session>,
+        options: &ExecutionOptions,
+    ) -> Result<Room, Full> {
+        let session = session.map(|session| session.id().to_owned());
+        let mut taken = self.taken();
+        let own = taken.by.get(&session).copied().unwrap_or_default();
+        if own >= options.max_running_per_session {
+            return Err(Full::Session(options.max_running_per_session));
+        }
+        if taken.all >= options.max_running {
+            return Err(Full::Adapter(options.max_running));
+        }
+        taken.all += 1;
+        taken.by.insert(session.clone(), own + 1);
+        Ok(Room { rooms: Arc::clone(self), session })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut taken = self.rooms.taken();
+        taken.all = taken.all.saturating_sub(1);
+        match taken.by.get_mut(&self.session) {
+            Some(own) if *own > 1 => *own -= 1,
+            _ => drop(taken.by.remove(&self.session)),
+        }
+    }
+}
+
+impl Full {
+    /// `RATE_LIMIT_EXCEEDED`, and how to go on (REQ-RATE-02).
+    pub(crate) fn error(self) -> OperationError {
+        let (limit, scope, whose) = match self {
+            Self::Adapter(limit) => (limit, "adapter", "this adapter"),
+            Self::Session(limit) => (limit, "session", "this session"),
+        };
+        OperationError::new(
+            ErrorCode::RateLimitExceeded,
+            format!(
+                "{limit} executions of {whose} run, and no more may. Wait for the end of one \
+                 (get_execution with wait_seconds) or cancel one (cancel_execution), then make the \
+                 same call again"
+            ),
+        )
+        .with_detail("limit", limit)
+        .with_detail("remaining", 0)
+        .with_detail("scope", scope)
+        // It is no window that has to pass.
+        .with_detail("window", Value::Null)
+        .with_detail("resets_at", Value::Null)
+        .with_detail("retry_after_seconds", A_WHILE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_session_takes_its_share_and_no_more() {
+        let rooms = Arc::<Rooms>::default();
+        let options = ExecutionOptions::new().max_running(3).max_running_per_session(2);
+        let (one, other) = (Session::new(), Session::new());
+        let first = rooms.take(Some(&one), &options).unwrap();
+        let _second = rooms.take(Some(&one), &options).unwrap();
+        assert_eq!(rooms.take(Some(&one), &options).unwrap_err(), Full::Session(2));
+        let third = rooms.take(Some(&other), &options).unwrap();
+        assert_eq!(rooms.take(Some(&other), &options).unwrap_err(), Full::Adapter(3));
+        assert_eq!(rooms.take(None, &options).unwrap_err(), Full::Adapter(3));
+        drop(first);
+        let _again = rooms.take(None, &options).unwrap();
+        drop(third);
+        assert!(rooms.take(Some(&one), &options).is_ok());
+        assert!(!rooms.taken().by.contains_key(&Some(other.id().to_owned())), "it is forgotten");
+    }
+
+    #[test]
+    fn the_refusal_tells_how_to_go_on() {
+        // REQ-RATE-02, REQ-ERR-04
+        for full in [Full::Adapter(2), Full::Session(2)] {
+            let error = full.error();
+            assert!(!crate::leaks_internals(error.message()), "{}", error.message());
+            assert_eq!(error.details()["retry_after_seconds"], 5);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::tries::WINDOW;
+
+/// So many requests a process makes of people in a minute, whatever the number of agents.
+const MOST: usize = 60;
+
+/// What people have been asked within the last minute, and for which session.
+#[derive(Debug, Default)]
+pub(super) struct Crowd(Vec<(DateTime<Utc>, Option<String>)>);
+
+impl Crowd {
+    /// Whether it would be too much to ask for this session. A session may take half of what the others
+    /// leave: it keeps no other one from asking. Callers without a session count as one.
+    pub(super) fn refuses(&mut self, session: Option<&str>, now: DateTime<Utc>) -> bool {
+        self.rebase(now);
+        let own = self.0.iter().filter(|(_, asker)| asker.as_deref() == session).count();
+        let others = self.0.len() - own;
+        own * 2 >= MOST.saturating_sub(others)
+    }
+
+    pub(super) fn note(&mut self, session: Option<String>, now: DateTime<Utc>) {
+        self.rebase(now);
+        self.0.push((now, session));
+    }
+
+    /// Keeps what lies within the window before now, wherever the clock went.
+    fn rebase(&mut self, now: DateTime<Utc>) {
+        for (at, _) in &mut self.0 {
+            *at = (*at).min(now);
+        }
+        self.0.retain(|(at, _)| now - *at < TimeDelta::seconds(WINDOW));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_900_000_000 + seconds, 0).unwrap()
+    }
+
+    /// How often a session that asks as often as it can gets through.
+    fn greedy(crowd: &mut Crowd, session: Option<&str>, now: DateTime<Utc>) -> usize {
+        (0..MOST)
+            .filter(|_| {
+                let asks = !crowd.refuses(session, now);
+                if asks {
+                    crowd.note(session.map(str::to_owned), now);
+                }
+                asks
+            })
+            .count()
+    }
+
+    #[test]
+    fn no_session_keeps_another_one_from_asking() {
+        // REQ-OOB-13
+        let mut crowd = Crowd::default();
+        let got: Vec<_> = [Some("a"), Some("b"), None, Some("c"), Some("d"), Some("e"), Some("f")]
+            .into_iter()
+            .map(|session| greedy(&mut crowd, session, at(0)))
+            .collect();
+        assert_eq!(got, [30, 15, 8, 4, 2, 1, 0]);
+        assert_eq!(got.iter().sum::<usize>(), MOST);
+        assert!(crowd.refuses(Some("f"), at(59)));
+        // A clock that goes back makes nothing last longer.
+        assert!(crowd.refuses(Some("f"), at(-500)));
+        assert!(!crowd.refuses(Some("f"), at(-440)));
+    }
+
+    #[test]
+    fn many_that_ask_once_are_all_heard() {
+        let mut crowd = Crowd::default();
+        for number in 0..MOST {
+            let session = number.to_string();
+            assert!(!crowd.refuses(Some(&session), at(0)), "{number}");
+            crowd.note(Some(session), at(0));
+        }
+        assert!(crowd.refuses(Some("more"), at(0)));
+    }
+}
