@@ -193,7 +193,8 @@ const waiting = await cards();
 check("nothing is said of records as long as all can be read", await warning.isHidden());
 await page.route("**/api/overview", async (route) => {
   const answer = await route.fetch({ headers: { ...route.request().headers(), "if-none-match": "" } });
-  await route.fulfill({ response: answer, json: { ...await answer.json(), unreadable: strangers } });
+  const headers = { ...answer.headers(), etag: '"another"' };
+  await route.fulfill({ response: answer, headers, json: { ...await answer.json(), unreadable: strangers } });
 });
 check("what cannot be read is named, and the rest shown", await until(() => warning.isVisible(), true)
   && (await warning.textContent()).includes("safety_agents of <b>tomorrow</b>, safety_approvals 7f") && await cards() === waiting);
