@@ -663,7 +663,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         assert!(!started.details().contains_key("retry_after_seconds"));
         let ends = (ExecutionStatus::Cancelled, "so");
         core.finish(Some(rig.session(0)), AGENTS[0], None, ends).await.unwrap();
-        assert_eq!(rig.people.withdrawn(), [request.id.clone()]);
+        assert_eq!(rig.people.withdrawn(), std::slice::from_ref(&request.id));
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap();
         assert_ne!(started.execution_id, pending.execution_id);
 
