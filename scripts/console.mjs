@@ -18,7 +18,8 @@ function check(shows, holds, found) {
 const browser = await browserType.launch({
   executablePath: chromium,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run"],
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--host-resolver-rules=MAP rebound.test 127.0.0.1"],
 });
 const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: "light" });
 const page = await context.newPage();
@@ -190,26 +191,108 @@ await page.locator("#audit-list summary").first().click();
 check("an entry shows in full", await page.locator("#audit-list pre").first().isVisible());
 await rules("an entry in full");
 
-// Neither another site nor another port of this machine, which gets the same cookies, can ask or show it
-// in a frame.
+// Records that cannot be read.
+const strangers = [{ collection: "safety_agents", key: "of <b>tomorrow</b>" }, { collection: "safety_approvals", key: "7f" }];
+const warning = page.locator("#unreadable");
+const waiting = await cards();
+check("nothing is said of records as long as all can be read", await warning.isHidden());
+await page.route("**/api/overview", async (route) => {
+  const answer = await route.fetch({ headers: { ...route.request().headers(), "if-none-match": "" } });
+  const headers = { ...answer.headers(), etag: '"another"' };
+  await route.fulfill({ response: answer, headers, json: { ...await answer.json(), unreadable: strangers } });
+});
+check("what cannot be read is named, and the rest shown", await until(() => warning.isVisible(), true)
+  && (await warning.textContent()).includes("safety_agents of <b>tomorrow</b>, safety_approvals 7f") && await cards() === waiting);
+await rules("unreadable records");
+await page.unroute("**/api/overview");
+check("and no more when it is readable", await until(() => warning.isVisible(), false));
+
+// Neither another site, nor another port of this machine, which gets the same cookies, can ask, read or
+// show it; nor can a site whose name leads here.
+const stranger = await page.locator("#request-list > li").first().getAttribute("data-request");
+const target = `${origin}/api/requests/${stranger}/approve`;
 for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
   const tab = await context.newPage();
+  const answers = [];
+  tab.on("response", (response) => {
+    const asked = response.request();
+    if (asked.url() === target && asked.isNavigationRequest()) answers.push(response.status());
+  });
   await tab.route(attacker, (route) => route.fulfill({ contentType: "text/html", body: `<iframe src="${origin}/"></iframe>` }));
   await tab.goto(attacker);
   const remaining = await cards();
-  const sent = await tab.evaluate(async (address) => {
-    try {
-      await fetch(address, { method: "POST", mode: "no-cors", credentials: "include" });
-      return "refused by the server";
-    } catch {
-      return "refused by the browser";
-    }
-  }, `${origin}/api/requests/rq-hostile/approve`);
-  await page.waitForTimeout(1500);
-  check(`a request of ${attacker} does nothing (${sent})`, await cards() === remaining);
   const [, frame] = tab.frames();
   const shown = await frame.locator("body").textContent().catch(() => "");
   check(`no frame of ${attacker} shows it`, !shown.includes("Waiting for you") && !shown.includes("Sign in"), shown);
+  const sent = await tab.evaluate(async (address) => {
+    const outcomes = [];
+    for (const options of [{ mode: "no-cors" }, { mode: "cors" }, { mode: "cors", headers: { "X-Console-Token": "x" } }]) {
+      outcomes.push(await fetch(address, { method: "POST", credentials: "include", ...options })
+        .then((answer) => answer.type, () => "nothing"));
+    }
+    return outcomes;
+  }, target);
+  check(`${attacker} posts without an answer`, sent.every((each) => ["opaque", "nothing"].includes(each)), sent);
+  for (const path of ["/", "/api/overview", "/console.js", "/login"]) {
+    const read = await tab.evaluate(async (address) => {
+      const seen = [];
+      for (const mode of ["cors", "no-cors"]) {
+        try {
+          const answer = await fetch(address, { mode, credentials: "include" });
+          seen.push(answer.type === "opaque" ? "" : await answer.text());
+        } catch {
+          seen.push("");
+        }
+      }
+      return seen.join("");
+    }, origin + path);
+    check(`${attacker} reads nothing of ${path}`, read === "", read);
+  }
+  const loaded = await tab.evaluate((address) => Promise.all([["script", "/console.js"], ["img", "/icon.svg"]].map(([name, path]) =>
+    new Promise((done) => {
+      const node = document.createElement(name);
+      node.onload = () => done(path);
+      node.onerror = () => done("");
+      node.src = address + path;
+      document.body.append(node);
+    }))), origin);
+  check(`${attacker} uses none of its files`, loaded.join("") === "", loaded);
+  const opened = await tab.evaluate(async (address) => {
+    const shown = window.open(address);
+    await new Promise((done) => setTimeout(done, 1000));
+    try {
+      return shown === null || shown.closed ? "nothing" : shown.document.title;
+    } catch {
+      return "nothing";
+    }
+  }, `${origin}/`);
+  check(`${attacker} reaches into no window with it`, opened === "nothing" || opened === "", opened);
+  await tab.evaluate((address) => {
+    const form = Object.assign(document.createElement("form"), { method: "POST", action: address });
+    document.body.append(form);
+    form.submit();
+  }, target);
+  check(`a form of ${attacker} is refused`, await until(async () => answers.join(), "403"), answers);
+  await page.waitForTimeout(1500);
+  check(`and nothing that ${attacker} did was done`, await cards() === remaining
+    && await page.locator(`[data-request="${stranger}"]`).count() === 1);
+  for (const each of context.pages()) if (each !== page) await each.close();
+}
+{
+  // The browser takes this name for the console's own address, as a rebound one would be.
+  const rebound = `http://rebound.test:${new URL(origin).port}`;
+  const tab = await context.newPage();
+  for (const path of ["/", "/api/overview", "/console.js", "/login"]) {
+    const answer = await tab.goto(rebound + path);
+    check(`${path} is refused under another name`, answer.status() === 403
+      && (await answer.text()).includes("Call the console by 127.0.0.1"), answer.status());
+  }
+  const sent = await tab.evaluate(async (path) => {
+    const own = await fetch("/api/overview").then((answer) => answer.status);
+    return [own, await fetch(path, { method: "POST", headers: { "X-Console-Token": "x" } }).then((answer) => answer.status)];
+  }, new URL(target).pathname);
+  check("nor does a page of that name get anything", sent.join() === "403,403", sent);
+  check("and it has no cookie of the console's", (await context.cookies(rebound)).length === 0);
   await tab.close();
 }
 

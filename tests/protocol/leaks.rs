@@ -5,16 +5,20 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Once;
 
+use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
-use mcp_aql::{Adapter, Endpoint, Limits, Session, leaks_internals};
+use mcp_aql::safety_loop::SafetyLoop;
+use mcp_aql::store::MemoryStore;
+use mcp_aql::{Adapter, Endpoint, Limits, Policy, Session, leaks_internals};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt as _};
 
-use crate::board::{board, builder};
-use crate::support::{ask, ask_in, ask_with_session, call, family};
+use crate::board::{Account, board, builder};
+use crate::support::{ask, ask_in, ask_with_session, call, code, family};
 
 /// Words of a client that would make a message look like a leak, if it repeated them.
 const NASTY: &[&str] = &[
@@ -391,6 +395,93 @@ fn secrets_stay_out_of_replies_and_out_of_the_log() {
     assert!(!log.contains("xyzzy") && !log.contains("12345678"), "{log}");
     // The log had the chance.
     assert!(log.contains("[redacted]") && log.contains("Ada"), "{log}");
+}
+
+/// Who a thing belongs to.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "what is in it is only taken")]
+enum Owner {
+    /// Somebody known.
+    Account(Account),
+    /// Somebody with a key.
+    Key {
+        /// What opens it.
+        #[schemars(extend("sensitive" = true))]
+        code: String,
+    },
+    /// Only a name.
+    Name(String),
+}
+
+/// Somebody for a while.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "what is in it is only taken")]
+struct Guest {
+    /// Where.
+    room: u32,
+    #[serde(flatten)]
+    account: Account,
+}
+
+/// Rename an account.
+#[operation(category = "UPDATE", rationale = "the name is all there is")]
+fn update_account(
+    /// The account's identifier.
+    account_id: String,
+    input: Update<Account>,
+) -> String {
+    drop(input);
+    account_id
+}
+
+/// Delete a thing of somebody.
+#[operation(category = "DELETE")]
+fn delete_thing(
+    /// Who has it.
+    owner: Owner,
+    /// Who has a part of it.
+    owners: Option<Vec<Owner>>,
+    /// Who has used it.
+    guest: Option<Guest>,
+) -> String {
+    format!("{} {} {}", matches!(owner, Owner::Key { .. }), owners.is_some(), guest.is_some())
+}
+
+#[test]
+fn secrets_inside_of_variants_stay_out_of_the_log_and_of_what_people_see() {
+    // REQ-ERR-05
+    let account = || json!({ "name": "Ada", "password": "xyzzy-long-enough" });
+    let guest = json!({ "room": 7, "name": "Bo", "password": "xyzzy-long-enough" });
+    let key = || json!({ "code": "xyzzy-key" });
+    let people = MemoryChannel::default();
+    let adapter = Adapter::builder("things")
+        .operation(update_account {})
+        .operation(delete_thing {})
+        .policy(Policy::confirm("delete_thing").by_operator())
+        .safety_loop(SafetyLoop::new().channel(people.clone()))
+        .store(MemoryStore::default())
+        .without_config()
+        .build()
+        .unwrap();
+    let log = logged(|| {
+        for owner in [account(), key(), json!("Cy")] {
+            let owners = json!([owner, key(), account()]);
+            let params = json!({ "owner": owner, "owners": owners, "guest": guest });
+            let reply = ask(&adapter, json!({ "operation": "delete_thing", "params": params }));
+            assert_eq!(code(&reply), Some("PERMISSION_DENIED"), "{reply}");
+            assert!(!reply.to_string().contains("xyzzy"), "{reply}");
+            let params = json!({ "account_id": "a", "input": account() });
+            ask(&adapter, json!({ "operation": "update_account", "params": params }));
+        }
+    });
+    let shown: Vec<_> = people.requests().into_iter().map(|request| request.action).collect();
+    assert_eq!(shown.len(), 3);
+    for text in shown.iter().chain([&log]) {
+        assert!(!text.contains("xyzzy"), "{text}");
+        assert!(text.contains("[redacted]") && text.contains("Ada"), "{text}");
+    }
+    assert!(shown[2].contains("Cy") && shown[2].contains("Bo"), "{shown:?}");
 }
 
 #[test]

@@ -540,7 +540,7 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
         let id = verification_id(&stopped, "danger_zone");
         assert_eq!(id, guard.last_id());
 
-        // Told to all that execute, again and again, and to nobody else.
+        // Told to all that execute as long as it lasts, again and again.
         for _ in 0..2 {
             let told = bystander.directive("read_file x").await;
             assert_eq!(
@@ -550,7 +550,9 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
         }
         idle.start().await;
         idle.confirm(&guard.code()).await;
-        assert_eq!(kinds(&idle.directive("read_file x").await), ["status"]);
+        let told = idle.directive("read_file x").await;
+        assert_eq!(kinds(&told), ["status", "danger_zone"]);
+        assert_eq!(verification_id(&told, "danger_zone"), id, "to who begins meanwhile as well");
 
         for operation in ["execute_agent", "complete_execution", "abort_execution"] {
             let refused = agent.end(operation).await;

@@ -204,7 +204,8 @@ pub(super) fn assemble(
     returns_of_introspect(returns.first_mut(), &further);
 
     let mut shapes = types.shapes(&mut compiler);
-    compiler.overlay_resources(&mut shapes);
+    let taken = entries.iter_mut().flat_map(|entry| &mut entry.operation.parameters);
+    compiler.overlay_resources(&mut shapes, taken.map(|parameter| &mut parameter.shape));
     shapes.shrink_to_fit();
     problems.append(&mut compiler.problems);
     problems.extend(types.taken_inputs(&compiler));

@@ -366,10 +366,15 @@ impl Adapter {
 
     pub(crate) async fn end_executions_of(&self, which: Ends) {
         self.inner.executions.end(which).await;
+        #[cfg(feature = "safety")]
+        if let Some(safety) = &self.inner.safety {
+            safety.until_settled().await;
+        }
     }
 
     /// Stops everything that runs in the background, and waits until it has ended, for the grace
-    /// period of [`ExecutionOptions`](crate::ExecutionOptions) at most and a moment for the store.
+    /// period of [`ExecutionOptions`](crate::ExecutionOptions) at most and a moment for the store; and
+    /// until the safety loop has settled what executed in sessions that are over.
     ///
     /// Whatever serves an adapter does this for its clients when it ends. Call it before the process
     /// ends if you use [`call`](Self::call) alone, or embed `Adapter::router`.

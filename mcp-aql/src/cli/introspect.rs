@@ -220,7 +220,10 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Ended> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DangerSpec, Method, OperationSpec, Operations, Policy, SemanticCategory};
+    use crate::{
+        Condition, DangerSpec, Method, OperationSpec, Operations, ParameterSpec, Policy,
+        SemanticCategory, operation::ParameterEntry,
+    };
 
     struct Garden;
 
@@ -235,6 +238,13 @@ mod tests {
             }),
             Method::new(
                 spec("delete_bed", SemanticCategory::Delete)
+                    .parameters(
+                        const {
+                            &[ParameterEntry::One(ParameterSpec::optional::<String>(
+                                "bed_id", "The bed.",
+                            ))]
+                        },
+                    )
                     .danger(DangerSpec::UNDECLARED.reasons(&["The bed is gone", "So is the soil"])),
                 |_, call| Box::pin(async move { call.reply(()) }),
             ),
@@ -247,7 +257,7 @@ mod tests {
     fn garden() -> Adapter {
         Adapter::builder("garden")
             .operations(Garden)
-            .policy(Policy::allow("delete_bed"))
+            .policy(Policy::allow("delete_bed").when(Condition::present("bed_id")))
             .without_config()
             .build()
             .unwrap()

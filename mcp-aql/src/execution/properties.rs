@@ -1,13 +1,14 @@
 //! Random events against two processes on one store, and the state machine held to its rules after
 //! each of them.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::FutureExt as _;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::value::RawValue;
 
 use super::ledger::{Ledger, Verdict};
@@ -231,24 +232,31 @@ fn is_allowed(before: &ExecutionRecord, after: &ExecutionRecord) -> bool {
     }
 }
 
-/// `PROPTEST_CASES` makes it more.
 fn cases(usual: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig::with_cases(cases.unwrap_or(usual))
+    ProptestConfig {
+        cases: cases.unwrap_or(usual),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
-proptest! {
-    #![proptest_config(cases(3_000))]
-
-    #[test]
-    fn no_event_leads_where_none_may_lead(events in proptest::collection::vec(event(), 1..50)) {
-        // REQ-LIF-02, REQ-LIF-03, REQ-LIF-10
+/// `PROPTEST_CASES` makes it more; with `--nocapture` it tells how much that was.
+#[test]
+fn no_event_leads_where_none_may_lead() {
+    // REQ-LIF-02, REQ-LIF-03, REQ-LIF-10
+    let begun = std::time::Instant::now();
+    let (happened, transitions) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let mut runner = TestRunner::new(cases(1_000));
+    let tried = runner.run(&proptest::collection::vec(event(), 1..50), |events| {
         let mut world = World::new();
         let mut after = world.raw();
         for event in &events {
             let before = after;
             world.happen(event);
             after = world.raw();
+            let moved = before.status != after.status;
+            transitions.fetch_add(usize::from(moved), Ordering::Relaxed);
             prop_assert!(is_allowed(&before, &after), "{event:?}: {before:?} to {after:?}");
             prop_assert_eq!(after.status.is_final(), after.finished_at.is_some());
             prop_assert_eq!(after.status == Status::Failed, after.error.is_some());
@@ -257,7 +265,8 @@ proptest! {
                 prop_assert_eq!(
                     serde_json::to_string(&before).unwrap(),
                     serde_json::to_string(&after).unwrap(),
-                    "{:?} changed what was over", event
+                    "{:?} changed what was over",
+                    event
                 );
             }
             let holders = world
@@ -274,7 +283,14 @@ proptest! {
         let found = ready(world.processes[1].ledger.get(ID, &|_, _| false)).unwrap().unwrap();
         prop_assert!(found.status.is_final(), "{found:?}");
         prop_assert!(world.raw().status.is_final());
+        happened.fetch_add(events.len(), Ordering::Relaxed);
+        Ok(())
+    });
+    if let Err(error) = tried {
+        panic!("{error}\n{runner}");
     }
+    eprintln!("{happened:?} events, {transitions:?} transitions in {:?}", begun.elapsed());
+    assert!(transitions.into_inner() > 100, "too little happened");
 }
 
 #[test]

@@ -178,11 +178,13 @@ impl Tokens {
         let store = self.services.store_for_call().await?;
         loop {
             let found = store.list(COLLECTION, Some(session), None, 100).await?;
-            if found.is_empty() {
-                return Ok(());
-            }
+            let mut removed = false;
             for record in &found {
-                self.remove(record).await?;
+                removed |= self.remove(record).await?;
+            }
+            // What is left then is gone by somebody else's doing, or damaged and of no use to anybody.
+            if !removed {
+                return Ok(());
             }
         }
     }

@@ -148,12 +148,6 @@ async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
     let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
     // What the client began ends with it, and says so before the process may be gone (REQ-LIF-10).
     adapter.end_executions_of(Ends::OfEndedSessions).await;
-    #[cfg(feature = "safety")]
-    if let (Some(safety), Some(session)) = (&adapter.inner.safety, connection.session())
-        && session.has_ended()
-    {
-        safety.until_settled(&session).await;
-    }
     outcome
 }
 

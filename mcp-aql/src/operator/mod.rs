@@ -230,6 +230,9 @@ pub struct Overview {
     pub requests: Vec<RequestView>,
     /// Who is blocked.
     pub blocks: Vec<BlockView>,
+    /// Records that cannot be read: of agents that may be blocked, and requests that may be open. They
+    /// are not among the rest, and nothing that depends on them is allowed.
+    pub unreadable: Vec<UnreadableView>,
     /// The last entries of the audit log, the newest first.
     pub audit: Vec<Value>,
 }
@@ -287,6 +290,16 @@ pub enum Void {
     WrongCode,
     /// A person has denied it.
     Denied,
+}
+
+/// A record of the store that another version wrote, or that is damaged.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct UnreadableView {
+    /// The store's collection.
+    pub collection: String,
+    /// The record's key; of an agent, its name as it is compared.
+    pub key: String,
 }
 
 /// A blocked agent, as an operator sees it.

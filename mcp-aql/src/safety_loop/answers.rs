@@ -3,8 +3,8 @@
 use super::code::same;
 use super::directive::NotificationType;
 use super::evaluator::Stage;
-use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news};
-use super::state::{AgentState, ExecutionStatus, Grant};
+use super::machine::{Effects, Env, Event, PAUSE, Refusal, news};
+use super::state::{AgentState, Ask, ExecutionStatus, Grant};
 use crate::operator::RequestKind;
 
 impl AgentState {
@@ -16,12 +16,17 @@ impl AgentState {
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
-        let expired = self.asks().find(|ask| ask.id == id).map(|ask| (ask.kind, ask.expires_at));
+        let given = |ask: &&Ask| ask.id == id && !ask.kind.is_challenge() && same(&ask.hash, hash);
+        let expired = self.asks().find(given).map(|ask| ask.expires_at);
         self.settle(env, effects);
         if let Some(spent) = self.spent.iter().find(|spent| spent.id == id) {
             return Err(Refusal::Used { at: spent.at });
         }
-        let Some(ask) = self.ask_mut(id) else { return Err(Refusal::Invalid) };
+        let Some(ask) = self.ask_mut(id) else {
+            // A start goes with its question.
+            let expired = expired.filter(|at| env.now >= *at);
+            return Err(expired.map_or(Refusal::Invalid, |at| Refusal::Expired { at }));
+        };
         if !same(&ask.hash, hash) {
             return Err(Refusal::Invalid);
         }
@@ -30,7 +35,7 @@ impl AgentState {
         }
         if !ask.is_open(env.now) {
             return Err(match expired {
-                Some((_, at)) if env.now >= at => Refusal::Expired { at },
+                Some(at) if env.now >= at => Refusal::Expired { at },
                 _ => Refusal::Invalid,
             });
         }
@@ -199,9 +204,6 @@ impl AgentState {
                     let stage = Stage::Tolerance;
                     self.grant = Some(Grant { digest: block.digest, stage, until });
                 }
-                let about = about_block(&self.agent);
-                self.clear(&about);
-                effects.cleared = Some(about);
                 ("AGENT_UNBLOCKED", "A person has lifted the block")
             }
         };

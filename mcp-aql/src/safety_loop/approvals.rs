@@ -1,24 +1,25 @@
 //! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval lets
 //! exactly one call pass, of one operation with the same parameters in the same session.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::action::{fold, hex};
+use super::action::hex;
 use super::code::{Fresh, same};
-use super::core::{PAGE, SKEW, SafetyCore, Target, expected, indexed, read, written};
-use super::directive::{NotificationMetadata, NotificationType};
+use super::core::{
+    AGENTS, PAGE, SKEW, SafetyCore, Target, agent_change, answered, expected, indexed, read,
+    readable, target, written,
+};
+use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
 use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
 use crate::error::OperationError;
 use crate::operation::Session;
 use crate::operator::RequestKind;
-use crate::store::{Change, Record, StoreError};
+use crate::store::{Change, Record, Store, StoreError};
 
-const APPROVALS: &str = "safety_approvals";
+pub(super) const APPROVALS: &str = "safety_approvals";
 /// The group of those that nobody has answered.
 const OPEN: &str = "open";
 /// So many calls of an agent wait for people: it is told of each with every step until somebody answers.
@@ -76,8 +77,11 @@ fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     hex(&hash.finalize())
 }
 
+/// What notifications of approvals begin with.
+const ABOUT: &str = "approval ";
+
 fn about(id: &str) -> String {
-    format!("approval {id}")
+    format!("{ABOUT}{id}")
 }
 
 impl SafetyCore {
@@ -102,10 +106,32 @@ impl SafetyCore {
         loop {
             let now = self.now();
             let record = store.get(APPROVALS, &key).await?;
-            if let Some(known) = record.as_ref().map(read::<Approval>).transpose()?
+            let old = record.as_ref().map(read::<Approval>).transpose()?;
+            let metadata = NotificationMetadata {
+                operation: Some(pending.operation.to_owned()),
+                reason: pending.reasons.first().cloned(),
+                level: Some(pending.level.to_owned()),
+                verification_id: None,
+            };
+            let message =
+                format!("Operation '{}' waits for a person's approval", pending.operation);
+            let news = news(NotificationType::PermissionPending, message, Some(metadata), now);
+            if let Some(known) = &old
                 && known.ask.is_open(now)
             {
-                return Ok(known.ask.id);
+                // Whoever asked first may have been cut off before all were told.
+                self.tell_waiting(store, &key, &known.ask.id, &known.agents, &news, None).await?;
+                return Ok(known.ask.id.clone());
+            }
+            if self.are_full(store, &agents, old.as_ref()).await? {
+                let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
+                let reason = "too many calls of this session wait for a person: repeat one of them, or \
+                              end the execution";
+                return Err(
+                    OperationError::permission_denied(reason).with_detail("limit", MOST_WAITING)
+                );
             }
             if self.is_crowded(now, session) {
                 let event =
@@ -137,39 +163,9 @@ impl SafetyCore {
             let mut changes = vec![change(&key, record.as_ref(), &approval)?];
             changes
                 .extend(indexed(&ask, &Target::Approval { key: key.clone(), id: ask.id.clone() })?);
-            let metadata = NotificationMetadata {
-                operation: Some(pending.operation.to_owned()),
-                reason: pending.reasons.first().cloned(),
-                level: Some(pending.level.to_owned()),
-                verification_id: None,
-            };
-            let message =
-                format!("Operation '{}' waits for a person's approval", pending.operation);
-            let news = news(NotificationType::PermissionPending, message, Some(metadata), now);
-            let about = about(&ask.id);
-            let full = AtomicBool::new(false);
-            let old = record.as_ref().map(read::<Approval>).transpose()?;
-            let tell = |state: &mut AgentState| {
-                if agents.contains(&fold(&state.agent).0) {
-                    if let Some(old) = &old {
-                        state.clear(&self::about(&old.ask.id));
-                    }
-                    full.fetch_or(state.waiting() >= MOST_WAITING, Ordering::Relaxed);
-                    state.notify(&about, news.clone());
-                }
-            };
-            self.of_others(store, "", tell, &mut changes).await?;
-            if full.load(Ordering::Relaxed) {
-                let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
-                let agent = agents.first().map(String::as_str);
-                self.record(&event, agent, session, None, Some(pending.operation)).await;
-                let reason = "too many calls of this session wait for a person: repeat one of them, or \
-                              end the execution";
-                return Err(
-                    OperationError::permission_denied(reason).with_detail("limit", MOST_WAITING)
-                );
-            }
             if store.write(changes).await? {
+                let before = old.as_ref().map(|old| old.ask.id.as_str());
+                self.tell_waiting(store, &key, &ask.id, &agents, &news, before).await?;
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
@@ -248,25 +244,25 @@ impl SafetyCore {
             }
             let (agents, operation) = (approval.agents.clone(), approval.operation.clone());
             approval.ask.closed = true;
-            let mut changes = Vec::new();
-            if approve {
-                approval.approved_at = Some(now);
-                approval.ask.expires_at = now + self.timeout;
-                changes.push(change(key, Some(&record), &approval)?);
-            } else {
-                changes.push(Change::remove(APPROVALS, key, expected(Some(&record))));
-            }
             let word = if approve { "approved" } else { "denied" };
             let message = format!("A person has {word} operation '{operation}'");
             let told = news(NotificationType::Status, message, None, now);
-            let tell = |state: &mut AgentState| {
-                if agents.contains(&fold(&state.agent).0) {
+            let change = if approve {
+                approval.approved_at = Some(now);
+                approval.ask.expires_at = now + self.timeout;
+                change(key, Some(&record), &approval)?
+            } else {
+                Change::remove(APPROVALS, key, expected(Some(&record)))
+            };
+            // Should this process be gone before all are told, each finds it with its next step.
+            if store.write(vec![change, answered(id, now)?]).await? {
+                let tell = |state: &mut AgentState, _| {
                     state.clear(&about(id));
                     state.notify("status", told.clone());
+                };
+                for agent in &agents {
+                    self.tell(store, agent, None, &tell).await?;
                 }
-            };
-            self.of_others(store, "", tell, &mut changes).await?;
-            if store.write(changes).await? {
                 let (event, outcome) = if approve {
                     ("CHALLENGE_VERIFIED", "confirmed")
                 } else {
@@ -318,22 +314,122 @@ impl SafetyCore {
         }
     }
 
-    /// What waits for approval.
-    pub(super) async fn open_approvals(&self) -> Result<Vec<Approval>, StoreError> {
+    /// Tells agents of a call that waits.
+    async fn tell_waiting(
+        &self,
+        store: &dyn Store,
+        key: &str,
+        id: &str,
+        agents: &[String],
+        news: &AgentNotification,
+        before: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let tell = |state: &mut AgentState, waits: bool| {
+            if let Some(before) = before {
+                state.clear(&about(before));
+            }
+            if waits && !state.queue.iter().any(|queued| queued.about == about(id)) {
+                state.notify(&about(id), news.clone());
+            }
+        };
+        for agent in agents {
+            self.tell(store, agent, Some((key, id)), &tell).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells an agent something, if it executes: each by itself, as of many that report at once somebody
+    /// always changes. What waits is told as long as it does: this looks after it has read the agent's
+    /// record, and so whoever answers meanwhile comes after it.
+    async fn tell(
+        &self,
+        store: &dyn Store,
+        agent: &str,
+        waits: Option<(&str, &str)>,
+        change: &(dyn Fn(&mut AgentState, bool) + Sync),
+    ) -> Result<(), StoreError> {
+        let _turn = self.turn(agent).await;
+        loop {
+            let Some(record) = store.get(AGENTS, agent).await? else { return Ok(()) };
+            let Some(before) = readable::<AgentState>(&record) else { return Ok(()) };
+            let waits = match waits {
+                Some((key, id)) => {
+                    let approval = store.get(APPROVALS, key).await?;
+                    let approval = approval.as_ref().and_then(readable::<Approval>);
+                    approval.is_some_and(|it| it.ask.id == id && it.approved_at.is_none())
+                }
+                None => false,
+            };
+            let mut state = before.clone();
+            if state.live().is_some() {
+                change(&mut state, waits);
+            }
+            if state == before {
+                return Ok(());
+            }
+            let written = agent_change(agent, Some(&record), &state, self.now())?;
+            if store.write(vec![written]).await? {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// What an agent still waits for and somebody has answered.
+    pub(super) async fn answered(
+        &self,
+        store: &dyn Store,
+        state: &AgentState,
+    ) -> Result<Vec<String>, StoreError> {
+        let mut answered = Vec::new();
+        for queued in &state.queue {
+            let Some(id) = queued.about.strip_prefix(ABOUT) else { continue };
+            if target(store, &format!("answered {id}")).await? == Some(Target::Answered) {
+                answered.push(queued.about.clone());
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Whether one of these agents waits for as much as it may, but for what is asked anew.
+    async fn are_full(
+        &self,
+        store: &dyn Store,
+        agents: &[String],
+        old: Option<&Approval>,
+    ) -> Result<bool, StoreError> {
+        for agent in agents {
+            let record = store.get(AGENTS, agent).await?;
+            let state = record.as_ref().and_then(readable::<AgentState>);
+            let Some(mut state) = state.filter(|state| state.live().is_some()) else { continue };
+            if let Some(old) = old {
+                state.clear(&about(&old.ask.id));
+            }
+            if state.waiting() >= MOST_WAITING {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What waits for approval, and the keys of what cannot be read.
+    pub(super) async fn open_approvals(&self) -> Result<(Vec<Approval>, Vec<String>), StoreError> {
         let (store, now) = (self.store().await?, self.now());
+        let mut unreadable = Vec::new();
         let mut all = Vec::new();
         let mut after: Option<String> = None;
         loop {
             let page = store.list(APPROVALS, Some(OPEN), after.as_deref(), PAGE).await?;
             for record in &page {
-                let approval: Approval = read(record)?;
-                if approval.ask.is_open(now) {
-                    all.push(approval);
+                match read::<Approval>(record) {
+                    Ok(approval) if approval.ask.is_open(now) => all.push(approval),
+                    Ok(_) => {}
+                    Err(_) => unreadable.push(record.key.clone()),
                 }
             }
             after = page.last().map(|record| record.key.clone());
             if page.len() < PAGE {
-                return Ok(all);
+                return Ok((all, unreadable));
             }
         }
     }

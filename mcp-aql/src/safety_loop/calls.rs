@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, fold};
 use super::code;
-use super::core::{SafetyCore, Target, expected, lock, read, written};
+use super::core::{SafetyCore, Target, expected, lock, read, readable, written};
 use super::directive::{AutonomyDirective, StepOutcome};
 use super::judging::Step;
-use super::machine::{Refusal, Start, shortened};
+use super::machine::{Event, Refusal, Start, shortened};
 use super::refusals;
 use super::state::{AgentState, ExecutionStatus};
 use super::tries::Tries;
@@ -145,8 +145,10 @@ impl SafetyCore {
         let mut names = Vec::new();
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
-                let state: AgentState = read(&record)?;
-                if state.live().is_some_and(|live| live.session.is_none()) {
+                // One that cannot be read may be such an agent: whoever asks is to be on the safe side.
+                let executes = readable::<AgentState>(&record)
+                    .is_none_or(|state| state.live().is_some_and(|live| live.session.is_none()));
+                if executes {
                     names.push(record.key);
                 }
             }
@@ -213,11 +215,19 @@ impl SafetyCore {
         if self.mode() != super::LoopMode::Enforcing {
             return Ok(());
         }
-        let agent = fold(agent).0;
+        let name = fold(agent).0;
         let mut blocked = self.blocked_in(session).await?;
-        // The agent itself is refused where its challenge can be renewed.
-        blocked.retain(|state| fold(&state.agent).0 != agent);
-        self.refuse_one_of(blocked, &agent)
+        // The agent itself is refused where its challenge can be renewed, which is in the audit log too.
+        blocked.retain(|state| fold(&state.agent).0 != name);
+        let reason = blocked
+            .first()
+            .map(|state| format!("agent '{}' is blocked, and with it its session", state.agent));
+        if let Some(reason) = reason {
+            let event = Event::new("EXECUTION_DENIED", "denied").reason(&reason);
+            let session = session.map(Session::id);
+            self.record(&event, Some(agent), session, None, None).await;
+        }
+        self.refuse_one_of(blocked, &name)
     }
 
     /// The blocked agents of this session.
@@ -344,7 +354,11 @@ impl SafetyCore {
             // Some of them may have ended without their session's doing.
             for name in names {
                 let state = self.state(&name).await?;
-                let live = state.as_ref().and_then(AgentState::live);
+                let now = self.now();
+                let live = state
+                    .as_ref()
+                    .filter(|state| !state.waits_in_vain(now))
+                    .and_then(AgentState::live);
                 if live.is_none_or(|live| live.session.as_deref() != Some(session.id())) {
                     lock(&known.executing).remove(&name);
                 }
@@ -365,7 +379,7 @@ impl SafetyCore {
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (core, session) = (Arc::downgrade(self), session.clone());
-        lock(&self.watched).insert(session.id().to_owned());
+        lock(&self.watched).insert(session.id().to_owned(), session.clone());
         runtime.spawn(async move {
             session.ended().await;
             if let Some(core) = core.upgrade() {
@@ -376,16 +390,16 @@ impl SafetyCore {
         });
     }
 
-    /// Waits until what executed in a session that has ended is settled, so that the process may be gone
+    /// Waits until what executed in sessions that have ended is settled, so that the process may be gone
     /// after it (REQ-LIF-10).
-    pub(crate) async fn until_settled(&self, session: &Session) {
+    pub(crate) async fn until_settled(&self) {
         let settled = async {
             loop {
                 let news = self.unwatched.notified();
                 tokio::pin!(news);
                 // From here on no news is missed.
                 news.as_mut().enable();
-                if !lock(&self.watched).contains(session.id()) {
+                if !lock(&self.watched).values().any(Session::has_ended) {
                     return;
                 }
                 news.await;
@@ -430,7 +444,7 @@ impl SafetyCore {
         self.refuse_session(session, agent).await?;
         let digest = Action::digest(&reported.hint);
         let done = self
-            .transit(agent, |state, env, effects| {
+            .transit_told(agent, |state, env, effects| {
                 let step = Step {
                     session: session.map(Session::id),
                     hint: &reported.hint,
@@ -508,7 +522,7 @@ impl SafetyCore {
             Some(Target::Approval { key, id }) => {
                 self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?
             }
-            None => Err(Refusal::Invalid),
+            Some(Target::Answered) | None => Err(Refusal::Invalid),
         };
         match answered {
             Ok(()) => {
@@ -518,7 +532,7 @@ impl SafetyCore {
                 Ok(Verified { confirmed: true, next: next.to_owned() })
             }
             Err(refusal) => {
-                let event = super::machine::Event::new("CONFIRMATION_FAILED", "failed");
+                let event = Event::new("CONFIRMATION_FAILED", "failed");
                 let session = session.map(Session::id);
                 self.record(&event, None, session, None, Some("confirm_operation")).await;
                 Err(self.refused(refusal, ""))
@@ -541,7 +555,7 @@ impl SafetyCore {
                     .await?
             }
             _ => {
-                let event = super::machine::Event::new("CHALLENGE_FAILED", "failed");
+                let event = Event::new("CHALLENGE_FAILED", "failed");
                 let session = session.map(Session::id);
                 self.record(&event, None, session, None, Some("verify_challenge")).await;
                 Err(Refusal::Invalid)

@@ -1,4 +1,5 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,17 +9,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::action::{Action, fold};
 use super::code::Fresh;
 use super::crowd::Crowd;
-use super::directive::LoopMode;
+use super::directive::{AgentNotification, LoopMode};
 use super::machine::{Effects, Env, Event, Refusal};
+use super::presence::Presence;
 use super::recent::RecentAudit;
 use super::settings::{Rules, SafetyLoop};
 use super::state::{AgentState, Ask};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
+use crate::operation::Session;
 use crate::operator::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
@@ -31,13 +35,15 @@ const INDEX: &str = "safety_index";
 /// Processes that are there.
 const PROCESSES: &str = "safety_processes";
 /// A process is taken for gone when it was silent for so long, in seconds.
-const LEASE: i64 = 12;
+pub(super) const LEASE: i64 = 12;
 /// The clocks of machines that share a store differ by less than that, in seconds.
 pub(super) const SKEW: i64 = 12;
 /// How often it gives a sign of itself.
 const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
 const IDLE: TimeDelta = TimeDelta::days(1);
+/// So many agents are changed at once, if their names' hashes differ.
+const TURNS: usize = 256;
 /// So many records are listed at once.
 pub(super) const PAGE: usize = 500;
 
@@ -57,9 +63,12 @@ pub(crate) struct SafetyCore {
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
     presented: Mutex<Crowd>,
     beaten: Mutex<Option<DateTime<Utc>>>,
+    /// Turns of those who change agents, by the hash of the name.
+    turns: [Semaphore; TURNS],
+    hasher: RandomState,
     in_background: AtomicBool,
     /// Sessions whose end is waited for, and whose agents are not settled yet.
-    pub(super) watched: Mutex<HashSet<String>>,
+    pub(super) watched: Mutex<HashMap<String, Session>>,
     pub(super) unwatched: tokio::sync::Notify,
     /// Agents of callers without a session may be blocked: nobody has looked since the start, or one
     /// was blocked here.
@@ -70,8 +79,16 @@ pub(crate) struct SafetyCore {
 /// Whose a request is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Target {
-    Agent { agent: String, id: String },
-    Approval { key: String, id: String },
+    Agent {
+        agent: String,
+        id: String,
+    },
+    Approval {
+        key: String,
+        id: String,
+    },
+    /// Of an approval that somebody has answered.
+    Answered,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,6 +99,13 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
+}
+
+/// A record's value; one that cannot be read is in the log, and stops nothing else.
+pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
+    read(record)
+        .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
+        .ok()
 }
 
 pub(super) fn written<T: Serialize>(value: &T) -> Result<NewRecord, StoreError> {
@@ -111,6 +135,8 @@ impl SafetyCore {
             codes: Mutex::default(),
             presented: Mutex::default(),
             beaten: Mutex::default(),
+            turns: std::array::from_fn(|_| Semaphore::new(1)),
+            hasher: RandomState::new(),
             in_background: AtomicBool::new(false),
             watched: Mutex::default(),
             unwatched: tokio::sync::Notify::new(),
@@ -180,18 +206,19 @@ impl SafetyCore {
     }
 
     async fn beat(&self, store: &dyn Store, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let record = NewRecord::new("{}").expires_at(now + TimeDelta::seconds(LEASE));
+        let record = written(&Presence::here())?.expires_at(now + TimeDelta::seconds(LEASE));
         store.write(vec![Change::put(PROCESSES, self.me.as_str(), Expected::Any, record)]).await?;
         Ok(())
     }
 
-    /// Settles the executions of processes that are gone.
-    async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
+    /// Settles the executions of processes that are gone, and those that wait in vain for their start.
+    pub(super) async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
-                let state: AgentState = read(&record)?;
-                if state.live().is_some_and(|execution| execution.owner != self.me) {
-                    self.run(store, &state.agent, |state, env, effects| {
+                let Some(state) = readable::<AgentState>(&record) else { continue };
+                let foreign = state.live().is_some_and(|execution| execution.owner != self.me);
+                if foreign || state.waits_in_vain(self.now()) {
+                    self.run(store, &state.agent, false, |state, env, effects| {
                         state.settle(env, effects);
                         Ok(())
                     })
@@ -251,10 +278,13 @@ impl SafetyCore {
         if process == self.me {
             return Ok(true);
         }
-        let record = store.get(PROCESSES, process).await?;
+        let Some(record) = store.get(PROCESSES, process).await? else { return Ok(false) };
+        if readable::<Presence>(&record).is_some_and(|presence| presence.is_gone()) {
+            return Ok(false);
+        }
         // A lease that is much longer than any is one from before the clock went back; a little longer
         // are those of a machine whose clock is ahead.
-        let left = record.and_then(|record| record.expires_at).map(|until| until - self.now());
+        let left = record.expires_at.map(|until| until - self.now());
         let most = TimeDelta::seconds(LEASE + SKEW);
         Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
@@ -273,16 +303,28 @@ impl SafetyCore {
         transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
     ) -> Result<Result<T, Refusal>, OperationError> {
         let store = self.store().await?;
-        Ok(self.run(store, agent, transition).await?)
+        Ok(self.run(store, agent, false, transition).await?)
+    }
+
+    /// As [`transit`](Self::transit), for a transition that tells of the blocks of others.
+    pub(super) async fn transit_told<T>(
+        &self,
+        agent: &str,
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
+    ) -> Result<Result<T, Refusal>, OperationError> {
+        let store = self.store().await?;
+        Ok(self.run(store, agent, self.mode == LoopMode::Enforcing, transition).await?)
     }
 
     async fn run<T>(
         &self,
         store: &dyn Store,
         agent: &str,
+        told: bool,
         mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
     ) -> Result<Result<T, Refusal>, StoreError> {
         let key = fold(agent).0;
+        let turn = self.turn(&key).await;
         loop {
             let record = store.get(AGENTS, &key).await?;
             let before: AgentState = match &record {
@@ -293,6 +335,8 @@ impl SafetyCore {
                 Some(execution) => self.lives(store, &execution.owner).await?,
                 None => false,
             };
+            let blocks = if told { self.blocks(store, &key).await? } else { Vec::new() };
+            let answered = if told { self.answered(store, &before).await? } else { Vec::new() };
             let fresh = Fresh::new().map_err(StoreError::failed)?;
             let now = self.now();
             let crowded = |session: Option<&str>| self.is_crowded(now, session);
@@ -306,6 +350,8 @@ impl SafetyCore {
                 crowded: &crowded,
                 timeout: self.timeout,
                 most_tries: self.attempts,
+                blocks: &blocks,
+                answered: &answered,
                 policy: self.rules.of(&key),
                 scorer: &*self.rules.scorer,
             };
@@ -318,46 +364,38 @@ impl SafetyCore {
                     let target = Target::Agent { agent: key.clone(), id: ask.id.clone() };
                     changes.extend(indexed(ask, &target)?);
                 }
-                if let Some((about, news)) = &effects.broadcast {
-                    let tell = |other: &mut AgentState| other.notify(about, news.clone());
-                    self.of_others(store, &key, tell, &mut changes).await?;
-                }
-                if let Some(about) = &effects.cleared {
-                    let forget = |other: &mut AgentState| other.clear(about);
-                    self.of_others(store, &key, forget, &mut changes).await?;
-                }
                 if !store.write(changes).await? {
                     // Somebody was faster. Let them be done before the next try.
                     tokio::task::yield_now().await;
                     continue;
                 }
             }
+            drop(turn);
             self.after(&state, effects, fresh).await;
             return Ok(result);
         }
     }
 
-    /// Changes all agents that execute, but this one.
-    pub(super) async fn of_others(
+    /// One after the other, whoever wants to change an agent from this process: else those who are quick
+    /// could always be first. A place in a queue and no lock, for it guards nothing: that each change is
+    /// made upon the one before it, the store sees to, and each of its calls has an end.
+    pub(super) async fn turn(&self, agent: &str) -> Option<SemaphorePermit<'_>> {
+        let hash = usize::try_from(self.hasher.hash_one(agent) % TURNS as u64).ok()?;
+        self.turns.get(hash)?.acquire().await.ok()
+    }
+
+    /// What there is to tell of blocks, but of this agent's own. It is asked for with each step and kept
+    /// nowhere else: to write it to every agent would take turns with all of their reports, and of
+    /// many that report at once somebody always comes first.
+    async fn blocks(
         &self,
         store: &dyn Store,
         but: &str,
-        change: impl Fn(&mut AgentState),
-        changes: &mut Vec<Change>,
-    ) -> Result<(), StoreError> {
-        for group in ["live", "blocked"] {
-            for record in self.group(store, group).await? {
-                let before: AgentState = read(&record)?;
-                let mut state = before.clone();
-                if record.key != but && state.live().is_some() {
-                    change(&mut state);
-                }
-                if state != before {
-                    changes.push(agent_change(&record.key, Some(&record), &state, self.now())?);
-                }
-            }
-        }
-        Ok(())
+    ) -> Result<Vec<AgentNotification>, StoreError> {
+        let blocked = self.group(store, "blocked").await?;
+        let others = blocked.iter().filter(|record| record.key != but);
+        let states = others.filter_map(readable::<AgentState>);
+        Ok(states.filter_map(|state| state.news_of_block()).collect())
     }
 
     /// Whether people have been asked too much for this session.
@@ -506,18 +544,23 @@ impl SafetyCore {
 
     /// Whose the request of this id is.
     pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
-        self.target(&format!("id {id}")).await
+        target(self.store().await?, &format!("id {id}")).await
     }
 
     /// Whose the code with this hash is.
     pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
-        self.target(&format!("code {hash}")).await
+        target(self.store().await?, &format!("code {hash}")).await
     }
+}
 
-    async fn target(&self, key: &str) -> Result<Option<Target>, StoreError> {
-        let record = self.store().await?.get(INDEX, key).await?;
-        record.as_ref().map(read).transpose()
-    }
+pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target>, StoreError> {
+    store.get(INDEX, key).await?.as_ref().map(read).transpose()
+}
+
+/// The change by which it is known that an approval was answered.
+pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
+    let record = written(&Target::Answered)?.expires_at(now + IDLE);
+    Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
 }
 
 /// Whether a channel says that it can show something; one that panics cannot.
@@ -542,7 +585,7 @@ async fn detached(work: impl Future<Output = ()> + Send + 'static) {
 }
 
 /// The change that keeps an agent's state.
-fn agent_change(
+pub(super) fn agent_change(
     key: &str,
     record: Option<&Record>,
     state: &AgentState,

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use super::approvals::APPROVALS;
 use super::core::{AGENTS, PAGE, SafetyCore, Target, read};
 use super::machine::Refusal;
 use super::state::{AgentState, Ask, ExecutionStatus};
 use crate::error::OperationError;
 use crate::operation::BoxFuture;
-use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView};
+use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView, UnreadableView};
+use crate::store::Record;
 
 /// So many agents are shown.
 const SHOWN: usize = 1_000;
+/// So many unreadable records of a kind are named.
+const UNREADABLE: usize = 100;
 
 /// The desk of one adapter.
 pub(crate) struct SafetyDesk(pub(crate) Arc<SafetyCore>);
@@ -34,13 +38,18 @@ impl SafetyDesk {
     }
 
     /// All that are blocked, all that execute, and as many others as there is room for: nobody hides an
-    /// agent, or what it asks, behind a crowd of others.
-    async fn states(&self) -> Result<Vec<AgentState>, OperationError> {
+    /// agent, or what it asks, behind a crowd of others. And the keys of what cannot be read.
+    async fn states(&self) -> Result<(Vec<AgentState>, Vec<String>), OperationError> {
         let store = self.0.store().await?;
         let mut states: Vec<AgentState> = Vec::new();
+        let mut unreadable = Vec::new();
+        let mut take = |states: &mut Vec<AgentState>, record: &Record| match read(record) {
+            Ok(state) => states.push(state),
+            Err(_) => unreadable.push(record.key.clone()),
+        };
         for group in ["blocked", "live"] {
             for record in self.0.group(store, group).await? {
-                states.push(read(&record)?);
+                take(&mut states, &record);
             }
         }
         // What waits to begin comes after what runs.
@@ -53,14 +62,14 @@ impl SafetyDesk {
         while states.len() <= SHOWN {
             let page = store.list(AGENTS, Some("idle"), after.as_deref(), PAGE).await?;
             for record in &page {
-                states.push(read(record)?);
+                take(&mut states, record);
             }
             after = page.last().map(|record| record.key.clone());
             if page.len() < PAGE {
                 break;
             }
         }
-        Ok(states)
+        Ok((states, unreadable))
     }
 
     async fn seen(&self) -> Result<Overview, OperationError> {
@@ -71,7 +80,15 @@ impl SafetyDesk {
             audit: self.0.recent.entries(),
             ..Overview::default()
         };
-        for state in self.states().await? {
+        let (states, strange) = self.states().await?;
+        let unreadable = |collection: &str, keys: Vec<String>| {
+            let views = keys.into_iter().take(UNREADABLE);
+            views
+                .map(|key| UnreadableView { collection: collection.to_owned(), key })
+                .collect::<Vec<_>>()
+        };
+        overview.unreadable = unreadable(AGENTS, strange);
+        for state in states {
             let agent = state.agent.as_str();
             // Those of a block are shown as long as it lasts: they can be renewed.
             let shown =
@@ -107,7 +124,9 @@ impl SafetyDesk {
                 });
             }
         }
-        for approval in self.0.open_approvals().await? {
+        let (approvals, strange) = self.0.open_approvals().await?;
+        overview.unreadable.extend(unreadable(APPROVALS, strange));
+        for approval in approvals {
             let agent = approval.agents.first().map(String::as_str);
             overview.requests.push(self.request(&approval.ask, agent));
         }
@@ -142,7 +161,7 @@ impl Desk for SafetyDesk {
                 Some(Target::Approval { key, .. }) => {
                     self.0.answer_approval(&key, id, None, (approve, by)).await?
                 }
-                None => Err(Refusal::Invalid),
+                Some(Target::Answered) | None => Err(Refusal::Invalid),
             };
             none("request", id, answered)
         })
@@ -171,7 +190,7 @@ impl Desk for SafetyDesk {
                         .await?
                 }
                 Some(Target::Approval { key, .. }) => self.0.renew_approval(&key, id, by).await?,
-                None => Err(Refusal::Invalid),
+                Some(Target::Answered) | None => Err(Refusal::Invalid),
             };
             none("request", id, done)
         })

@@ -2,10 +2,10 @@
 
 use super::action::Action;
 use super::directive::{
-    AutonomyDirective, LoopMode, NotificationMetadata, NotificationType, SafetyTier, StepOutcome,
+    AutonomyDirective, LoopMode, NotificationMetadata, NotificationType, StepOutcome,
 };
 use super::evaluator::{Evaluation, Ruling, Stage, Verdict, evaluate};
-use super::machine::{Effects, Env, Event, PAUSE, Refusal, about_block, news, shortened, shown};
+use super::machine::{Effects, Env, Event, PAUSE, Refusal, news, shortened, shown};
 use super::state::{AgentState, Block, Execution, ExecutionStatus, Pause};
 use crate::operator::RequestKind;
 
@@ -43,11 +43,12 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<AutonomyDirective, Refusal> {
         self.settle(env, effects);
+        env.answered.iter().for_each(|about| self.clear(about));
         if env.mode == LoopMode::Enforcing && self.block.is_some() {
             self.renew_block(true, env, effects);
             self.refuse_blocked(env, effects)?;
         }
-        let execution = self.own(step.session)?;
+        let execution = self.own(step.session, env)?;
         let status = execution.status;
         if status == ExecutionStatus::Running {
             execution.steps += 1;
@@ -62,9 +63,7 @@ impl AgentState {
                 AutonomyDirective::proceed(vec![factor])
             }
             LoopMode::Monitoring => self.advise(step, env),
-            LoopMode::Enforcing if status == ExecutionStatus::Pending => {
-                self.not_begun(env, effects)
-            }
+            LoopMode::Enforcing if status == ExecutionStatus::Pending => self.not_begun(),
             LoopMode::Enforcing => {
                 // Whoever asks again whether the wait is over repeats nothing.
                 if !self.is_held() {
@@ -75,6 +74,10 @@ impl AgentState {
             }
         };
         directive.notifications = self.deliver();
+        if env.mode == LoopMode::Enforcing {
+            directive.notifications.extend(self.news_of_block());
+            directive.notifications.extend(env.blocks.iter().cloned());
+        }
         if env.mode != LoopMode::Disabled {
             let outcome = match (directive.go_on, directive.stopped) {
                 (true, _) => "allowed",
@@ -114,17 +117,14 @@ impl AgentState {
     }
 
     /// The answer to an agent that nobody has let begin.
-    fn not_begun(&mut self, env: &Env<'_>, effects: &mut Effects) -> AutonomyDirective {
-        let known = self.live().and_then(|execution| execution.ask.clone());
-        let action = known.map(|ask| ask.action).unwrap_or_default();
-        let asked = self.ask_to_start(&action, env, effects);
-        let id = self.live().and_then(|execution| execution.ask.as_ref()).map(|ask| ask.id.clone());
-        let reason = match (asked, id) {
-            (Ok(()), Some(id)) => format!(
+    fn not_begun(&self) -> AutonomyDirective {
+        let id = self.live().and_then(|execution| execution.ask.as_ref()).map(|ask| &ask.id);
+        let reason = match id {
+            Some(id) => format!(
                 "A person has to approve the start first: ask for the code of request {id}, or for \
                  its approval"
             ),
-            _ => "A person has to approve the start first".to_owned(),
+            None => "A person has to approve the start first".to_owned(),
         };
         AutonomyDirective::pause(reason, vec!["the execution is pending".to_owned()])
     }
@@ -318,26 +318,7 @@ impl AgentState {
             session: step.session.map(str::to_owned),
             ask,
         });
-        self.tell_of_block(env, effects);
         directive
-    }
-
-    /// Tells every executing agent, this one included, in place of what was told before.
-    fn tell_of_block(&mut self, env: &Env<'_>, effects: &mut Effects) {
-        let Some(block) = &self.block else { return };
-        let metadata = NotificationMetadata {
-            reason: Some(block.reason.clone()),
-            level: Some(SafetyTier::DangerZone.as_str().to_owned()),
-            verification_id: Some(block.ask.id.clone()),
-            ..NotificationMetadata::default()
-        };
-        let message = format!("Agent '{}' is blocked until a person verifies", self.agent);
-        let news = news(NotificationType::DangerZone, message, Some(metadata), env.now);
-        let about = about_block(&self.agent);
-        if self.live().is_some() {
-            self.notify(&about, news.clone());
-        }
-        effects.broadcast = Some((about, news));
     }
 
     /// A fresh challenge for a blocked agent whose last one is worth nothing any more.
@@ -352,7 +333,6 @@ impl AgentState {
             && let Some(block) = &mut self.block
         {
             block.ask = ask;
-            self.tell_of_block(env, effects);
         }
     }
 }

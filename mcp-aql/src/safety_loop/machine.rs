@@ -3,6 +3,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::core::LEASE;
 use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
 use super::evaluator::Policy;
 use super::risk::RiskScorer;
@@ -28,6 +29,10 @@ pub(super) struct Env<'a> {
     pub(super) crowded: &'a (dyn Fn(Option<&str>) -> bool + Sync),
     pub(super) timeout: TimeDelta,
     pub(super) most_tries: usize,
+    /// What there is to tell of the blocks of other agents.
+    pub(super) blocks: &'a [AgentNotification],
+    /// What this agent was told of as waiting, and no longer does.
+    pub(super) answered: &'a [String],
     pub(super) policy: &'a Policy,
     pub(super) scorer: &'a dyn RiskScorer,
 }
@@ -39,10 +44,6 @@ pub(super) struct Effects {
     pub(super) present: Option<Ask>,
     /// Questions that nobody can answer any more.
     pub(super) closed: Vec<String>,
-    /// For every agent that executes.
-    pub(super) broadcast: Option<(String, AgentNotification)>,
-    /// Over for every agent.
-    pub(super) cleared: Option<String>,
     pub(super) audit: Vec<Event>,
 }
 
@@ -93,8 +94,11 @@ pub(super) enum Refusal {
     },
     /// There is no execution that has not ended.
     NotExecuting,
-    /// Its execution belongs to another session.
-    Elsewhere,
+    /// Its execution belongs to another session. If that is another process's, and it is gone, the name
+    /// is free in so many seconds.
+    Elsewhere {
+        free_in: Option<u64>,
+    },
     /// It executes with other parameters.
     Busy,
     /// It has not begun.
@@ -124,10 +128,6 @@ pub(super) struct Start<'a> {
 }
 
 pub(super) const PAUSE: &str = "pause";
-
-pub(super) fn about_block(agent: &str) -> String {
-    format!("block {agent}")
-}
 
 /// So many characters of what a person decides about are shown as they are: every hint is, as a whole.
 const SHOWN: usize = 4_000;
@@ -197,6 +197,9 @@ impl AgentState {
             };
             self.end(status, "The adapter was restarted", env, effects);
             self.drop_pause(effects);
+        }
+        if self.waits_in_vain(now) {
+            self.end(ExecutionStatus::Cancelled, "No person has approved the start", env, effects);
         }
     }
 
@@ -304,13 +307,12 @@ impl AgentState {
         self.refuse_blocked(env, effects)?;
         if let Some(live) = self.live() {
             if live.session.as_deref() != start.session {
-                return Err(Refusal::Elsewhere);
+                return Err(elsewhere(live, env));
             }
-            let same = live.parameters == start.parameters;
             match live.status {
-                ExecutionStatus::Running if same => return Ok(()),
+                // Somebody is being asked already, or has said yes.
+                _ if live.parameters == start.parameters => return Ok(()),
                 ExecutionStatus::Running => return Err(Refusal::Busy),
-                _ if same => return self.ask_to_start(start.action, env, effects),
                 _ => {}
             }
         }
@@ -354,17 +356,13 @@ impl AgentState {
         asked
     }
 
-    /// Asks for leave to begin, unless somebody is being asked.
-    pub(super) fn ask_to_start(
+    /// Asks for leave to begin.
+    fn ask_to_start(
         &mut self,
         action: &str,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
-        let open = |ask: &Ask| ask.is_open(env.now);
-        if self.live().and_then(|execution| execution.ask.as_ref()).is_some_and(open) {
-            return Ok(());
-        }
         let reasons = vec!["An agent begins only when a person lets it".to_owned()];
         let asked = self.ask(RequestKind::Start, (action, reasons), true, env, effects);
         let Some(ask) = asked else { return Err(Refusal::TooMany(60)) };
@@ -375,12 +373,16 @@ impl AgentState {
     }
 
     /// The live execution of this session.
-    pub(super) fn own(&mut self, session: Option<&str>) -> Result<&mut Execution, Refusal> {
+    pub(super) fn own(
+        &mut self,
+        session: Option<&str>,
+        env: &Env<'_>,
+    ) -> Result<&mut Execution, Refusal> {
         let execution = self.live_mut().ok_or(Refusal::NotExecuting)?;
         if execution.session.as_deref() == session {
             Ok(execution)
         } else {
-            Err(Refusal::Elsewhere)
+            Err(elsewhere(execution, env))
         }
     }
 
@@ -395,7 +397,7 @@ impl AgentState {
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
         self.refuse_blocked(env, effects)?;
-        let execution = self.own(session)?;
+        let execution = self.own(session, env)?;
         if id.is_some_and(|id| id != execution.id) {
             return Err(Refusal::NotExecuting);
         }
@@ -413,6 +415,11 @@ impl AgentState {
             self.end(ExecutionStatus::Cancelled, "The session ended", env, effects);
         }
     }
+}
+
+fn elsewhere(execution: &Execution, env: &Env<'_>) -> Refusal {
+    let foreign = execution.owner != env.me;
+    Refusal::Elsewhere { free_in: foreign.then_some(LEASE.unsigned_abs()) }
 }
 
 pub(super) fn news(

@@ -23,6 +23,7 @@ mod judging;
 mod machine;
 mod operations;
 mod patterns;
+mod presence;
 mod recent;
 mod refusals;
 mod risk;

@@ -38,10 +38,16 @@ pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> Operat
         )
         .with_detail("resource_type", "execution")
         .with_detail("resource_id", super::machine::shortened(agent)),
-        Refusal::Elsewhere => denied(
+        Refusal::Elsewhere { free_in: None } => denied(
             "the agent executes in another session, which alone may go on with it",
             "other_session",
         ),
+        Refusal::Elsewhere { free_in: Some(seconds) } => denied(
+            "the agent executes in a session of another process, which alone may go on with it; if \
+             the process has ended, try again after the time in the details",
+            "other_session",
+        )
+        .with_detail("retry_after_seconds", seconds),
         Refusal::Busy => denied(
             "the agent executes with other parameters; call complete_execution or abort_execution \
              first",
@@ -115,7 +121,8 @@ mod tests {
             (blocked(None), ErrorCode::PermissionDenied),
             (blocked(Some("c".to_owned())), ErrorCode::PermissionDenied),
             (Refusal::NotExecuting, ErrorCode::NotFoundResource),
-            (Refusal::Elsewhere, ErrorCode::PermissionDenied),
+            (Refusal::Elsewhere { free_in: None }, ErrorCode::PermissionDenied),
+            (Refusal::Elsewhere { free_in: Some(12) }, ErrorCode::PermissionDenied),
             (Refusal::Busy, ErrorCode::PermissionDenied),
             (Refusal::Pending, ErrorCode::PermissionDenied),
             (Refusal::Invalid, ErrorCode::TokenInvalid),

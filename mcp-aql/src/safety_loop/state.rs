@@ -1,8 +1,11 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::directive::{AgentNotification, AutonomyDirective, NotificationType};
+use super::directive::{
+    AgentNotification, AutonomyDirective, NotificationMetadata, NotificationType, SafetyTier,
+};
 use super::evaluator::Stage;
+use super::machine::news;
 use super::tries::Tries;
 use crate::operator::{RequestKind, Void};
 
@@ -177,6 +180,14 @@ impl AgentState {
         self.execution.as_mut().filter(|execution| execution.status.is_live())
     }
 
+    /// Whether it asks for leave to begin and nobody can give it any more.
+    pub(super) fn waits_in_vain(&self, now: DateTime<Utc>) -> bool {
+        self.live().is_some_and(|execution| {
+            execution.status == ExecutionStatus::Pending
+                && !execution.ask.as_ref().is_some_and(|ask| ask.is_open(now))
+        })
+    }
+
     /// What the record is listed by.
     pub(super) fn group(&self) -> &'static str {
         match (&self.block, self.live()) {
@@ -202,6 +213,19 @@ impl AgentState {
         let pause = self.pause.as_mut().and_then(|pause| pause.ask.as_mut());
         let block = self.block.as_mut().map(|block| &mut block.ask);
         start.into_iter().chain(pause).chain(block).find(|ask| ask.id == id)
+    }
+
+    /// What every agent is told as long as this one is blocked.
+    pub(super) fn news_of_block(&self) -> Option<AgentNotification> {
+        let block = self.block.as_ref()?;
+        let metadata = NotificationMetadata {
+            reason: Some(block.reason.clone()),
+            level: Some(SafetyTier::DangerZone.as_str().to_owned()),
+            verification_id: Some(block.ask.id.clone()),
+            ..NotificationMetadata::default()
+        };
+        let message = format!("Agent '{}' is blocked until a person verifies", self.agent);
+        Some(news(NotificationType::DangerZone, message, Some(metadata), block.since))
     }
 
     /// Queues a notification in place of an earlier one of the same.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use super::approvals::MOST_WAITING;
@@ -20,7 +21,7 @@ use crate::error::ErrorCode;
 use crate::operation::{BoxFuture, Session};
 use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
 use crate::services::Services;
-use crate::store::MemoryStore;
+use crate::store::{Change, Expected, MemoryStore, NewRecord, Record, Store, StoreError};
 use crate::vocab::TrustLevel;
 
 const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
@@ -201,6 +202,18 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
+/// What came of it.
+#[derive(Debug, Default)]
+struct Counts {
+    events: usize,
+    /// Reports that were judged.
+    steps: usize,
+    /// From one state of an execution to another.
+    transitions: usize,
+    notifications: usize,
+    stops: usize,
+}
+
 /// What must be so, whatever the loop makes of it.
 #[derive(Default)]
 struct Model {
@@ -215,6 +228,7 @@ struct Model {
     seen: HashMap<usize, (String, ExecutionStatus)>,
     /// The clock went back: what expires is not known to the second.
     went_back: bool,
+    counts: Counts,
 }
 
 impl Model {
@@ -235,13 +249,17 @@ impl Model {
         use ExecutionStatus::{Cancelled, Completed, Failed, Pending, Running};
         if let Some((known, before)) = self.seen.get(&agent) {
             let allowed = match (before, status) {
-                _ if known != id => !before.is_live(),
+                // Nobody answered, and the next start has cancelled it in passing.
+                _ if known != id => !before.is_live() || *before == Pending,
                 (before, after) if *before == after => true,
                 (Pending, after) => matches!(after, Running | Cancelled | Completed | Failed),
                 (Running, after) => matches!(after, Completed | Failed | Cancelled),
                 _ => false,
             };
             assert!(allowed, "{before:?} became {status:?}, of {known} to {id}");
+            self.counts.transitions += usize::from(known != id || *before != status);
+        } else {
+            self.counts.transitions += 1;
         }
         if !status.is_live() {
             self.told.remove(&agent);
@@ -396,6 +414,9 @@ async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bo
     };
     assert!(!refused, "a step was judged in spite of a block");
     let directive = reply.autonomy;
+    model.counts.steps += 1;
+    model.counts.notifications += directive.notifications.len();
+    model.counts.stops += usize::from(directive.stopped == Some(true));
     if directive.go_on {
         assert_eq!(reply.status, ExecutionStatus::Running);
         let until = model.paused.get(&agent);
@@ -445,21 +466,35 @@ fn cases(default: u32) -> ProptestConfig {
     }
 }
 
-proptest! {
-    #![proptest_config(cases(60))]
-
-    #[test]
-    fn whatever_happens_the_brake_holds(events in prop::collection::vec(happens(), 100..200)) {
-        // REQ-LOOP-09, REQ-LOOP-10, REQ-AUT-14, REQ-AUT-15, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09,
-        // REQ-OOB-11, REQ-LIF-02, REQ-LIF-03
+/// `PROPTEST_CASES` makes it more; with `--nocapture` it tells how much that was.
+#[test]
+fn whatever_happens_the_brake_holds() {
+    // REQ-LOOP-09, REQ-LOOP-10, REQ-AUT-14, REQ-AUT-15, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09,
+    // REQ-OOB-11, REQ-LIF-02, REQ-LIF-03
+    let (begun, done) = (std::time::Instant::now(), Mutex::new(Counts::default()));
+    let mut runner = TestRunner::new(cases(40));
+    let tried = runner.run(&prop::collection::vec(happens(), 100..200), |events| {
         block_on(async {
             let (mut rig, mut model) = (Rig::new(), Model::default());
             for event in &events {
                 happen(&mut rig, &mut model, event).await;
                 observe(&rig, &mut model).await;
             }
+            let mut done = done.lock().unwrap();
+            done.events += events.len();
+            done.steps += model.counts.steps;
+            done.transitions += model.counts.transitions;
+            done.notifications += model.counts.notifications;
+            done.stops += model.counts.stops;
         });
+        Ok(())
+    });
+    if let Err(error) = tried {
+        panic!("{error}\n{runner}");
     }
+    let done = done.into_inner().unwrap();
+    eprintln!("{done:?} in {:?}", begun.elapsed());
+    assert!(done.stops > 0 && done.notifications > done.stops, "too little happened: {done:?}");
 }
 
 #[test]
@@ -622,10 +657,58 @@ fn nobody_begins_with_what_no_person_was_shown() {
         }
         let refused = start(10).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::RateLimitExceeded);
-        rig.pass(301);
-        rig.step(0, "read_file a", None).await.unwrap();
         let request = rig.people.requests().pop().unwrap();
         assert!(request.action.ends_with("{\"number\":9}"), "{}", request.action);
+        rig.give(&request, request.code.reveal()).await.unwrap();
+        // What was approved is what begins: other parameters have to wait for its end.
+        start(9).await.unwrap();
+        rig.pass(61);
+        assert_eq!(start(10).await.unwrap_err().details()["reason"], "already_executing");
+    });
+}
+
+#[test]
+fn a_start_that_nobody_approves_ends_with_its_question() {
+    // REQ-LOOP-05, REQ-LIF-02
+    block_on(async {
+        let rig = Rig::new();
+        let core = &rig.process.core;
+        let pending = rig.start(0).await.unwrap();
+        let request = rig.people.requests().pop().unwrap();
+        // Another session has to wait for it, and whoever asked can take it back.
+        let other = Session::new();
+        let started = core.start(Some(&other), AGENTS[0], None).await.unwrap_err();
+        assert_eq!(started.details()["reason"], "other_session");
+        assert!(!started.details().contains_key("retry_after_seconds"));
+        let ends = (ExecutionStatus::Cancelled, "so");
+        core.finish(Some(rig.session(0)), AGENTS[0], None, ends).await.unwrap();
+        assert_eq!(rig.people.withdrawn(), std::slice::from_ref(&request.id));
+        let started = core.start(Some(&other), AGENTS[0], None).await.unwrap();
+        assert_ne!(started.execution_id, pending.execution_id);
+
+        // Nobody answers: the name is free, whoever looks first.
+        let request = rig.people.requests().pop().unwrap();
+        rig.pass(301);
+        assert_eq!(rig.give(&request, request.code.reveal()).await, Err(ErrorCode::TokenExpired));
+        let state = core.state(AGENTS[0]).await.unwrap().unwrap();
+        assert_eq!(state.execution.unwrap().status, ExecutionStatus::Cancelled);
+        let step = rig.step(0, "read_file a", None).await.unwrap_err();
+        assert_eq!(step.code(), ErrorCode::NotFoundResource);
+        rig.start(0).await.unwrap();
+        rig.pass(301);
+        core.start(Some(&other), AGENTS[0], None).await.unwrap();
+        // So it is for the places of a session.
+        for number in 1..MOST_AGENTS {
+            rig.pass(2);
+            core.start(Some(&other), &format!("a{number}"), None).await.unwrap();
+        }
+        rig.pass(301);
+        core.start(Some(&other), "more", None).await.unwrap();
+        // And a look after others does it where nobody asks.
+        rig.pass(301);
+        rig.process.core.sweep(rig.store.as_ref()).await.unwrap();
+        let state = core.state("more").await.unwrap().unwrap();
+        assert_eq!(state.execution.unwrap().status, ExecutionStatus::Cancelled);
     });
 }
 
@@ -704,6 +787,269 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
         let ends = (ExecutionStatus::Cancelled, "so");
         core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
         assert_eq!(denied(), 3, "{:?}", recent.entries());
+
+        // Under another name as well.
+        core.start(Some(&session), "Bo", None).await.unwrap_err();
+        let other = Reported { agent: "Bo".to_owned(), ..step("read_file a") };
+        core.step(Some(&session), &other).await.unwrap_err();
+        core.finish(Some(&session), "Bo", None, ends).await.unwrap_err();
+        assert_eq!(denied(), 6, "{:?}", recent.entries());
+        let entry = recent.entries().remove(0);
+        assert_eq!((&entry["agent"], &entry["session"]), (&"Bo".into(), &session.id().into()));
+        assert_eq!(entry["reason"], "agent 'Ada' is blocked, and with it its session");
+    });
+}
+
+#[test]
+fn what_cannot_be_read_hides_nothing_else() {
+    // REQ-OOB-09, REQ-OOB-13
+    block_on(async {
+        let mut rig = Rig::new();
+        rig.begun(0).await;
+        rig.begun(1).await;
+        rig.step(0, "drop_table users", None).await.unwrap();
+        rig.start(2).await.unwrap();
+        let core = &rig.process.core;
+        let ask = |number: u8| Pending {
+            operation: "delete_bed",
+            params_hash: if number == 0 { "h0" } else { "h1" },
+            session: Some(rig.session(1)),
+            action: "delete_bed {}",
+            reasons: Vec::new(),
+            level: "destructive",
+            expires_at: rig.now() + TimeDelta::seconds(60),
+        };
+        let mut strange = Vec::new();
+        for number in 0..2 {
+            core.request_approval(ask(number)).await.unwrap();
+        }
+        let approvals = rig.store.list("safety_approvals", None, None, 9).await.unwrap();
+        strange.push(("safety_approvals", approvals[0].key.clone(), "open"));
+        strange.push(("safety_agents", "cy".to_owned(), "live"));
+        strange.push(("safety_agents", "of tomorrow".to_owned(), "blocked"));
+        for (collection, key, group) in &strange {
+            let record = NewRecord::new("{\"agent\":7,\"since\":\"tomorrow\"}").group(*group);
+            let change = Change::put(*collection, key.as_str(), Expected::Any, record);
+            assert!(rig.store.write(vec![change]).await.unwrap());
+        }
+        let desk = SafetyDesk(Arc::clone(core));
+        let seen = desk.overview().await.unwrap();
+        let named: BTreeSet<_> =
+            seen.unreadable.iter().map(|it| (&*it.collection, &*it.key)).collect();
+        assert_eq!(named, strange.iter().map(|(name, key, _)| (*name, &**key)).collect());
+        assert_eq!((seen.blocks.len(), seen.agents.len()), (1, 2));
+        assert_eq!(seen.requests.len(), 2, "of the block, and of the other approval");
+
+        // Others are told of a block and stopped all the same; and whoever comes next looks after them.
+        assert!(!rig.step(1, "read_file a", None).await.unwrap().autonomy.go_on);
+        let session = Session::new();
+        core.start(Some(&session), "Dee", None).await.unwrap();
+        assert!(core.is_executing(None).await.unwrap(), "the one that cannot be read may be it");
+        rig.pass(13);
+        rig.restart();
+        rig.process.core.store().await.unwrap();
+        for agent in ["Ada", "Bo", "Dee"] {
+            let state = rig.process.core.state(agent).await.unwrap().unwrap();
+            assert!(state.live().is_none(), "{agent}");
+        }
+        rig.start(2).await.unwrap_err();
+    });
+}
+
+/// Lets others in wherever a database would.
+#[derive(Default)]
+struct Slow(MemoryStore);
+
+impl Store for Slow {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.0.get(collection, key).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.0.list(collection, group, after, most).await
+        })
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            self.0.write(changes).await
+        })
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.0.purge(now)
+    }
+}
+
+/// Fifty agents of one session report without a pause. Blocks, their end, and what waits for approval
+/// reach all of them, and nobody waits until they are done.
+async fn many_report_at_once(store: Arc<dyn Store>, blocks: usize) {
+    let people = MemoryChannel::default();
+    let settings = SafetyLoop::new()
+        .max_autonomous_steps(1_000_000)
+        .deny(["drop_*"])
+        .auto_approve(["read_*"])
+        .channel(people.clone());
+    let rules = settings.compile(&mut Vec::new());
+    // Minutes pass while they begin, for a session may ask people so much and no more.
+    let minutes = Arc::new(std::sync::atomic::AtomicI64::new(0));
+    let later = Arc::clone(&minutes);
+    let time = TimeSource::new(move || {
+        Utc::now() + TimeDelta::minutes(later.load(std::sync::atomic::Ordering::Relaxed))
+    });
+    let recent = RecentAudit::default();
+    let audit = Audit {
+        adapter: "guard".to_owned(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: Vec::new(),
+    };
+    let services = Arc::new(Services::new(store, time.clone(), audit));
+    let core = Arc::new(SafetyCore::new(&settings, rules, recent, services));
+    let desk = SafetyDesk(Arc::clone(&core));
+    let (session, bad) = (Session::new(), Session::new());
+    let begin = async |session: &Session, agent: &str| {
+        minutes.fetch_add(2, std::sync::atomic::Ordering::Relaxed);
+        core.start(Some(session), agent, None).await.unwrap();
+        let request = people.requests().pop().unwrap();
+        desk.decide(&request.id, true, "test").await.unwrap();
+    };
+    let names: Vec<_> = (0..MOST_AGENTS).map(|number| format!("agent {number}")).collect();
+    for name in &names {
+        begin(&session, name).await;
+    }
+    begin(&bad, "bad").await;
+    let report = |agent: &str, hint: &str| Reported {
+        agent: agent.to_owned(),
+        hint: hint.to_owned(),
+        description: None,
+        outcome: None,
+        findings: None,
+    };
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mut reporting = tokio::task::JoinSet::new();
+    for name in names.clone() {
+        let (core, session, stop) = (Arc::clone(&core), session.clone(), Arc::clone(&stop));
+        reporting.spawn(async move {
+            let mut steps = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let step = report(&name, &format!("read_file {steps}"));
+                core.step(Some(&session), &step).await.unwrap();
+                steps += 1;
+            }
+            steps
+        });
+    }
+    // What their next steps tell some of them, and what waits for which of all.
+    let told = async || {
+        let mut told = Vec::new();
+        for name in names.iter().step_by(12) {
+            let reply = core.step(Some(&session), &report(name, "read_file z")).await.unwrap();
+            let kinds = reply.autonomy.notifications.iter().map(|news| news.kind);
+            told.push(kinds.filter(|kind| kind.stays()).collect::<Vec<_>>());
+        }
+        told.dedup();
+        told
+    };
+    let waiting = async || {
+        let mut waiting = 0;
+        for name in &names {
+            waiting += core.state(name).await.unwrap().unwrap().waiting();
+        }
+        waiting
+    };
+    let work = async {
+        for round in 0..blocks {
+            let step = report("bad", &format!("drop_table {round}"));
+            let stopped = core.step(Some(&bad), &step).await.unwrap();
+            assert_eq!(stopped.autonomy.stopped, Some(true));
+            assert_eq!(told().await, [[NotificationType::DangerZone]]);
+            desk.unblock("bad", "test").await.unwrap();
+            assert_eq!(told().await, [Vec::<NotificationType>::new()]);
+            let hash = round.to_string();
+            let id = core
+                .request_approval(Pending {
+                    operation: "delete_bed",
+                    params_hash: &hash,
+                    session: Some(&session),
+                    action: "delete_bed {}",
+                    reasons: Vec::new(),
+                    level: "destructive",
+                    expires_at: time.now() + TimeDelta::minutes(5),
+                })
+                .await
+                .unwrap();
+            assert_eq!(waiting().await, MOST_AGENTS, "each waits for the person");
+            assert_eq!(told().await, [[NotificationType::PermissionPending]]);
+            desk.decide(&id, true, "test").await.unwrap();
+            assert_eq!(waiting().await, 0, "and each goes on");
+            assert_eq!(told().await, [Vec::<NotificationType>::new()]);
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), work)
+        .await
+        .expect("nobody comes through");
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    for steps in reporting.join_all().await {
+        assert!(steps > 0, "nobody is kept waiting for long");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_that_report_at_once_keep_no_news_back() {
+    // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
+    many_report_at_once(Arc::new(Slow::default()), 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_that_report_at_once_to_a_file_keep_no_news_back() {
+    // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
+    let folder = std::env::temp_dir().join(crate::vocab::new_id("fifty"));
+    let store = crate::store::SqliteStore::open(folder.join("state.db"));
+    many_report_at_once(Arc::new(store), 1).await;
+    // Another connection may still be closing.
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_agents_of_a_process_that_was_killed_are_free_at_once() {
+    // REQ-LIF-10
+    block_on(async {
+        let rig = Rig::new();
+        let other = process(&rig.now, &rig.store, &rig.people);
+        other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await.unwrap();
+        let started = rig.start(0).await.unwrap_err();
+        assert_eq!(started.details()["reason"], "other_session");
+        assert_eq!(started.details()["retry_after_seconds"], 12);
+        // It is this very process that is told to be another one: of the same number, begun before.
+        let records = rig.store.list("safety_processes", None, None, 9).await.unwrap();
+        let owner = &other.core.state(AGENTS[0]).await.unwrap().unwrap().execution.unwrap().owner;
+        let record = records.iter().find(|record| record.key == *owner).unwrap();
+        let mut value: serde_json::Value = serde_json::from_str(&record.value).unwrap();
+        // Where `/proc` hides something, nobody is taken for gone.
+        let Some(begun) = value["process"]["started"].as_u64() else { return };
+        value["process"]["started"] = (begun - 1).into();
+        let kept = NewRecord::new(value.to_string()).expires_at(record.expires_at.unwrap());
+        let change = Change::put("safety_processes", owner.as_str(), Expected::Any, kept);
+        assert!(rig.store.write(vec![change]).await.unwrap());
+        rig.start(0).await.unwrap();
     });
 }
 
@@ -931,6 +1277,37 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         desk.decide(&id, false, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
         assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+    });
+}
+
+#[test]
+fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
+    // REQ-AUT-15, REQ-GATE-10
+    block_on(async {
+        let rig = Rig::new();
+        rig.begun(0).await;
+        let core = &rig.process.core;
+        let id = core
+            .request_approval(Pending {
+                operation: "delete_bed",
+                params_hash: "h1",
+                session: Some(rig.session(0)),
+                action: "delete_bed {}",
+                reasons: Vec::new(),
+                level: "destructive",
+                expires_at: rig.now() + TimeDelta::seconds(60),
+            })
+            .await
+            .unwrap();
+        let waiting = rig.store.get("safety_agents", "ada").await.unwrap().unwrap();
+        assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+        SafetyDesk(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
+        // As if the process had been killed between its answer and the word to the agent.
+        let kept = NewRecord::new(waiting.value).group(waiting.group.unwrap());
+        let change = Change::put("safety_agents", "ada", Expected::Any, kept);
+        assert!(rig.store.write(vec![change]).await.unwrap());
+        let step = rig.step(0, "read_file a", None).await.unwrap().autonomy;
+        assert!(step.go_on, "{step:?}");
     });
 }
 

@@ -39,6 +39,8 @@ impl Compiler {
         if let Some(description) = schema.get("description").and_then(Value::as_str) {
             shape.description = Some(description.to_owned());
         }
+        // Set by authors, with `#[schemars(extend("sensitive" = true))]`.
+        shape.sensitive |= schema.get("sensitive") == Some(&Value::Bool(true));
         self.checks_of(schema, &mut shape.checks);
         shape
     }
@@ -63,10 +65,10 @@ impl Compiler {
                 // has the last word on names.
                 let mut object = self.object(schema, depth);
                 object.rest = Rest::Open;
+                object.flattened.extend(self.each_of(alternatives, depth));
                 return Shape::of(Kind::Object(Box::new(object)));
             }
-            let mut shapes: Vec<_> =
-                alternatives.iter().map(|part| self.at_depth(part, depth + 1)).collect();
+            let mut shapes = self.each_of(alternatives, depth);
             return unite(&mut shapes);
         }
         if let Some([only]) = parts("allOf").map(Vec::as_slice)
@@ -87,6 +89,10 @@ impl Compiler {
             _ if has_fields => self.typed("object", schema, depth),
             _ => Shape::default(),
         }
+    }
+
+    fn each_of(&mut self, parts: &[Value], depth: usize) -> Vec<Shape> {
+        parts.iter().map(|part| self.at_depth(part, depth + 1)).collect()
     }
 
     fn typed(&mut self, name: &str, schema: &Map<String, Value>, depth: usize) -> Shape {
@@ -129,8 +135,14 @@ impl Compiler {
             Some(each) => Rest::Each(Box::new(self.at_depth(each, depth + 1))),
         };
         // Several flattened parts: names are left to the type's own decoding.
-        if schema.contains_key("allOf") || schema.contains_key("patternProperties") {
+        if let Some(parts) = schema.get("allOf") {
             object.rest = Rest::Open;
+            object.flattened = self.each_of(parts.as_array().map_or(&[], Vec::as_slice), depth);
+        }
+        if let Some(patterns) = schema.get("patternProperties") {
+            object.rest = Rest::Open;
+            let patterns = patterns.as_object().into_iter().flatten();
+            object.others = patterns.map(|(_, each)| self.at_depth(each, depth + 1)).collect();
         }
         object
     }
@@ -238,8 +250,15 @@ impl Compiler {
     }
 
     /// Lays the constraints of resources over the forms of their types, so that a field is held to
-    /// them wherever its type is taken, and shows them wherever it is shown.
-    pub(crate) fn overlay_resources(&mut self, shapes: &mut Shapes) {
+    /// them wherever its type is taken, and shows them wherever it is shown. A type that is flattened into
+    /// another has left nothing behind there but its fields: where all of them are, the secret ones are
+    /// taken for secret too.
+    pub(crate) fn overlay_resources<'a>(
+        &mut self,
+        shapes: &'a mut Shapes,
+        others: impl IntoIterator<Item = &'a mut Shape>,
+    ) {
+        let mut secrets = Vec::new();
         for (name, spec) in std::mem::take(&mut self.resources) {
             let Some(Shape { kind: Kind::Object(object), .. }) = shapes.get_mut(&name) else {
                 continue;
@@ -250,6 +269,27 @@ impl Compiler {
                     known.shape.sensitive |= field.parameter.sensitive;
                 }
             }
+            let secret: Vec<_> = spec.fields.iter().filter(|it| it.parameter.sensitive).collect();
+            if !secret.is_empty() {
+                secrets.push((object.order.clone(), secret));
+            }
+        }
+        if secrets.is_empty() {
+            return;
+        }
+        for shape in shapes.values_mut().chain(others) {
+            shape.each_object(&mut |object| {
+                for (names, secret) in &secrets {
+                    if !names.iter().all(|name| object.fields.contains_key(name)) {
+                        continue;
+                    }
+                    for field in secret {
+                        if let Some(field) = object.fields.get_mut(field.parameter.name) {
+                            field.shape.sensitive = true;
+                        }
+                    }
+                }
+            });
         }
     }
 

@@ -57,8 +57,25 @@ pub(crate) struct ObjectShape {
     /// Field names in the order shown.
     pub(crate) order: Vec<String>,
     pub(crate) rest: Rest,
+    /// Forms of flattened enums: the type's own decoding checks by them, and what they hide is hidden.
+    pub(crate) flattened: Vec<Shape>,
+    /// As [`Rest::Each`], for values that the type's own decoding checks.
+    pub(crate) others: Vec<Shape>,
     /// Set for the `input` of an UPDATE operation and for what merges inside it.
     pub(crate) merge: Option<MergeRules>,
+}
+
+impl ObjectShape {
+    /// The forms that the value of this name may have.
+    pub(crate) fn forms_of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Shape> {
+        let field = self.fields.get(name);
+        let each = match &self.rest {
+            Rest::Each(each) if field.is_none() => Some(&**each),
+            _ => None,
+        };
+        let others = if field.is_none() { &*self.others } else { &[] };
+        field.map(|field| &field.shape).into_iter().chain(each).chain(others)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -137,6 +154,33 @@ impl Shape {
             | Kind::Integer
             | Kind::Number
             | Kind::String => {}
+        }
+    }
+
+    /// The objects in it, as far as they have no names.
+    pub(crate) fn each_object(&mut self, take: &mut impl FnMut(&mut ObjectShape)) {
+        match &mut self.kind {
+            Kind::Array(items) => items.each_object(take),
+            Kind::Tuple(parts) | Kind::Union(parts) => {
+                parts.iter_mut().for_each(|part| part.each_object(take));
+            }
+            Kind::Object(object) => {
+                take(object);
+                let ObjectShape { fields, rest, flattened, others, .. } = &mut **object;
+                fields.values_mut().for_each(|field| field.shape.each_object(take));
+                flattened.iter_mut().chain(others).for_each(|part| part.each_object(take));
+                if let Rest::Each(each) = rest {
+                    each.each_object(take);
+                }
+            }
+            Kind::Any
+            | Kind::Never
+            | Kind::Null
+            | Kind::Boolean
+            | Kind::Integer
+            | Kind::Number
+            | Kind::String
+            | Kind::Named(_) => {}
         }
     }
 

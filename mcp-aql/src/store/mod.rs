@@ -85,7 +85,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
     /// The records of a collection, or those of one group of it, ordered by key. Up to `most`, behind
-    /// the key `after`.
+    /// the key `after`. One that is damaged hides none of the others: it may be among them with a value
+    /// that is no JSON.
     fn list<'a>(
         &'a self,
         collection: &'a str,

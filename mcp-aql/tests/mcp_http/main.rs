@@ -9,6 +9,8 @@
 )]
 
 mod access;
+#[cfg(feature = "safety")]
+mod agents;
 mod bodies;
 mod bounds;
 mod direct;

@@ -564,6 +564,7 @@
     if (before && (gone || fresh.length || before.blocks.length !== overview.blocks.length)) shield();
     codes();
     audit();
+    unreadable(overview.unreadable);
 
     if (before) tries(before, overview);
 
@@ -607,6 +608,17 @@
         tell(`${whose(old.agent)}: A wrong code was given, and the challenge is void. When the agent reports the action again, you are asked anew.`);
       }
     }
+  }
+
+  /** What is not among the rest, and may be a block. */
+  function unreadable(records) {
+    const text = JSON.stringify(records);
+    if ($("unreadable").dataset.records === text) return;
+    $("unreadable").dataset.records = text;
+    $("unreadable").hidden = records.length === 0;
+    const names = records.flatMap((each, place) => [place ? ", " : "", el("b", { strange: `${each.collection} ${each.key}` })]);
+    const many = records.length === 1 ? "1 record" : `${records.length} records`;
+    $("unreadable").replaceChildren(`${many} of the store cannot be read, by this version at least, and may be of a blocked agent or an open request: `, ...names, ". All else is shown.");
   }
 
   function audit() {

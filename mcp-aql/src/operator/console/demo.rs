@@ -240,6 +240,7 @@ fn state(now: DateTime<Utc>) -> Overview {
             challenge_id: Some("rq-block".to_owned()),
         }],
         more_agents: false,
+        unreadable: Vec::new(),
         audit: vec![
             entry(
                 ago(1),

@@ -2,6 +2,8 @@ mod failure;
 mod session;
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +14,7 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
 use self::failure::{Failure, Tries};
-use super::sql::{Dialect, PURGED_AT_ONCE, Statement, Step, Tables, Value, record};
+use super::sql::{Dialect, PURGED_AT_ONCE, Statement, Step, Tables, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
 use crate::operation::BoxFuture;
 
@@ -24,12 +26,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(30);
 /// PostgreSQL cuts longer names off.
 const MOST_SCHEMA_BYTES: usize = 63;
+/// How long a statement may take, unless another limit is set.
+const STATEMENT: Duration = Duration::from_secs(10);
+
 /// What the user's configuration or role sets stays. The second limit is for a process that stands
 /// still with records locked.
-const SETTINGS: &str = "
-    SELECT set_config(name, '10s', false)
-    FROM unnest(ARRAY['statement_timeout', 'idle_in_transaction_session_timeout']) AS limits (name)
-    WHERE current_setting(name) = '0'";
+fn settings(milliseconds: u64) -> String {
+    format!(
+        "SELECT set_config(name, '{milliseconds}ms', false)
+        FROM unnest(ARRAY['statement_timeout', 'idle_in_transaction_session_timeout']) AS limits (name)
+        WHERE current_setting(name) = '0'"
+    )
+}
 
 /// Keeps records in PostgreSQL, 14 or later, for adapters on several machines.
 ///
@@ -48,8 +56,8 @@ const SETTINGS: &str = "
 ///
 /// Up to eight connections are open at a time; those that break are replaced. What the server rolled
 /// back, because another transaction was in the way or because it ended, is tried again. A statement
-/// may take ten seconds, unless the configuration (`options='-c statement_timeout=…'`) or the role
-/// sets another limit. [`write`](Store::write) returns when the server has committed: what that survives
+/// may take ten seconds, unless [`patience`](Self::patience), the configuration
+/// (`options='-c statement_timeout=…'`) or the role sets another limit. [`write`](Store::write) returns when the server has committed: what that survives
 /// is the server's to say (`synchronous_commit`, `fsync`).
 ///
 /// # TLS
@@ -61,6 +69,8 @@ const SETTINGS: &str = "
 pub struct PostgresStore {
     pool: Pool,
     tables: Tables,
+    /// How long a statement may take, in milliseconds.
+    limit: Arc<AtomicU64>,
     ready: OnceCell<()>,
 }
 
@@ -108,9 +118,16 @@ impl PostgresStore {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
         }
-        let set = Hook::async_fn(|client: &mut deadpool_postgres::ClientWrapper, _| {
-            Box::pin(async { client.batch_execute(SETTINGS).await.map_err(HookError::Backend) })
-        });
+        let limit = Arc::new(AtomicU64::new(millis(STATEMENT)));
+        let set = {
+            let limit = Arc::clone(&limit);
+            Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
+                let settings = settings(limit.load(Ordering::Relaxed));
+                Box::pin(async move {
+                    client.batch_execute(&settings).await.map_err(HookError::Backend)
+                })
+            })
+        };
         let pool = Pool::builder(Manager::new(config, tls))
             .max_size(CONNECTIONS)
             .runtime(Runtime::Tokio1)
@@ -120,13 +137,21 @@ impl PostgresStore {
             .build()
             .map_err(StoreError::failed)?;
         let tables = Tables { dialect: Dialect::Postgres, schema: Some("mcp_aql".to_owned()) };
-        Ok(Self { pool, tables, ready: OnceCell::new() })
+        Ok(Self { pool, tables, limit, ready: OnceCell::new() })
     }
 
     /// Sets the schema of the tables.
     #[must_use]
     pub fn schema(mut self, name: impl Into<String>) -> Self {
         self.tables.schema = Some(name.into());
+        self
+    }
+
+    /// Sets how long a statement may take where neither the configuration nor the role says so. Default:
+    /// 10 seconds.
+    #[must_use]
+    pub fn patience(self, time: Duration) -> Self {
+        self.limit.store(millis(time), Ordering::Relaxed);
         self
     }
 
@@ -182,6 +207,11 @@ impl PostgresStore {
     }
 }
 
+/// As PostgreSQL takes limits; nothing is no limit there.
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, i32::MAX.unsigned_abs().into())
+}
+
 fn parsed(config: &str) -> Result<Config, StoreError> {
     config.parse().map_err(|error| Failure::from(error).into())
 }
@@ -222,7 +252,7 @@ impl Store for PostgresStore {
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
             let found = self.rows(&self.tables.list(collection, group, after, most)?).await?;
-            found.into_iter().map(record).collect()
+            found.into_iter().map(listed).collect()
         })
     }
 
@@ -249,5 +279,22 @@ impl Store for PostgresStore {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_has_a_limit_unless_another_is_set() {
+        let store = PostgresStore::connect("host=localhost user=ada").unwrap();
+        let limit = |store: &PostgresStore| store.limit.load(Ordering::Relaxed);
+        assert!(settings(limit(&store)).contains("'10000ms'"));
+        let store = store.patience(Duration::from_millis(300));
+        assert!(settings(limit(&store)).contains("'300ms'"));
+        // Nothing, and more than PostgreSQL can hold, would be no limit and an error.
+        assert_eq!(limit(&store.patience(Duration::ZERO)), 1);
+        assert_eq!(millis(Duration::MAX), 2_147_483_647);
     }
 }

@@ -110,7 +110,7 @@ fn bound<'a>(values: &'a [Value], types: &[Type]) -> Vec<&'a (dyn ToSql + Sync)>
             Value::Text(text) => text,
             Value::Int(number) => number,
             Value::Null if *kind == Type::INT8 => &None::<i64>,
-            Value::Null => &None::<String>,
+            Value::Null | Value::Strange => &None::<String>,
         }
     });
     each.collect()

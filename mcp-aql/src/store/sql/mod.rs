@@ -40,6 +40,12 @@ pub(super) enum Value {
     Null,
     Text(String),
     Int(i64),
+    /// Read, and of a kind that no version writes.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        allow(dead_code, reason = "PostgreSQL holds columns to their types")
+    )]
+    Strange,
 }
 
 impl Value {
@@ -284,6 +290,19 @@ fn is_version(version: u64) -> Expr {
 
 fn micros(at: DateTime<Utc>) -> i64 {
     at.timestamp_micros()
+}
+
+/// As [`record`], among others: one that cannot be read hides none of them. It is there by its name, and
+/// its value is no JSON, so that whoever reads it is told.
+pub(super) fn listed(row: Vec<Value>) -> Result<Record, StoreError> {
+    let key = match row.first() {
+        Some(Value::Text(kept)) => text::read(kept.clone()),
+        _ => None,
+    };
+    record(row).or_else(|error| {
+        let key = key.ok_or(error)?;
+        Ok(Record { key, value: String::new(), version: 0, group: None, expires_at: None })
+    })
 }
 
 /// The record of a row with these [columns](COLUMNS).

@@ -1,5 +1,6 @@
 //! Opens the file and makes it ready.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::store::StoreError;
 use crate::store::sql::{Dialect, Statement, Tables, Upgrade, Value};
 
-/// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long between two tries. SQLite's own pauses grow to a tenth of a second, in which a busy
 /// process takes the file many times over.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -22,18 +21,20 @@ const PAUSE: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
+    /// How long to wait for another process that writes.
+    pub(super) patience: Duration,
     pub(super) tables: Tables,
     /// Held by whoever closes a connection.
     pub(super) closing: Mutex<()>,
 }
 
 impl File {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path, patience: Duration) -> Self {
         // The working directory may be another one when the file is opened. An empty path stays one,
         // and opening it tells so.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let tables = Tables { dialect: Dialect::Sqlite, schema: None };
-        Self { path, tables, closing: Mutex::default() }
+        Self { path, patience, tables, closing: Mutex::default() }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -74,6 +75,8 @@ pub(super) fn open(file: &File) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection =
         Connection::open_with_flags(&file.path, flags).map_err(|error| file.failed(error))?;
+    // A connection stays on its thread.
+    LIMIT.set(file.patience);
     connection.busy_handler(Some(wait)).map_err(|error| file.failed(error))?;
     // Before anything is written: what is not ours stays untouched.
     let upgrade = upgrade(&connection, file)?;
@@ -102,7 +105,7 @@ fn create(path: &Path) -> io::Result<()> {
 }
 
 fn settings(connection: &Connection, file: &File) -> Result<(), StoreError> {
-    let mode = write_ahead(connection).map_err(|error| file.failed(error))?;
+    let mode = write_ahead(connection, file.patience).map_err(|error| file.failed(error))?;
     if mode != "wal" {
         return Err(StoreError::failed(format!(
             "{} cannot be written ahead (its journal is {mode:?}): name a file on a local disk",
@@ -120,13 +123,13 @@ fn settings(connection: &Connection, file: &File) -> Result<(), StoreError> {
 ///
 /// Two processes that create one file at once get in each other's way here, and SQLite does not wait
 /// by itself.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
+fn write_ahead(connection: &Connection, patience: Duration) -> rusqlite::Result<String> {
     let start = Instant::now();
     loop {
         let mode =
             connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
         match mode {
-            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
+            Err(error) if is_busy(&error) && start.elapsed() < patience => {
                 std::thread::sleep(PAUSE);
             }
             other => return other,
@@ -138,9 +141,19 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
+thread_local! {
+    /// The patience of this thread's connection, and since when it waits: SQLite tells its handler
+    /// neither.
+    static LIMIT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
 fn wait(times: i32) -> bool {
+    if times == 0 {
+        SINCE.set(Some(Instant::now()));
+    }
     std::thread::sleep(PAUSE);
-    PAUSE.saturating_mul(times.unsigned_abs()) < PATIENCE
+    SINCE.get().is_some_and(|since| since.elapsed() < LIMIT.get())
 }
 
 fn upgrade(connection: &Connection, file: &File) -> Result<Upgrade, StoreError> {
@@ -169,7 +182,7 @@ pub(super) fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction
 
 fn bound(value: &Value) -> ToSqlOutput<'_> {
     match value {
-        Value::Null => ToSqlOutput::Owned(Stored::Null),
+        Value::Null | Value::Strange => ToSqlOutput::Owned(Stored::Null),
         Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
         Value::Int(number) => ToSqlOutput::Owned(Stored::Integer(*number)),
     }
@@ -191,14 +204,12 @@ pub(super) fn rows(
     let values = rusqlite::params_from_iter(statement.values.iter().map(bound));
     let rows = prepared.query_map(values, |row| {
         let value = |column| {
-            Ok(match row.get(column)? {
-                Stored::Null => Value::Null,
-                Stored::Text(text) => Value::Text(text),
-                Stored::Integer(number) => Value::Int(number),
-                other => {
-                    let (name, kind) = (format!("column {column}"), other.data_type());
-                    return Err(rusqlite::Error::InvalidColumnType(column, name, kind));
-                }
+            Ok::<_, rusqlite::Error>(match row.get_ref(column)? {
+                ValueRef::Null => Value::Null,
+                ValueRef::Text(text) => std::str::from_utf8(text)
+                    .map_or(Value::Strange, |text| Value::Text(text.to_owned())),
+                ValueRef::Integer(number) => Value::Int(number),
+                ValueRef::Real(_) | ValueRef::Blob(_) => Value::Strange,
             })
         };
         columns.clone().map(value).collect()

@@ -4,15 +4,19 @@ mod worker;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
 use self::file::File;
 use self::worker::Worker;
-use super::sql::{PURGED_AT_ONCE, Statement, record};
+use super::sql::{PURGED_AT_ONCE, Statement, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
 use crate::operation::BoxFuture;
+
+/// How long to wait for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Keeps records in one file, with SQLite.
 ///
@@ -49,9 +53,19 @@ impl SqliteStore {
     /// where they are missing: for this user alone, as what is kept is nobody else's business.
     #[must_use]
     pub fn open(path: impl AsRef<Path>) -> Self {
-        let file = Arc::new(File::new(path.as_ref()));
+        Self::with(File::new(path.as_ref(), PATIENCE))
+    }
+
+    fn with(file: File) -> Self {
+        let file = Arc::new(file);
         let [reader, writer] = [(); 2].map(|()| Worker::new(Arc::clone(&file)));
         Self { file, reader, writer }
+    }
+
+    /// Sets how long a change waits for other processes that write, before it fails. Default: 10 seconds.
+    #[must_use]
+    pub fn patience(self, time: Duration) -> Self {
+        Self::with(File::new(self.path(), time))
     }
 
     /// A store where the state of this user's programs belongs: in `mcp-aql/NAME/state.db` below
@@ -70,13 +84,17 @@ impl SqliteStore {
         self.file.path()
     }
 
-    async fn read(&self, statement: Statement) -> Result<Vec<Record>, StoreError> {
+    async fn read(
+        &self,
+        statement: Statement,
+        to_record: fn(Vec<Value>) -> Result<Record, StoreError>,
+    ) -> Result<Vec<Record>, StoreError> {
         let file = Arc::clone(&self.file);
         self.reader
             .run(move |connection| {
                 let rows =
                     file::rows(connection, &statement).map_err(|error| file.failed(error))?;
-                rows.into_iter().map(record).collect()
+                rows.into_iter().map(to_record).collect()
             })
             .await
     }
@@ -94,7 +112,7 @@ impl Store for SqliteStore {
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
         Box::pin(async move {
-            let mut found = self.read(self.file.tables.get(collection, key)?).await?;
+            let mut found = self.read(self.file.tables.get(collection, key)?, record).await?;
             Ok(found.pop())
         })
     }
@@ -106,9 +124,9 @@ impl Store for SqliteStore {
         after: Option<&'a str>,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        Box::pin(
-            async move { self.read(self.file.tables.list(collection, group, after, most)?).await },
-        )
+        Box::pin(async move {
+            self.read(self.file.tables.list(collection, group, after, most)?, listed).await
+        })
     }
 
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {

@@ -66,7 +66,8 @@ fn every_question_has_an_index() {
 fn a_commit_waits_for_the_disk() {
     // A test cannot cut the power: these are the settings under which SQLite promises to survive it.
     let folder = std::env::temp_dir().join(format!("mcp-aql-settings-{}", std::process::id()));
-    let connection = file::open(&file::File::new(&folder.join("state.db"))).unwrap();
+    let connection =
+        file::open(&file::File::new(&folder.join("state.db"), super::PATIENCE)).unwrap();
     let setting =
         |name| connection.pragma_query_value(None, name, |row| row.get::<_, Stored>(0)).unwrap();
     assert_eq!(setting("synchronous"), 2.into(), "FULL");
@@ -74,4 +75,13 @@ fn a_commit_waits_for_the_disk() {
     assert_eq!(setting("journal_mode"), "wal".to_owned().into());
     drop(connection);
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_change_waits_ten_seconds_unless_told_otherwise() {
+    let store = super::SqliteStore::open("state.db");
+    assert_eq!(store.file.patience.as_secs(), 10);
+    let store = store.patience(std::time::Duration::from_secs(1));
+    assert_eq!(store.file.patience.as_secs(), 1);
+    assert!(store.path().ends_with("state.db"));
 }
