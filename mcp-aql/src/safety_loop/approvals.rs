@@ -348,7 +348,6 @@ impl SafetyCore {
         waits: Option<(&str, &str)>,
         change: &(dyn Fn(&mut AgentState, bool) + Sync),
     ) -> Result<(), StoreError> {
-        let _turn = self.turn(agent).await;
         loop {
             let Some(record) = store.get(AGENTS, agent).await? else { return Ok(()) };
             let Some(before) = readable::<AgentState>(&record) else { return Ok(()) };

@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -9,7 +8,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::action::{Action, fold};
 use super::code::Fresh;
@@ -42,8 +40,6 @@ pub(super) const SKEW: i64 = 12;
 const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
 const IDLE: TimeDelta = TimeDelta::days(1);
-/// So many agents are changed at once, if their names' hashes differ.
-const TURNS: usize = 256;
 /// So many records are listed at once.
 pub(super) const PAGE: usize = 500;
 
@@ -63,9 +59,6 @@ pub(crate) struct SafetyCore {
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
     presented: Mutex<Crowd>,
     beaten: Mutex<Option<DateTime<Utc>>>,
-    /// Turns of those who change agents, by the hash of the name.
-    turns: [Semaphore; TURNS],
-    hasher: RandomState,
     in_background: AtomicBool,
     /// Sessions whose end is waited for, and whose agents are not settled yet.
     pub(super) watched: Mutex<HashMap<String, Session>>,
@@ -135,8 +128,6 @@ impl SafetyCore {
             codes: Mutex::default(),
             presented: Mutex::default(),
             beaten: Mutex::default(),
-            turns: std::array::from_fn(|_| Semaphore::new(1)),
-            hasher: RandomState::new(),
             in_background: AtomicBool::new(false),
             watched: Mutex::default(),
             unwatched: tokio::sync::Notify::new(),
@@ -324,7 +315,6 @@ impl SafetyCore {
         mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
     ) -> Result<Result<T, Refusal>, StoreError> {
         let key = fold(agent).0;
-        let turn = self.turn(&key).await;
         loop {
             let record = store.get(AGENTS, &key).await?;
             let before: AgentState = match &record {
@@ -370,18 +360,9 @@ impl SafetyCore {
                     continue;
                 }
             }
-            drop(turn);
             self.after(&state, effects, fresh).await;
             return Ok(result);
         }
-    }
-
-    /// One after the other, whoever wants to change an agent from this process: else those who are quick
-    /// could always be first. A place in a queue and no lock, for it guards nothing: that each change is
-    /// made upon the one before it, the store sees to, and each of its calls has an end.
-    pub(super) async fn turn(&self, agent: &str) -> Option<SemaphorePermit<'_>> {
-        let hash = usize::try_from(self.hasher.hash_one(agent) % TURNS as u64).ok()?;
-        self.turns.get(hash)?.acquire().await.ok()
     }
 
     /// What there is to tell of blocks, but of this agent's own. It is asked for with each step and kept
