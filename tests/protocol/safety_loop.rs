@@ -338,8 +338,34 @@ fn an_agent_begins_when_a_person_lets_it() {
 }
 
 #[test]
+fn clients_are_told_how_much_to_ask() {
+    // REQ-LOOP-14
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.agent("a").await;
+        let list = agent.ask("introspect", json!({ "query": "danger" })).await;
+        let operations = list["data"]["operations"].as_array().unwrap();
+        let told = |operation: &Value| {
+            let text = |member| operation[member].as_str().unwrap().to_owned();
+            (text("name"), text("client_permission"))
+        };
+        let expected = [
+            ("introspect", "AUTO_APPROVE"),
+            ("execute_agent", "CONFIRM_SINGLE_USE"),
+            ("record_execution_step", "CONFIRM_SESSION"),
+            ("complete_execution", "CONFIRM_SINGLE_USE"),
+            ("abort_execution", "CONFIRM_SINGLE_USE"),
+            ("confirm_operation", "AUTO_APPROVE"),
+            ("verify_challenge", "CONFIRM_SESSION"),
+        ];
+        let expected = expected.map(|(name, ask)| (name.to_owned(), ask.to_owned()));
+        assert_eq!(operations.iter().map(told).collect::<Vec<_>>(), expected);
+    });
+}
+
+#[test]
 fn steps_are_judged_one_by_one() {
-    // REQ-LOOP-06 to REQ-LOOP-10, REQ-LOOP-12, REQ-LOOP-14, REQ-AUT-01, REQ-AUT-02, REQ-AUT-04, REQ-AUT-08,
+    // REQ-LOOP-06 to REQ-LOOP-10, REQ-LOOP-12, REQ-AUT-01, REQ-AUT-02, REQ-AUT-04, REQ-AUT-08,
     // REQ-AUT-09, REQ-GATE-11
     let guard = Guard::new();
     block_on(async {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::Trust;
 use crate::error::OperationError;
 use crate::introspection::FurtherQuery;
-use crate::operation::{BoxFuture, Handler, RegisteredOperation};
-use crate::vocab::DangerLevel;
+use crate::operation::{BoxFuture, Handler, OperationSpec, RegisteredOperation};
+use crate::vocab::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
 
 /// The danger of an operation, as callers see it. The members of a declaration have the names that
 /// danger-levels §3.2 gives them.
@@ -21,6 +21,9 @@ struct Shown {
     /// What becomes of a call: `allow`, `confirm`, `deny` or `introspect_only`.
     permission: &'static str,
     requires_confirmation: bool,
+    /// Of an operation of the safety loop: what a client does well to ask its user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_permission: Option<&'static str>,
     /// Policies may say otherwise for some calls.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_policies: bool,
@@ -41,12 +44,31 @@ struct Shown {
 pub(crate) struct DangerQuery(Vec<(&'static str, Value)>);
 
 impl DangerQuery {
-    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a RegisteredOperation>) -> Self {
-        Self(operations.map(|operation| (operation.spec.name, shown(operation))).collect())
+    pub(crate) fn of<'a>(
+        operations: impl Iterator<Item = &'a RegisteredOperation> + Clone,
+    ) -> Self {
+        // Its name is reserved, so nobody else has it.
+        let has_loop = operations.clone().any(|operation| operation.spec.name == "execute_agent");
+        Self(
+            operations.map(|operation| (operation.spec.name, shown(operation, has_loop))).collect(),
+        )
     }
 }
 
-fn shown(operation: &RegisteredOperation) -> Value {
+/// How much a client should ask its user about an operation of the safety loop. It is the client that
+/// asks: here nobody has to confirm that an agent stops (REQ-LOOP-14).
+fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
+    Some(match spec.category {
+        _ if !RESERVED_OPERATIONS.contains(&spec.name) => return None,
+        // A confirmation that has to be confirmed would have no end.
+        _ if spec.name == "confirm_operation" => "AUTO_APPROVE",
+        SemanticCategory::Read => "AUTO_APPROVE",
+        SemanticCategory::Create => "CONFIRM_SESSION",
+        _ => "CONFIRM_SINGLE_USE",
+    })
+}
+
+fn shown(operation: &RegisteredOperation, has_loop: bool) -> Value {
     let (spec, plan) = (&operation.spec, &operation.gate);
     serde_json::to_value(Shown {
         name: spec.name,
@@ -54,6 +76,7 @@ fn shown(operation: &RegisteredOperation) -> Value {
         dangerous: plan.danger >= DangerLevel::Destructive,
         permission: plan.permission(),
         requires_confirmation: plan.permission() == "confirm",
+        client_permission: client_permission(spec).filter(|_| has_loop),
         has_policies: plan.has_conditions(),
         reasons: spec.danger.reasons,
         confirmation_message: spec.danger.confirmation_message,
