@@ -18,6 +18,8 @@ use crate::report::Report;
 use client::Client;
 use model::Model;
 
+/// So many rounds in a session: each asks people three times, and a session may do that 30 times a minute.
+const ROUNDS: u32 = 9;
 /// What a round and the writes in it may take.
 const ROUND: Duration = Duration::from_millis(300);
 
@@ -98,8 +100,11 @@ async fn life(
     if let Ok(begun) = begun {
         let goes_on = begun.map_err(|fault| format!("in life {number}: {fault}"))?;
         let going_on = async {
-            while goes_on && model.cycle(&mut client).await? {}
-            // An agent is blocked, and so are all of this session.
+            let mut rounds = 0;
+            while goes_on && rounds < ROUNDS && model.cycle(&mut client).await? {
+                rounds += 1;
+            }
+            // An agent is blocked, and so are all of this session; or it has asked people enough.
             sleep(limit).await;
             Ok::<_, Fault>(())
         };
