@@ -40,8 +40,8 @@ struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
 /// What the gate knows of one session.
 #[derive(Debug, Default)]
 struct Account {
-    /// Operations that need no further confirmation until then.
-    granted: Mutex<HashMap<&'static str, DateTime<Utc>>>,
+    /// Operations that need no further confirmation until then, and whether a person has said so.
+    granted: Mutex<HashMap<(&'static str, bool), DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
     /// Its tokens are taken back when it ends.
@@ -110,20 +110,28 @@ impl Issuing {
         self.with(context, |account| lock(&account.failed).push_back(now));
     }
 
-    /// Whether the operation is confirmed for the session (REQ-GATE-08).
-    pub(super) fn is_granted(&self, context: &Context, operation: &str) -> bool {
+    /// Whether the operation is confirmed for the session (REQ-GATE-08): where a person has to, by one,
+    /// and not by the caller (REQ-AUT-16).
+    pub(super) fn is_granted(
+        &self,
+        context: &Context,
+        operation: &'static str,
+        by_person: bool,
+    ) -> bool {
+        let Some(session) = context.session() else { return false };
         let now = self.services.time.now();
-        let granted = |account: &Account| lock(&account.granted).get(operation).copied();
-        context
-            .session()
-            .is_some_and(|session| granted(&self.account(session)).is_some_and(|until| now < until))
+        let account = self.account(session);
+        let granted = lock(&account.granted);
+        let holds =
+            |by_person| granted.get(&(operation, by_person)).is_some_and(|until| now < *until);
+        holds(true) || !by_person && holds(false)
     }
 
-    /// Confirms the operation for the session.
-    pub(super) fn grant(&self, context: &Context, operation: &'static str, time: TimeDelta) {
+    /// Confirms the operation for the session; with it goes whether a person did.
+    pub(super) fn grant(&self, context: &Context, granted: (&'static str, bool), time: TimeDelta) {
         let until = later(self.services.time.now(), time);
         if let Some(session) = context.session() {
-            lock(&self.account(session).granted).insert(operation, until);
+            lock(&self.account(session).granted).insert(granted, until);
         }
     }
 

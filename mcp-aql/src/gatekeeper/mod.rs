@@ -238,8 +238,14 @@ impl Gatekeeper {
                 }
                 #[cfg(feature = "limits")]
                 self.check_limits(visitor).await?;
+                #[cfg(feature = "safety")]
+                let person = self.person_for(visitor, by_operator).await?;
+                // Without it nobody can be asked but the caller.
+                #[cfg(not(feature = "safety"))]
+                let person = None::<()>.filter(|()| by_operator);
+                let name = visitor.operation.spec.name;
                 if asked.session.is_some()
-                    && self.issuing.is_granted(visitor.context, visitor.operation.spec.name)
+                    && self.issuing.is_granted(visitor.context, name, person.is_some())
                 {
                     let reason = Some("confirmed in this session");
                     self.audit(visitor, "OPERATION_ALLOWED", "confirmed", reason).await;
@@ -247,11 +253,9 @@ impl Gatekeeper {
                 }
                 let due = Due::new(asked, visitor);
                 #[cfg(feature = "safety")]
-                if let Some(safety) = self.person_for(visitor, by_operator).await? {
+                if let Some(safety) = person {
                     return self.approved(visitor, due.by(safety)).await;
                 }
-                #[cfg(not(feature = "safety"))]
-                let _ = by_operator;
                 self.confirmed(visitor, due).await
             }
         }

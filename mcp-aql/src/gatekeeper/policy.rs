@@ -84,7 +84,8 @@ impl Policy {
     }
 
     /// Asks once: what is confirmed stays so for that operation in that session, for so long. Callers
-    /// without a session are asked each time (REQ-GATE-08).
+    /// without a session are asked each time (REQ-GATE-08). Where a person confirms, what the caller has
+    /// confirmed does not count.
     #[must_use]
     pub fn for_session(mut self, time: Duration) -> Self {
         self.session = Some(time);

@@ -100,7 +100,8 @@ impl Gatekeeper {
         }
         if let Some(due) = due {
             if let Some(time) = due.asked.session {
-                self.issuing.grant(visitor.context, visitor.operation.spec.name, time);
+                let granted = (visitor.operation.spec.name, !due.is_by_token());
+                self.issuing.grant(visitor.context, granted, time);
             }
             self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
         }

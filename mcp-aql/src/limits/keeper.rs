@@ -32,8 +32,8 @@ pub(super) enum Step<T> {
 ///
 /// A change is made to what the store has, and is made again when another process was faster. The changes
 /// of this process would get in each other's way: those that come while one is written are made together,
-/// with one write. That write is a future which all who wait for it drive. So nobody holds a lock while
-/// the store works, and nobody waits for a call that is no longer polled.
+/// with one write. That write is a future which all who wait for it drive, and a task when one of them gives
+/// up. So nobody holds a lock while the store works, and nobody waits for a call that is no longer polled.
 pub(super) struct Keeper {
     book: Arc<Book>,
     lane: Mutex<Lane>,
@@ -150,15 +150,18 @@ impl Keeper {
     ) -> Result<T, OperationError> {
         let (answer, mut answered) = oneshot::channel();
         lock(&self.lane).waiting.push(Box::new(Waiting { step, made: None, answer, lasting }));
-        loop {
+        let mut unpolled = Unpolled(Some(self));
+        let outcome = loop {
             match answered.try_recv() {
-                Ok(outcome) => return outcome,
+                Ok(outcome) => break outcome,
                 Err(oneshot::error::TryRecvError::Closed) => {
-                    return Err(OperationError::internal("the store has panicked"));
+                    break Err(OperationError::internal("the store has panicked"));
                 }
                 Err(oneshot::error::TryRecvError::Empty) => self.write_under_way().await,
             }
-        }
+        };
+        unpolled.0 = None;
+        outcome
     }
 
     /// The write that is under way; where there is none, one of all changes that wait.
@@ -173,6 +176,22 @@ impl Keeper {
         let write = (Box::pin(write) as BoxFuture<'static, ()>).shared();
         lane.under_way = Some(write.clone());
         write
+    }
+}
+
+/// Brings the write that is under way to its end when its caller gives up. It may be the last one who
+/// drives it, and in the midst of a transaction it would keep everybody else from the store.
+struct Unpolled<'a>(Option<&'a Keeper>);
+
+impl Drop for Unpolled<'_> {
+    fn drop(&mut self) {
+        let Some(keeper) = self.0 else { return };
+        let under_way = lock(&keeper.lane).under_way.clone();
+        if let Some(write) = under_way.filter(|write| write.peek().is_none())
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(write);
+        }
     }
 }
 

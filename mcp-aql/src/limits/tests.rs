@@ -545,7 +545,72 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
         }
         drop(asleep);
         drop(adapter);
+        // What has begun comes to its end.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
         assert_eq!(Arc::strong_count(&store.0), 1, "{polls}");
+    }
+}
+
+/// Has one connection, as a pool of one has.
+#[derive(Clone, Default)]
+struct Single(Shared, Arc<tokio::sync::Mutex<()>>);
+
+impl Store for Single {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move {
+            let _connection = self.1.lock().await;
+            self.0.get(collection, key).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        self.0.list(collection, group, after, most)
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let _connection = self.1.lock().await;
+            self.0.write(changes).await
+        })
+    }
+
+    fn purge(&self, now: DateTime<chrono::Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.0.purge(now)
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
+    // REQ-RATE-01
+    let store = Single::default();
+    let adapter = Adapter::builder("hotel")
+        .without_config()
+        .operations(Rooms(Arc::default()))
+        .rate_limits(RateLimits::new().limit(ApiLimit::global(9)))
+        .store(store.clone())
+        .build()
+        .unwrap();
+    for polls in 1..3 {
+        let mut asleep = Box::pin(adapter.call("list_rooms", json!({})));
+        for _ in 0..polls {
+            assert!(futures_util::poll!(&mut asleep).is_pending(), "{polls}");
+        }
+        assert!(store.1.try_lock().is_err(), "{polls}");
+        drop(asleep);
+        let free = tokio::time::timeout(std::time::Duration::from_secs(5), store.1.lock());
+        assert!(free.await.is_ok(), "{polls}");
     }
 }
 

@@ -123,6 +123,10 @@ impl SafetyCore {
                 self.tell_waiting(store, &key, &known.ask.id, &known.agents, &news, None).await?;
                 return Ok(known.ask.id.clone());
             }
+            // Somebody has approved it just now: the call passes when it is made again.
+            if let Some(known) = old.as_ref().filter(|old| self.lets_pass(old, now)) {
+                return Ok(known.ask.id.clone());
+            }
             if self.are_full(store, &agents, old.as_ref()).await? {
                 let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
                 let agent = agents.first().map(String::as_str);
@@ -164,14 +168,15 @@ impl SafetyCore {
             changes
                 .extend(indexed(&ask, &Target::Approval { key: key.clone(), id: ask.id.clone() })?);
             if store.write(changes).await? {
-                let before = old.as_ref().map(|old| old.ask.id.as_str());
-                self.tell_waiting(store, &key, &ask.id, &agents, &news, before).await?;
                 let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let id = ask.id.clone();
                 let asker = (agents.first().cloned(), session.map(str::to_owned));
                 self.present(ask, asker, fresh.code).await;
+                // Last: a store that fails now keeps nobody from being asked, and the next call tells.
+                let before = old.as_ref().map(|old| old.ask.id.as_str());
+                self.tell_waiting(store, &key, &id, &agents, &news, before).await?;
                 return Ok(id);
             }
             tokio::task::yield_now().await;
@@ -190,11 +195,16 @@ impl SafetyCore {
         let found = self.store().await?.get(APPROVALS, &key).await?;
         let Some(record) = found else { return Ok(None) };
         let approval: Approval = read(&record)?;
-        // Nothing lasts longer because the clock went back.
-        let left = approval.ask.expires_at - self.now();
-        let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
         let taken = || Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
-        Ok((approval.approved_at.is_some() && lasts).then(taken))
+        Ok(self.lets_pass(&approval, self.now()).then(taken))
+    }
+
+    /// Whether somebody has approved it, and that still holds.
+    fn lets_pass(&self, approval: &Approval, now: DateTime<Utc>) -> bool {
+        // Nothing lasts longer because the clock went back.
+        let left = approval.ask.expires_at - now;
+        let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+        approval.approved_at.is_some() && lasts
     }
 
     /// Where the request of this id stands; none where there is no such request of a call.
@@ -254,15 +264,7 @@ impl SafetyCore {
             } else {
                 Change::remove(APPROVALS, key, expected(Some(&record)))
             };
-            // Should this process be gone before all are told, each finds it with its next step.
             if store.write(vec![change, answered(id, now)?]).await? {
-                let tell = |state: &mut AgentState, _| {
-                    state.clear(&about(id));
-                    state.notify("status", told.clone());
-                };
-                for agent in &agents {
-                    self.tell(store, agent, None, &tell).await?;
-                }
                 let (event, outcome) = if approve {
                     ("CHALLENGE_VERIFIED", "confirmed")
                 } else {
@@ -273,6 +275,16 @@ impl SafetyCore {
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(&operation)).await;
                 self.withdraw(id).await;
+                let tell = |state: &mut AgentState, _| {
+                    state.clear(&about(id));
+                    state.notify("status", told.clone());
+                };
+                for agent in &agents {
+                    // It is decided: should not all be told now, each finds it with its next step.
+                    if let Err(error) = self.tell(store, agent, None, &tell).await {
+                        tracing::warn!(agent, %error, "an agent is not told of an answer yet");
+                    }
+                }
                 return Ok(Ok(()));
             }
             tokio::task::yield_now().await;

@@ -1,7 +1,7 @@
 //! What the reserved operations do.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, fold};
 use super::code;
-use super::core::{SafetyCore, Target, expected, lock, read, readable, written};
+use super::core::{BEAT, SafetyCore, Target, expected, lock, read, readable, written};
 use super::directive::{AutonomyDirective, StepOutcome};
 use super::judging::Step;
 use super::machine::{Event, Refusal, Start, shortened};
@@ -28,13 +28,19 @@ const SETTLED: std::time::Duration = std::time::Duration::from_secs(5);
 /// So many agents execute in one session.
 pub(super) const MOST_AGENTS: usize = 50;
 
-/// The agents of a session.
+/// The agents of one session, which may be a client of several adapters: what one loop knows is of no
+/// use to another, whose store knows other agents.
+#[derive(Default)]
+struct AllAgents(Mutex<HashMap<String, Arc<SessionAgents>>>);
+
+/// The agents of a session in one loop.
 #[derive(Default)]
 struct SessionAgents {
     /// That execute, by the comparable form of their names.
     executing: Mutex<BTreeSet<String>>,
-    /// That were blocked here, or found to be.
-    blocked: Mutex<BTreeSet<String>>,
+    /// That were blocked here, or found to be, each with a number of its own.
+    blocked: Mutex<BTreeMap<String, u64>>,
+    numbers: AtomicU64,
     /// Somebody waits for the session's end.
     watched: AtomicBool,
 }
@@ -130,6 +136,15 @@ pub(super) struct Reported {
 }
 
 impl SafetyCore {
+    fn agents_of(&self, session: &Session) -> Arc<SessionAgents> {
+        let all = session.state::<AllAgents>();
+        let mut all = lock(&all.0);
+        if let Some(known) = all.get(&self.me) {
+            return Arc::clone(known);
+        }
+        Arc::clone(all.entry(self.me.clone()).or_default())
+    }
+
     /// The agents that execute in this session. Callers without a session count as one, whichever
     /// process they call.
     pub(super) async fn executing(
@@ -137,7 +152,7 @@ impl SafetyCore {
         session: Option<&Session>,
     ) -> Result<Vec<String>, StoreError> {
         if let Some(session) = session {
-            let known = session.state::<SessionAgents>();
+            let known = self.agents_of(session);
             let executing = lock(&known.executing);
             return Ok(executing.iter().cloned().collect());
         }
@@ -174,25 +189,22 @@ impl SafetyCore {
     }
 
     fn remember_blocked(&self, session: Option<&Session>, agent: &str) {
-        match session {
-            Some(session) => {
-                lock(&session.state::<SessionAgents>().blocked).insert(fold(agent).0);
-            }
-            None => self.nobodys.store(true, Ordering::Release),
+        if let Some(session) = session {
+            let known = self.agents_of(session);
+            let number = known.numbers.fetch_add(1, Ordering::Relaxed);
+            lock(&known.blocked).insert(fold(agent).0, number);
         }
     }
 
-    /// Whether an agent of this session may be blocked: the store knows, and is asked only then.
+    /// Whether an agent of this session may be blocked: the store knows, and is asked only then. Callers
+    /// without a session count as one, whichever process they call: of them it is always asked.
     fn may_be_blocked(&self, session: Option<&Session>) -> bool {
         self.mode() == super::LoopMode::Enforcing
-            && match session {
-                Some(session) => !lock(&session.state::<SessionAgents>().blocked).is_empty(),
-                None => self.nobodys.load(Ordering::Acquire),
-            }
+            && session.is_none_or(|session| !lock(&self.agents_of(session).blocked).is_empty())
     }
 
     /// Refuses a call in a session with a blocked agent, which has to cease all actions (REQ-OOB-08).
-    /// Where none was blocked, this asks nobody and makes no future.
+    /// In a session where none was blocked, this asks nobody and makes no future.
     pub(crate) fn refuse_blocked<'a>(
         &'a self,
         session: Option<&'a Session>,
@@ -237,20 +249,17 @@ impl SafetyCore {
     ) -> Result<Vec<AgentState>, OperationError> {
         match session {
             Some(session) => {
-                let known = session.state::<SessionAgents>();
-                let names: Vec<_> = lock(&known.blocked).iter().cloned().collect();
+                let known = self.agents_of(session);
+                let names = lock(&known.blocked).clone();
                 let mut blocked = Vec::new();
-                for name in names {
+                for (name, number) in names {
                     match self.state(&name).await? {
                         Some(state) if state.block.is_some() => blocked.push(state),
                         _ => {
-                            lock(&known.blocked).remove(&name);
-                            // It may have been blocked again before it was forgotten.
-                            if let Some(state) = self.state(&name).await?
-                                && state.block.is_some()
-                            {
-                                lock(&known.blocked).insert(name);
-                                blocked.push(state);
+                            // Unless it was blocked again meanwhile.
+                            let mut known = lock(&known.blocked);
+                            if known.get(&name) == Some(&number) {
+                                known.remove(&name);
                             }
                         }
                     }
@@ -258,18 +267,12 @@ impl SafetyCore {
                 Ok(blocked)
             }
             None => {
-                // Before the look: who is blocked meanwhile sets it again.
-                self.nobodys.store(false, Ordering::Release);
                 let records = self.group(self.store().await?, "blocked").await?;
                 let states: Result<Vec<AgentState>, _> = records.iter().map(read).collect();
                 let nobodys = |state: &AgentState| {
                     state.block.as_ref().is_some_and(|block| block.session.is_none())
                 };
-                let blocked: Vec<_> = states?.into_iter().filter(nobodys).collect();
-                if !blocked.is_empty() {
-                    self.nobodys.store(true, Ordering::Release);
-                }
-                Ok(blocked)
+                Ok(states?.into_iter().filter(nobodys).collect())
             }
         }
     }
@@ -334,7 +337,7 @@ impl SafetyCore {
             let fits = names.len() < MOST_AGENTS || names.contains(&agent);
             return if fits { Ok(None) } else { Err(too_many_agents()) };
         };
-        let known = session.state::<SessionAgents>();
+        let known = self.agents_of(session);
         for looked in [false, true] {
             let names: Vec<_> = {
                 let mut executing = lock(&known.executing);
@@ -369,10 +372,10 @@ impl SafetyCore {
 
     /// Ends the agent's execution when the session does (REQ-LIF-10).
     async fn watch(self: &Arc<Self>, session: &Session, agent: &str) {
-        let known = session.state::<SessionAgents>();
+        let known = self.agents_of(session);
         lock(&known.executing).insert(fold(agent).0);
-        if session.has_ended() {
-            return self.end_session(session.id(), &known).await;
+        if session.has_ended() && self.end_session(session.id(), &known).await {
+            return;
         }
         if known.watched.swap(true, Ordering::AcqRel) {
             return;
@@ -382,10 +385,15 @@ impl SafetyCore {
         lock(&self.watched).insert(session.id().to_owned(), session.clone());
         runtime.spawn(async move {
             session.ended().await;
-            if let Some(core) = core.upgrade() {
-                core.end_session(session.id(), &known).await;
-                lock(&core.watched).remove(session.id());
-                core.unwatched.notify_waiters();
+            // A store that fails is asked again: nobody else would end what this process has.
+            while let Some(core) = core.upgrade() {
+                if core.end_session(session.id(), &known).await {
+                    lock(&core.watched).remove(session.id());
+                    core.unwatched.notify_waiters();
+                    return;
+                }
+                drop(core);
+                tokio::time::sleep(BEAT).await;
             }
         });
     }
@@ -410,8 +418,10 @@ impl SafetyCore {
         }
     }
 
-    async fn end_session(&self, session: &str, known: &SessionAgents) {
+    /// Ends what executes in the session; tells whether all of it has ended.
+    async fn end_session(&self, session: &str, known: &SessionAgents) -> bool {
         let agents = std::mem::take(&mut *lock(&known.executing));
+        let mut left = BTreeSet::new();
         for agent in agents {
             let ended = self
                 .transit(&agent, |state, env, effects| {
@@ -421,8 +431,12 @@ impl SafetyCore {
                 .await;
             if let Err(error) = ended {
                 tracing::error!(agent, %error, "an execution cannot be ended with its session");
+                left.insert(agent);
             }
         }
+        let all = left.is_empty();
+        lock(&known.executing).append(&mut left);
+        all
     }
 
     pub(super) async fn step(
@@ -501,7 +515,7 @@ impl SafetyCore {
             .await?;
         let state = done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
         if let Some(session) = session {
-            lock(&session.state::<SessionAgents>().executing).remove(&fold(agent).0);
+            lock(&self.agents_of(session).executing).remove(&fold(agent).0);
         }
         self.told(&state)
     }

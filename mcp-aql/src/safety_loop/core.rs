@@ -37,7 +37,7 @@ pub(super) const LEASE: i64 = 12;
 /// The clocks of machines that share a store differ by less than that, in seconds.
 pub(super) const SKEW: i64 = 12;
 /// How often it gives a sign of itself.
-const BEAT: Duration = Duration::from_secs(3);
+pub(super) const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
 const IDLE: TimeDelta = TimeDelta::days(1);
 /// So many records are listed at once.
@@ -54,18 +54,17 @@ pub(crate) struct SafetyCore {
     /// The adapter's own operations, once they are known.
     pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
     /// This process.
-    me: String,
+    pub(super) me: String,
     /// Codes that were issued here: they are nowhere else.
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
     presented: Mutex<Crowd>,
     beaten: Mutex<Option<DateTime<Utc>>>,
+    /// What processes that are gone left behind was settled.
+    swept: AtomicBool,
     in_background: AtomicBool,
     /// Sessions whose end is waited for, and whose agents are not settled yet.
     pub(super) watched: Mutex<HashMap<String, Session>>,
     pub(super) unwatched: tokio::sync::Notify,
-    /// Agents of callers without a session may be blocked: nobody has looked since the start, or one
-    /// was blocked here.
-    pub(super) nobodys: AtomicBool,
     pub(super) recent: RecentAudit,
 }
 
@@ -128,10 +127,10 @@ impl SafetyCore {
             codes: Mutex::default(),
             presented: Mutex::default(),
             beaten: Mutex::default(),
+            swept: AtomicBool::new(false),
             in_background: AtomicBool::new(false),
             watched: Mutex::default(),
             unwatched: tokio::sync::Notify::new(),
-            nobodys: AtomicBool::new(true),
             recent,
         }
     }
@@ -178,20 +177,22 @@ impl SafetyCore {
     pub(super) async fn store(&self) -> Result<&dyn Store, StoreError> {
         let store = self.services.store().await?;
         let now = self.now();
-        let (first, due) = {
+        let due = {
             let mut beaten = lock(&self.beaten);
-            let first = beaten.is_none();
             let due = beaten.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
             if due {
                 *beaten = Some(now);
             }
-            (first, due)
+            due
         };
-        if due {
-            self.beat(store, now).await?;
+        if due && let Err(error) = self.beat(store, now).await {
+            *lock(&self.beaten) = None;
+            return Err(error);
         }
-        if first {
+        // Until it is done once: a store may fail in the midst of it.
+        if !self.swept.load(Ordering::Acquire) {
             Box::pin(self.sweep(store)).await?;
+            self.swept.store(true, Ordering::Release);
         }
         Ok(store)
     }

@@ -19,6 +19,8 @@ mod crowd;
 mod desk;
 mod directive;
 mod evaluator;
+#[cfg(test)]
+mod faults;
 mod judging;
 mod machine;
 mod operations;

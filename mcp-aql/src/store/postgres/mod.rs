@@ -148,7 +148,7 @@ impl PostgresStore {
     }
 
     /// Sets how long a statement may take where neither the configuration nor the role says so. Default:
-    /// 10 seconds.
+    /// 10 seconds. A server that has not answered after 30 is taken for gone all the same.
     #[must_use]
     pub fn patience(self, time: Duration) -> Self {
         self.limit.store(millis(time), Ordering::Relaxed);
