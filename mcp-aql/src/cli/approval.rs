@@ -27,6 +27,9 @@ pub(super) struct Approval<'a> {
     safety: &'a SafetyCore,
     id: &'a str,
     error: &'a ErrorDetail,
+    /// Its own, as long as it is waited for.
+    #[cfg(feature = "console")]
+    _console: Option<crate::operator::Console>,
 }
 
 /// What has happened while it was waited for.
@@ -49,8 +52,25 @@ impl<'a> Approval<'a> {
         if safety.standing(id).await.map_err(Error::other)?.is_none() {
             return Ok(None);
         }
-        let approval = Self { safety, id, error };
-        if safety.can_ask() {
+        #[cfg(feature = "console")]
+        let (console, is_elsewhere) = match adapter.start_console().await {
+            Ok(console) => (console, false),
+            Err(error) => {
+                // Another process with the same store may have one.
+                tracing::warn!(%error, "this call has no console of its own");
+                (None, true)
+            }
+        };
+        #[cfg(not(feature = "console"))]
+        let is_elsewhere = false;
+        let approval = Self {
+            safety,
+            id,
+            error,
+            #[cfg(feature = "console")]
+            _console: console,
+        };
+        if is_elsewhere || safety.can_ask() {
             return Ok(Some(approval));
         }
         approval.give_up(adapter).await?;
@@ -65,15 +85,6 @@ impl<'a> Approval<'a> {
         session: &Session,
         yes: bool,
     ) -> Result<Option<&'static str>> {
-        #[cfg(feature = "console")]
-        let _console = match adapter.start_console().await {
-            Ok(console) => console,
-            Err(error) => {
-                // Another process with the same store may have one.
-                tracing::warn!(%error, "this call has no console of its own");
-                None
-            }
-        };
         self.announce(person, yes)?;
         loop {
             let event = tokio::select! {
@@ -122,7 +133,10 @@ impl<'a> Approval<'a> {
         if let Some(message) = text("confirmation_message") {
             person.tell(&plain(message))?;
         }
-        let channels = self.safety.channels_that_can_ask().join(", ");
+        let channels = match &*self.safety.channels_that_can_ask() {
+            [] => "the console of another process".to_owned(),
+            channels => channels.join(", "),
+        };
         let until = text("expires_at").and_then(|at| at.parse::<DateTime<Utc>>().ok());
         let until = until.map(|at| at.format(", until %H:%M:%S UTC").to_string());
         person.tell(&format!(

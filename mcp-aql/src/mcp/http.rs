@@ -259,10 +259,10 @@ impl Adapter {
         let shutdown = options.shutdown.clone();
         // Whoever drops this future ends the sessions as well.
         let _end = shutdown.clone().drop_guard();
-        #[cfg(feature = "safety")]
-        self.warn_of_channels();
         #[cfg(feature = "console")]
         let _console = self.start_console().await?;
+        #[cfg(feature = "safety")]
+        self.warn_of_channels();
         let sessions = Arc::new(Sessions::new(&options));
         let router = self.router_with(&options, Arc::clone(&sessions));
         self.begin_to_serve();

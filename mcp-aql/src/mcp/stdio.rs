@@ -21,10 +21,10 @@ impl Adapter {
     #[cfg(feature = "stdio")]
     pub fn serve_stdio(&self) -> impl Future<Output = Result> + Send + '_ {
         erased(async {
-            #[cfg(feature = "safety")]
-            self.warn_of_channels();
             #[cfg(feature = "console")]
             let _console = self.start_console().await?;
+            #[cfg(feature = "safety")]
+            self.warn_of_channels();
             let (read, write) = rmcp::transport::io::stdio_pipes();
             let served = serve_halves(self, Box::new(read), Box::new(write)).await;
             self.end_executions_of(Ends::OfNobody).await;

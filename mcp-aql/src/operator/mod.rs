@@ -24,9 +24,9 @@ use crate::operation::BoxFuture;
 
 pub use command::CommandChannel;
 #[cfg(feature = "console")]
-pub(crate) use console::ConsoleChannel;
-#[cfg(feature = "console")]
 pub use console::{Console, ConsoleLink, ConsoleOptions};
+#[cfg(feature = "console")]
+pub(crate) use console::{ConsoleChannel, Reach};
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: a window, a terminal, a message to someone's phone.
@@ -140,6 +140,12 @@ pub struct Operator(pub(crate) Arc<dyn Desk>);
 
 /// What is behind an [`Operator`].
 pub(crate) trait Desk: Send + Sync {
+    /// Where consoles that people can sign in to are counted.
+    #[cfg(feature = "console")]
+    fn reach(&self) -> Option<&Reach> {
+        None
+    }
+
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>>;
     fn code<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Code>>;
     fn decide<'a>(

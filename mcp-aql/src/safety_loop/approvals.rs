@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::action::hex;
 use super::code::{Fresh, same};
 use super::core::{
-    AGENTS, PAGE, SKEW, SafetyCore, Target, agent_change, answered, expected, indexed, read,
+    AGENTS, IDLE, PAGE, SKEW, SafetyCore, Target, agent_change, answered, expected, indexed, read,
     readable, target, written,
 };
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
@@ -395,7 +395,10 @@ impl SafetyCore {
         let mut answered = Vec::new();
         for queued in &state.queue {
             let Some(id) = queued.about.strip_prefix(ABOUT) else { continue };
-            if target(store, &format!("answered {id}")).await? == Some(Target::Answered) {
+            // One that is no longer known was not answered in time.
+            if target(store, &format!("answered {id}")).await? == Some(Target::Answered)
+                || target(store, &format!("id {id}")).await?.is_none()
+            {
                 answered.push(queued.about.clone());
             }
         }
@@ -447,8 +450,7 @@ impl SafetyCore {
 }
 
 fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
-    let mut kept =
-        written(approval)?.expires_at(approval.ask.expires_at + chrono::TimeDelta::hours(1));
+    let mut kept = written(approval)?.expires_at(approval.ask.expires_at + IDLE);
     if approval.approved_at.is_none() {
         kept = kept.group(OPEN);
     }

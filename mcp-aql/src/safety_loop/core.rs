@@ -39,7 +39,7 @@ pub(super) const SKEW: i64 = 12;
 /// How often it gives a sign of itself.
 pub(super) const BEAT: Duration = Duration::from_secs(3);
 /// An agent that does nothing is forgotten after so long.
-const IDLE: TimeDelta = TimeDelta::days(1);
+pub(super) const IDLE: TimeDelta = TimeDelta::days(1);
 /// So many records are listed at once.
 pub(super) const PAGE: usize = 500;
 
@@ -61,6 +61,8 @@ pub(crate) struct SafetyCore {
     beaten: Mutex<Option<DateTime<Utc>>>,
     /// What processes that are gone left behind was settled.
     swept: AtomicBool,
+    #[cfg(feature = "console")]
+    pub(super) reach: crate::operator::Reach,
     in_background: AtomicBool,
     /// Sessions whose end is waited for, and whose agents are not settled yet.
     pub(super) watched: Mutex<HashMap<String, Session>>,
@@ -128,6 +130,8 @@ impl SafetyCore {
             presented: Mutex::default(),
             beaten: Mutex::default(),
             swept: AtomicBool::new(false),
+            #[cfg(feature = "console")]
+            reach: settings.reach(),
             in_background: AtomicBool::new(false),
             watched: Mutex::default(),
             unwatched: tokio::sync::Notify::new(),

@@ -135,6 +135,11 @@ impl SafetyDesk {
 }
 
 impl Desk for SafetyDesk {
+    #[cfg(feature = "console")]
+    fn reach(&self) -> Option<&crate::operator::Reach> {
+        Some(&self.0.reach)
+    }
+
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>> {
         Box::pin(self.seen())
     }

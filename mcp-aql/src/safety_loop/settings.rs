@@ -171,6 +171,8 @@ pub struct SafetyLoop {
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     #[cfg(feature = "console")]
     console: Option<crate::operator::ConsoleOptions>,
+    #[cfg(feature = "console")]
+    reach: crate::operator::Reach,
 }
 
 impl Default for SafetyLoop {
@@ -192,6 +194,8 @@ impl SafetyLoop {
             channels: Vec::new(),
             #[cfg(feature = "console")]
             console: None,
+            #[cfg(feature = "console")]
+            reach: crate::operator::Reach::default(),
         }
     }
 
@@ -326,9 +330,16 @@ impl SafetyLoop {
     #[must_use]
     pub fn console(mut self, options: crate::operator::ConsoleOptions) -> Self {
         if self.console.replace(options).is_none() {
-            self.channels.push(Arc::new(crate::operator::ConsoleChannel));
+            let channel = crate::operator::ConsoleChannel(self.reach.clone());
+            self.channels.push(Arc::new(channel));
         }
         self
+    }
+
+    /// Where its consoles are counted.
+    #[cfg(feature = "console")]
+    pub(super) fn reach(&self) -> crate::operator::Reach {
+        self.reach.clone()
     }
 
     /// The console's options, if there is to be one.

@@ -14,6 +14,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::Utc;
@@ -132,6 +133,27 @@ pub struct Console {
     // Goes first: whoever still finds the file finds the console too.
     _record: Option<Record>,
     _stop: DropGuard,
+    _reached: Option<Reached>,
+}
+
+/// How many consoles of an adapter there are that somebody can sign in to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reach(Arc<AtomicUsize>);
+
+impl Reach {
+    fn enter(&self) -> Reached {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Reached(self.clone())
+    }
+}
+
+/// One of them.
+struct Reached(Reach);
+
+impl Drop for Reached {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What requests need.
@@ -150,6 +172,21 @@ impl Console {
     /// # Errors
     /// [`Error::Io`] when the port is taken, or the state directory cannot be written to.
     pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
+        let mut console = Self::listening(operator, &options).await?;
+        if options.announce {
+            console.announce(&options).await?;
+        }
+        // Whoever has the console can make links.
+        console.reached();
+        Ok(console)
+    }
+
+    /// People can sign in from here on.
+    fn reached(&mut self) {
+        self._reached = self.shared.operator.0.reach().map(Reach::enter);
+    }
+
+    async fn listening(operator: Operator, options: &ConsoleOptions) -> Result<Self> {
         let listener = listen(options.port).await?;
         let address = listener.local_addr()?;
         let key = Key::random().map_err(io::Error::other)?;
@@ -170,12 +207,9 @@ impl Console {
         let stopped = CancellationToken::new();
         let router = routes::router(Arc::clone(&shared));
         tokio::spawn(crate::mcp::serve_connections(listener, router, PATIENCE, stopped.clone()));
-        let console = Self { shared, address, _record: record, _stop: stopped.drop_guard() };
         tracing::info!(%address, "the operator console listens");
-        if options.announce {
-            console.announce(&options).await?;
-        }
-        Ok(console)
+        let stop = stopped.drop_guard();
+        Ok(Self { shared, address, _record: record, _stop: stop, _reached: None })
     }
 
     /// Where it listens.
@@ -212,11 +246,13 @@ impl Console {
         record::links(state_dir.as_ref())
     }
 
-    async fn announce(&self, options: &ConsoleOptions) -> Result {
+    /// Whether there was a terminal to print a link on.
+    async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
         let link = self.shared.key.link(self.address.port(), Utc::now(), AT_START);
         let link = link.map_err(io::Error::other)?;
         let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
-        if let Err(error) = terminal::print(text).await {
+        let printed = terminal::print(text).await;
+        if let Err(error) = &printed {
             match (&options.login_command, &options.state_dir) {
                 (Some(command), Some(_)) => {
                     tracing::info!(%error, command, "no terminal to print a login link on: the command prints one");
@@ -230,7 +266,7 @@ impl Console {
                 ),
             }
         }
-        Ok(())
+        Ok(printed.is_ok())
     }
 }
 
@@ -242,7 +278,7 @@ impl std::fmt::Debug for Console {
 
 /// Requests that wait on the page of a console, which asks for them itself.
 #[derive(Debug)]
-pub(crate) struct ConsoleChannel;
+pub(crate) struct ConsoleChannel(pub(crate) Reach);
 
 impl HumanChannel for ConsoleChannel {
     fn name(&self) -> &'static str {
@@ -252,17 +288,26 @@ impl HumanChannel for ConsoleChannel {
     fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
         Box::pin(std::future::ready(Ok(())))
     }
+
+    fn can_present(&self) -> bool {
+        self.0.0.load(Ordering::Relaxed) > 0
+    }
 }
 
 impl crate::Adapter {
     /// Starts the operator console, if the adapter has one. It is there until what this gives is
-    /// dropped.
+    /// dropped. It reaches people if they were shown a link, or can have one made.
     pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
         let safety = self.inner.settings.safety.as_ref();
         let options = safety.and_then(crate::safety_loop::SafetyLoop::console_options);
         match (options, self.operator()) {
             (Some(options), Some(operator)) => {
-                Console::start(operator, options.clone()).await.map(Some)
+                let mut console = Console::listening(operator, options).await?;
+                let printed = options.announce && console.announce(options).await?;
+                if printed || options.state_dir.is_some() {
+                    console.reached();
+                }
+                Ok(Some(console))
             }
             _ => Ok(None),
         }

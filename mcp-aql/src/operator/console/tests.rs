@@ -435,3 +435,37 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     std::fs::remove_dir(&folder).unwrap();
     assert!(Console::login_links(&folder).unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
+    // REQ-GATE-10, REQ-OOB-13
+    let folder = std::env::temp_dir().join(crate::vocab::new_id("console"));
+    let adapter = |options: ConsoleOptions| {
+        crate::Adapter::builder("garden")
+            .safety_loop(crate::safety_loop::SafetyLoop::new().console(options))
+            .store(crate::store::MemoryStore::default())
+            .without_config()
+            .build()
+            .unwrap()
+    };
+    let reaches = |adapter: &crate::Adapter| adapter.inner.safety.as_ref().unwrap().can_ask();
+
+    // Without a link on a terminal, and without a way to make one.
+    let silent = ConsoleOptions::new().announce(false);
+    let mute = adapter(silent.clone());
+    assert!(!reaches(&mute), "none is there");
+    let console = mute.start_console().await.unwrap().unwrap();
+    assert!(!reaches(&mute));
+    drop(console);
+
+    let linked = adapter(silent.clone().state_dir(&folder));
+    let console = linked.start_console().await.unwrap().unwrap();
+    assert!(reaches(&linked));
+    drop(console);
+    assert!(!reaches(&linked), "it is gone");
+
+    // Where a program starts it, the program makes links.
+    let console = Console::start(mute.operator().unwrap(), silent).await.unwrap();
+    assert!(reaches(&mute) && console.link().is_ok());
+    std::fs::remove_dir_all(folder).unwrap();
+}
