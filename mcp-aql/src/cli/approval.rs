@@ -365,4 +365,19 @@ mod tests {
         assert!(adapter.operator().unwrap().overview().await.unwrap().requests.is_empty());
         assert_eq!(garden.cleared.load(Ordering::Relaxed), 0);
     }
+
+    #[tokio::test]
+    async fn callers_are_told_that_a_person_confirms() {
+        // REQ-DNG-04, REQ-GATE-10
+        let adapter = adapter(&Garden::default(), MemoryChannel::default());
+        let told = adapter.call("introspect", json!({ "query": "danger" })).await;
+        let operations = told.data()["operations"].as_array().unwrap();
+        let by_operator: Vec<_> =
+            operations.iter().filter(|each| each["by_operator"] == true).collect();
+        assert_eq!(by_operator.len(), 1, "{operations:?}");
+        assert_eq!(
+            (&by_operator[0]["name"], &by_operator[0]["permission"]),
+            (&json!("clear_bed"), &json!("confirm"))
+        );
+    }
 }

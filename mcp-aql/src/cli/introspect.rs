@@ -194,7 +194,7 @@ fn why(operation: &Value) -> String {
     if let Some(pattern) = member(operation, "inferred_from").as_str() {
         parts.push(format!("its name matches {pattern}"));
     }
-    if says("requires_reauth") {
+    if says("requires_reauth") || says("by_operator") {
         parts.push("a person confirms it".to_owned());
     }
     if let Some(seconds) = member(operation, "cooldown_seconds").as_u64() {

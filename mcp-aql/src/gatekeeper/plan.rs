@@ -128,6 +128,16 @@ impl Plan {
         }
     }
 
+    /// Whether a policy has a person confirm every call.
+    pub(super) fn by_operator(&self) -> bool {
+        let asks = |policy: &Policy| {
+            policy.permission == Permission::Confirm
+                && policy.by_operator
+                && policy.conditions.is_empty()
+        };
+        self.permission() == "confirm" && self.policies.iter().any(asks)
+    }
+
     /// Whether policies with conditions may change that for some calls.
     pub(super) fn has_conditions(&self) -> bool {
         self.policies.iter().any(|policy| !policy.conditions.is_empty())

@@ -21,6 +21,9 @@ struct Shown {
     /// What becomes of a call: `allow`, `confirm`, `deny` or `introspect_only`.
     permission: &'static str,
     requires_confirmation: bool,
+    /// It is a person who confirms, and not the caller.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    by_operator: bool,
     /// Of an operation of the safety loop: what a client does well to ask its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_permission: Option<&'static str>,
@@ -76,6 +79,7 @@ fn shown(operation: &RegisteredOperation, has_loop: bool) -> Value {
         dangerous: plan.danger >= DangerLevel::Destructive,
         permission: plan.permission(),
         requires_confirmation: plan.permission() == "confirm",
+        by_operator: plan.by_operator(),
         client_permission: client_permission(spec).filter(|_| has_loop),
         has_policies: plan.has_conditions(),
         reasons: spec.danger.reasons,
