@@ -1,0 +1,173 @@
+//! One call of an operation: what was sent, and what came back.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::wire::{Answer, Connection, Lost};
+
+/// A call and its reply.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The tool that was called.
+    pub tool: String,
+    /// With these arguments.
+    pub arguments: Value,
+    /// What came back.
+    pub reply: Reply,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Reply {
+    /// A result of MCP.
+    Result {
+        /// All of it: `content`, `isError`.
+        raw: Value,
+        /// What its first text item holds, if that is JSON.
+        body: Option<Value>,
+    },
+    /// A JSON-RPC error.
+    Protocol {
+        /// Its code.
+        code: i64,
+        /// All of it.
+        raw: Value,
+    },
+    /// Nothing.
+    Lost(Lost),
+}
+
+/// A structured failure.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure<'a> {
+    /// `error.code`.
+    pub code: &'a str,
+    /// `error.message`.
+    pub message: &'a str,
+    /// `error.details`, or null.
+    pub details: &'a Value,
+}
+
+impl Exchange {
+    /// Calls a tool with these arguments. `meta` becomes `_meta` of the request.
+    pub(crate) async fn make(
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+    ) -> Self {
+        let mut params = json!({ "name": tool, "arguments": arguments.clone() });
+        if let (Some(meta), Some(params)) = (meta, params.as_object_mut()) {
+            params.insert("_meta".to_owned(), meta);
+        }
+        let answer = connection.request("tools/call", params).await;
+        Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
+    }
+
+    /// The operation that was asked for.
+    pub fn operation(&self) -> &str {
+        self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The operation's result: `{"success": …}`.
+    pub fn body(&self) -> Option<&Value> {
+        match &self.reply {
+            Reply::Result { body, .. } => body.as_ref(),
+            Reply::Protocol { .. } | Reply::Lost(_) => None,
+        }
+    }
+
+    /// Whether it succeeded.
+    pub fn succeeded(&self) -> bool {
+        self.body().and_then(|body| body.get("success")) == Some(&Value::Bool(true))
+    }
+
+    /// `data` of a success.
+    pub fn data(&self) -> Option<&Value> {
+        self.body().filter(|_| self.succeeded())?.get("data")
+    }
+
+    /// The error of a structured failure.
+    pub fn failure(&self) -> Option<Failure<'_>> {
+        let body = self.body()?;
+        if body.get("success") != Some(&Value::Bool(false)) {
+            return None;
+        }
+        let error = body.get("error")?;
+        Some(Failure {
+            code: error.get("code")?.as_str()?,
+            message: error.get("message").and_then(Value::as_str).unwrap_or_default(),
+            details: error.get("details").unwrap_or(&Value::Null),
+        })
+    }
+
+    /// The code of a structured failure.
+    pub fn code(&self) -> Option<&str> {
+        self.failure().map(|failure| failure.code)
+    }
+
+    /// Why nothing came back, if nothing did.
+    pub fn lost(&self) -> Option<&Lost> {
+        match &self.reply {
+            Reply::Lost(lost) => Some(lost),
+            Reply::Result { .. } | Reply::Protocol { .. } => None,
+        }
+    }
+
+    /// What was sent, for a report.
+    pub fn sent(&self) -> Value {
+        json!({ "tool": self.tool, "arguments": self.arguments })
+    }
+
+    /// What came back, for a report.
+    pub fn received(&self) -> Value {
+        match &self.reply {
+            Reply::Result { body: Some(body), .. } => body.clone(),
+            Reply::Result { raw, body: None } => raw.clone(),
+            Reply::Protocol { raw, .. } => json!({ "error": raw }),
+            Reply::Lost(lost) => Value::String(lost.to_string()),
+        }
+    }
+
+    /// What came back, in a few words.
+    pub fn told(&self) -> String {
+        match (&self.reply, self.failure()) {
+            (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
+            (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),
+            (Reply::Lost(lost), None) => lost.to_string(),
+            (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
+            (Reply::Result { .. }, None) => "no operation result".to_owned(),
+        }
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Result(raw) => {
+                let text = raw.pointer("/content/0/text").and_then(Value::as_str);
+                let body = text.and_then(|text| serde_json::from_str(text).ok());
+                Self::Result { raw, body }
+            }
+            Answer::Error { code, raw, .. } => Self::Protocol { code, raw },
+            Answer::Lost(lost) => Self::Lost(lost),
+        }
+    }
+}
+
+/// Time limits of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLimits {
+    /// For one request.
+    pub request: Duration,
+    /// For all of it.
+    pub run: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        Self { request: Duration::from_secs(10), run: Duration::from_secs(300) }
+    }
+}

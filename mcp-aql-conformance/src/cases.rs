@@ -1,0 +1,152 @@
+//! What a check found: cases that passed, findings, and what was left out and why.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::call::Exchange;
+use crate::learn::Category;
+
+/// So many findings of one check are told; all are counted.
+const MOST_FINDINGS: usize = 10;
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// The mode in which it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The operation, parameter, type or tool.
+    pub subject: String,
+    /// What was sent, if anything.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub sent: Value,
+    /// What came back, or what is there.
+    pub received: Value,
+    /// What should have been.
+    pub expected: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+impl Finding {
+    /// Of something that introspection or the list of tools shows.
+    pub fn shown(
+        subject: impl Into<String>,
+        received: impl Into<Value>,
+        expected: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self {
+            mode: None,
+            subject: subject.into(),
+            sent: Value::Null,
+            received: received.into(),
+            expected: expected.into(),
+            mend: mend.into(),
+        }
+    }
+
+    /// Of a call.
+    pub fn of(
+        exchange: &Exchange,
+        subject: impl Into<String>,
+        expected: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, mend) }
+    }
+}
+
+/// Why a case was left out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Skip {
+    /// Changes of this kind were not allowed.
+    NotAllowed(Category),
+    /// Nothing is known to test it with; the text says what the configuration file could give.
+    NoFixture(String),
+    /// The author of the configuration left it out.
+    LeftOut(String),
+    /// The adapter no longer answers, or time was over.
+    CutShort(String),
+}
+
+impl Skip {
+    /// In a few words.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::NotAllowed(category) => {
+                format!("{category} operations were not allowed: --allow {}", category.family())
+            }
+            Self::NoFixture(what) => format!("nothing to test it with: {what}"),
+            Self::LeftOut(why) => format!("left out by the configuration: {why}"),
+            Self::CutShort(why) => format!("cut short: {why}"),
+        }
+    }
+}
+
+/// The cases of one check in one mode, collected while it runs.
+#[derive(Debug, Default)]
+pub struct Cases {
+    inner: Mutex<Collected>,
+}
+
+/// What was collected.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Collected {
+    pub(crate) passed: usize,
+    pub(crate) findings: Vec<Finding>,
+    /// How many findings there are; of them, the first are kept.
+    pub(crate) found: usize,
+    pub(crate) skipped: BTreeMap<Skip, usize>,
+    pub(crate) not_applicable: Option<String>,
+}
+
+impl Cases {
+    /// A case is as it should be.
+    pub fn pass(&self) {
+        self.lock().passed += 1;
+    }
+
+    /// A case is not.
+    pub fn fail(&self, finding: Finding) {
+        let mut inner = self.lock();
+        inner.found += 1;
+        if inner.findings.len() < MOST_FINDINGS {
+            inner.findings.push(finding);
+        }
+    }
+
+    /// A case is as it should be, or else this is found.
+    pub fn expect(&self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
+        if holds {
+            self.pass();
+        } else {
+            self.fail(finding());
+        }
+        holds
+    }
+
+    /// A case could not be tested.
+    pub fn skip(&self, why: Skip) {
+        *self.lock().skipped.entry(why).or_default() += 1;
+    }
+
+    /// Nothing here is what the check is about, and that is certain: the adapter documents that it does
+    /// not have the feature.
+    pub fn not_applicable(&self, why: impl Into<String>) {
+        self.lock().not_applicable.get_or_insert(why.into());
+    }
+
+    pub(crate) fn collected(&self) -> Collected {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Collected> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

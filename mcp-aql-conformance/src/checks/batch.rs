@@ -1,0 +1,5 @@
+//! Several operations in one call.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

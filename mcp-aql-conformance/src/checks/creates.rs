@@ -1,0 +1,5 @@
+//! What is created can be read.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,5 @@
+//! Failures: codes, messages, details.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

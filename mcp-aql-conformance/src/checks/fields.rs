@@ -1,0 +1,5 @@
+//! Which fields come back.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,5 @@
+//! Pages, there and back.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,5 @@
+//! Rate limits and quotas, and what is said of them.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

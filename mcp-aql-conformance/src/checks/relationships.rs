@@ -1,0 +1,5 @@
+//! How things hang together.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,5 @@
+//! After malformed input, and under load.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,5 @@
+//! The tools: their names, descriptions, annotations and schemas.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

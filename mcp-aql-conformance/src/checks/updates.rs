@@ -1,0 +1,5 @@
+//! What an update changes, and what it leaves alone.
+
+use super::Check;
+
+pub(super) const CHECKS: &[Check] = &[];

@@ -1,0 +1,482 @@
+//! What introspection and the list of tools say of an adapter, read with patience: what is malformed is
+//! left out here, and found fault with by the checks of the forms.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use crate::call::Exchange;
+use crate::wire::{Answer, Connection, Lost};
+
+/// How many tools there are: a family each, one for everything, or all of them.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// A tool for each family of operations.
+    Semantic,
+    /// One tool for all operations.
+    Single,
+    /// Both at once.
+    All,
+}
+
+impl Mode {
+    /// The word for it, as `MCP_AQL_ENDPOINT_MODE` takes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Semantic => "semantic",
+            Self::Single => "single",
+            Self::All => "all",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// What an operation does to the state.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Category {
+    /// Adds.
+    Create,
+    /// Changes nothing.
+    Read,
+    /// Overwrites.
+    Update,
+    /// Removes.
+    Delete,
+    /// Acts.
+    Execute,
+}
+
+impl Category {
+    /// All five.
+    pub const ALL: [Self; 5] =
+        [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Execute];
+
+    /// In capitals, as introspection has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Read => "READ",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Execute => "EXECUTE",
+        }
+    }
+
+    /// The family of the CRUDE profile, and the word that `--allow` takes.
+    pub const fn family(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+        }
+    }
+
+    /// From the word in capitals.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|category| category.as_str() == word)
+    }
+
+    /// `readOnly` and `destructive`.
+    pub const fn permissions(self) -> (bool, bool) {
+        match self {
+            Self::Read => (true, false),
+            Self::Create => (false, false),
+            Self::Update | Self::Delete | Self::Execute => (false, true),
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A tool of `tools/list`.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What a model reads.
+    pub description: String,
+    /// All of it.
+    pub raw: Value,
+}
+
+/// A parameter of an operation.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean`, `array`, `object`, or the name of a type.
+    pub kind: String,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// All of it: `enum`, `minimum`, `items` and so on.
+    pub raw: Map<String, Value>,
+}
+
+impl Parameter {
+    fn read(raw: &Value) -> Option<Self> {
+        let raw = raw.as_object()?;
+        Some(Self {
+            name: text(raw.get("name"))?,
+            kind: text(raw.get("type"))?,
+            required: raw.get("required").and_then(Value::as_bool).unwrap_or_default(),
+            raw: raw.clone(),
+        })
+    }
+
+    /// A member: `minimum`, `enum`, …
+    pub fn member(&self, name: &str) -> Option<&Value> {
+        self.raw.get(name)
+    }
+}
+
+/// An operation, with its details.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// What it does to the state. None when introspection says nothing that is known.
+    pub category: Option<Category>,
+    /// The family it belongs to.
+    pub endpoint: String,
+    /// The tool it is called through.
+    pub tool: String,
+    /// What a model reads.
+    pub description: String,
+    /// `readOnly` and `destructive`.
+    pub permissions: Option<(bool, bool)>,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// Its entry in the list.
+    pub listed: Value,
+    /// The whole reply to the question for its details.
+    pub reply: Value,
+}
+
+/// Verbs of names that no READ has. What is called like that is never called as one.
+const CHANGING: [&str; 26] = [
+    "add", "append", "apply", "archive", "cancel", "clear", "confirm", "create", "delete",
+    "deploy", "destroy", "drop", "execute", "insert", "purge", "remove", "reset", "restore",
+    "revoke", "run", "send", "set", "truncate", "update", "upsert", "wipe",
+];
+
+impl Operation {
+    fn read(listed: &Value, reply: Value) -> Option<Self> {
+        let details = reply.pointer("/data/operation").and_then(Value::as_object);
+        let member = |name: &str| {
+            text(details.and_then(|details| details.get(name))).or_else(|| text(listed.get(name)))
+        };
+        let flag = |name: &str| details?.get("permissions")?.get(name)?.as_bool();
+        let name = text(listed.get("name"))?;
+        Some(Self {
+            name,
+            category: member("semantic_category").as_deref().and_then(Category::parse),
+            endpoint: member("endpoint").unwrap_or_default(),
+            tool: member("mcpTool").unwrap_or_default(),
+            description: member("description").unwrap_or_default(),
+            permissions: flag("readOnly").zip(flag("destructive")),
+            parameters: details
+                .and_then(|details| details.get("parameters")?.as_array())
+                .into_iter()
+                .flatten()
+                .filter_map(Parameter::read)
+                .collect(),
+            listed: listed.clone(),
+            reply,
+        })
+    }
+
+    /// Its details as introspection shows them, or null.
+    pub fn details(&self) -> &Value {
+        self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
+    }
+
+    /// Whether it is one that changes nothing, as far as anybody can tell: category, permissions and name
+    /// agree on that.
+    pub fn is_read(&self) -> bool {
+        let verb = self.name.split('_').next().unwrap_or_default();
+        self.category == Some(Category::Read)
+            && self.permissions == Some((true, false))
+            && !CHANGING.contains(&verb)
+    }
+
+    /// A parameter by its name.
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// Those that have to be there.
+    pub fn required(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.required)
+    }
+}
+
+/// A type, with its details.
+#[derive(Debug, Clone)]
+pub struct Type {
+    /// Its name.
+    pub name: String,
+    /// Its entry in the list.
+    pub listed: Value,
+    /// The whole reply to the question for its details.
+    pub reply: Value,
+}
+
+/// Everything that an adapter says of itself, in one mode.
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    /// The answer to `initialize`.
+    pub hello: Value,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// Which of its tools are of MCP-AQL and are looked at here: of `all`, those of one mode.
+    pub endpoints: Vec<Tool>,
+    /// The mode it is looked at in.
+    pub mode: Mode,
+    /// Whether tools of both modes are there.
+    pub serves_all: bool,
+    /// The tool that answers `introspect`.
+    pub introspect: String,
+    /// The reply to `introspect operations`.
+    pub operations_reply: Value,
+    /// The reply to `introspect types`.
+    pub types_reply: Value,
+    /// Its operations.
+    pub operations: Vec<Operation>,
+    /// Its types.
+    pub types: Vec<Type>,
+}
+
+/// Why nothing could be learned of an adapter.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unlearned {
+    /// It cannot be spoken with.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// It is another kind of server.
+    #[error("not an MCP-AQL adapter: {0}")]
+    NoAdapter(String),
+}
+
+impl Adapter {
+    /// `_protocol` of the list of operations, or null.
+    pub fn protocol(&self) -> &Value {
+        self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)
+    }
+
+    /// A switch of `_protocol.capabilities`.
+    pub fn capability(&self, name: &str) -> Option<bool> {
+        self.protocol().pointer("/capabilities")?.get(name)?.as_bool()
+    }
+
+    /// An operation by its name.
+    pub fn operation(&self, name: &str) -> Option<&Operation> {
+        self.operations.iter().find(|operation| operation.name == name)
+    }
+
+    /// The operations that change nothing, without `introspect`.
+    pub fn reads(&self) -> impl Iterator<Item = &Operation> {
+        self.operations
+            .iter()
+            .filter(|operation| operation.is_read() && operation.name != "introspect")
+    }
+
+    /// The operations of a category.
+    pub fn of(&self, category: Category) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(move |operation| operation.category == Some(category))
+    }
+
+    /// The name the server gives itself.
+    pub fn name(&self) -> &str {
+        self.hello.pointer("/serverInfo/name").and_then(Value::as_str).unwrap_or("unnamed")
+    }
+
+    /// The version the server gives itself.
+    pub fn version(&self) -> &str {
+        self.hello.pointer("/serverInfo/version").and_then(Value::as_str).unwrap_or("unknown")
+    }
+}
+
+/// What follows the prefix in the names of endpoint tools: `mcp_aql`, and `mcp_aql_read` with its family.
+/// The whole name is `^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$` (REQ-MCP-20).
+pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
+    let start = name.rfind("mcp_aql")?;
+    let (prefix, rest) = name.split_at_checked(start)?;
+    let rest = rest.strip_prefix("mcp_aql")?;
+    let is_prefix = prefix.is_empty() || (prefix.len() > 1 && prefix.ends_with('_'));
+    if !is_prefix {
+        return None;
+    }
+    match rest.strip_prefix('_') {
+        None if rest.is_empty() => Some((prefix, None)),
+        Some(family)
+            if !family.is_empty()
+                && family.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')) =>
+        {
+            Some((prefix, Some(family)))
+        }
+        _ => None,
+    }
+}
+
+/// All tools, page after page.
+async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
+    let mut tools = Vec::new();
+    let mut cursor = None;
+    for _ in 0..100 {
+        let params = cursor.map_or_else(|| json!({}), |cursor: Value| json!({ "cursor": cursor }));
+        let result = match connection.request("tools/list", params).await {
+            Answer::Result(result) => result,
+            Answer::Error { code, message, .. } => {
+                return Err(Unlearned::NoAdapter(format!(
+                    "`tools/list` was answered with the JSON-RPC error {code}: {message}"
+                )));
+            }
+            Answer::Lost(lost) => return Err(lost.into()),
+        };
+        let Some(page) = result.get("tools").and_then(Value::as_array) else {
+            return Err(Unlearned::NoAdapter("`tools/list` gives no `tools`".to_owned()));
+        };
+        tools.extend(page.iter().filter_map(|raw| {
+            Some(Tool {
+                name: text(raw.get("name"))?,
+                description: text(raw.get("description")).unwrap_or_default(),
+                raw: raw.clone(),
+            })
+        }));
+        cursor = result.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(tools)
+}
+
+/// Learns what there is to know. Where both modes are served at once, `of_all` says which to look at.
+///
+/// # Errors
+/// [`Unlearned`] when it is no MCP-AQL adapter, or does not answer.
+pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, Unlearned> {
+    let tools = tools(connection).await?;
+    let named: Vec<_> = tools.iter().filter(|tool| tool_parts(&tool.name).is_some()).collect();
+    let is_family =
+        |tool: &&Tool| tool_parts(&tool.name).is_some_and(|(_, family)| family.is_some());
+    let has_family = named.iter().copied().any(|tool| is_family(&tool));
+    let has_single = named.iter().copied().any(|tool| !is_family(&tool));
+    let serves_all = has_family && has_single;
+    let mode = match (has_family, has_single) {
+        (true, true) => of_all,
+        (true, false) => Mode::Semantic,
+        (false, true) => Mode::Single,
+        (false, false) => {
+            let names: Vec<_> =
+                tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
+            let more = if tools.len() > 5 { ", …" } else { "" };
+            return Err(Unlearned::NoAdapter(match tools.len() {
+                0 => "it has no tools".to_owned(),
+                count => format!(
+                    "none of its {count} tools ({}{more}) is called `mcp_aql`, `mcp_aql_read` or the like",
+                    names.join(", ")
+                ),
+            }));
+        }
+    };
+    let wants_family = mode == Mode::Semantic;
+    let endpoints: Vec<Tool> =
+        named.into_iter().filter(|tool| is_family(tool) == wants_family).cloned().collect();
+    // The one that is called after reading first; it is in another family only in other profiles.
+    let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
+    order.sort_by_key(|name| !name.ends_with("_read"));
+    let mut operations_reply = Value::Null;
+    let mut introspect = String::new();
+    let mut last = String::new();
+    for tool in order {
+        let exchange = ask(connection, &tool, json!({ "query": "operations" })).await;
+        if let Some(lost) = exchange.lost() {
+            return Err(lost.clone().into());
+        }
+        if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array) {
+            operations_reply = exchange.body().cloned().unwrap_or_default();
+            introspect = tool;
+            break;
+        }
+        last = exchange.told();
+    }
+    if introspect.is_empty() {
+        return Err(Unlearned::NoAdapter(format!(
+            "no endpoint tool answers `introspect` with a list of operations; one answered {last}"
+        )));
+    }
+    let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
+    let types_reply = types_reply.body().cloned().unwrap_or_default();
+    let details = |query: &'static str, list: Vec<Value>| {
+        let introspect = introspect.clone();
+        let asked = list.into_iter().map(move |listed| {
+            let introspect = introspect.clone();
+            async move {
+                let name = listed.get("name").cloned().unwrap_or_default();
+                let params = json!({ "query": query, "name": name });
+                let exchange = ask(connection, &introspect, params).await;
+                (listed, exchange.body().cloned().unwrap_or_default())
+            }
+        });
+        futures_util::StreamExt::buffered(futures_util::stream::iter(asked), 8)
+    };
+    let list = |reply: &Value, name: &str| {
+        let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
+        list.cloned().unwrap_or_default()
+    };
+    let operations = details("operations", list(&operations_reply, "operations"));
+    let operations: Vec<_> = futures_util::StreamExt::collect(operations).await;
+    let types = details("types", list(&types_reply, "types"));
+    let types: Vec<_> = futures_util::StreamExt::collect(types).await;
+    if let Some(lost) = connection.ended() {
+        return Err(lost.into());
+    }
+    Ok(Adapter {
+        hello: connection.hello().clone(),
+        operations: operations
+            .into_iter()
+            .filter_map(|(listed, reply)| Operation::read(&listed, reply))
+            .collect(),
+        types: types
+            .into_iter()
+            .filter_map(|(listed, reply)| {
+                Some(Type { name: text(listed.get("name"))?, listed, reply })
+            })
+            .collect(),
+        tools,
+        endpoints,
+        mode,
+        serves_all,
+        introspect,
+        operations_reply,
+        types_reply,
+    })
+}
+
+async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
+    let arguments = json!({ "operation": "introspect", "params": params });
+    Exchange::make(connection, tool, arguments, None).await
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value?.as_str().map(str::to_owned)
+}

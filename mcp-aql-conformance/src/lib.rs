@@ -1,0 +1,35 @@
+//! Tests any running MCP-AQL adapter for conformance, over standard input and output, HTTP, or in memory.
+//!
+//! It learns what an adapter offers from introspection alone, makes valid and invalid requests from that,
+//! and judges every reply. By default it calls nothing but READ operations, and what has to be refused.
+//!
+//! ```no_run
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+//!
+//! let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+//! let report = Runner::new(target, Settings::default().level(1)).run().await;
+//! assert_eq!(report.conformance_level, 1, "{:#?}", report.obstacles);
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod call;
+pub mod cases;
+pub mod checks;
+pub mod config;
+mod leaks;
+pub mod learn;
+pub mod report;
+pub mod run;
+mod runner;
+mod values;
+mod wire;
+
+pub use call::TimeLimits;
+pub use config::{File, Settings};
+pub use learn::{Category, Mode};
+pub use report::{Report, Verdict};
+pub use runner::{Progress, Runner};
+pub use wire::{CommandTarget, Lost, MemoryTarget, Target};

@@ -1,0 +1,307 @@
+//! The report of a run: what each check found, and what level that makes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cases::{Collected, Finding, Skip};
+use crate::checks::{self, Check, Keyword};
+use crate::config::Settings;
+use crate::learn::Mode;
+use crate::runner::Whole;
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// At least one case, and all of them as they should be.
+    Pass,
+    /// The adapter documents that it does not have what the check is about.
+    #[serde(rename = "n/a")]
+    NotApplicable,
+    /// Not one case could be tested.
+    Skip,
+    /// A finding against a requirement that is a SHOULD.
+    Warn,
+    /// A finding against a requirement that is a MUST.
+    Fail,
+}
+
+impl Verdict {
+    /// In capitals, as reports have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::NotApplicable => "N/A",
+            Self::Skip => "SKIP",
+            Self::Warn => "WARN",
+            Self::Fail => "FAIL",
+        }
+    }
+}
+
+/// A whole report (REQ-CNF-14).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The name the server gives itself.
+    pub implementation: String,
+    /// The version the server gives itself.
+    pub version: String,
+    /// The version of the protocol that it claims, and that the checks are about.
+    pub spec_version: String,
+    /// How it was reached.
+    pub target: String,
+    /// The version of the runner.
+    pub runner: String,
+    /// The level that was asked for.
+    pub requested_level: u8,
+    /// The level that was shown: 0, 1 or 2.
+    pub conformance_level: u8,
+    /// Why it is no higher, one reason each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obstacles: Vec<String>,
+    /// The modes that were looked at.
+    pub modes: Vec<Mode>,
+    /// Milliseconds that the run took.
+    pub duration_ms: u64,
+    /// How many checks of each verdict.
+    pub summary: Summary,
+    /// The checks, by category.
+    pub categories: Vec<CategoryReport>,
+}
+
+/// How many checks of each verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// All of them.
+    pub total: usize,
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// With warnings.
+    pub warnings: usize,
+    /// Not tested.
+    pub skipped: usize,
+    /// About what the adapter does not have.
+    pub not_applicable: usize,
+}
+
+/// The checks of one category.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CategoryReport {
+    /// Its name.
+    pub name: String,
+    /// Its checks.
+    pub checks: Vec<CheckReport>,
+}
+
+/// What became of one check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    /// Its name.
+    pub id: String,
+    /// What holds where it passes.
+    pub title: String,
+    /// The requirements it is about.
+    pub requirements: Vec<String>,
+    /// `MUST` or `SHOULD`.
+    pub keyword: String,
+    /// The level it belongs to.
+    pub level: u8,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Cases that are as they should be.
+    pub passed: usize,
+    /// Cases that are not; of them, the first are told below.
+    pub found: usize,
+    /// The findings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// Cases that were left out: why, and how many.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, usize>,
+    /// Why it does not apply, where it doesn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_applicable: Option<String>,
+    /// Whether cases were left out that somebody could have let run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+}
+
+impl CheckReport {
+    pub(crate) fn judge<'a>(
+        check: &Check,
+        surfaces: impl Iterator<Item = (Mode, &'a Collected)>,
+    ) -> Self {
+        let mut report = Self {
+            id: check.id.to_owned(),
+            title: check.title.to_owned(),
+            requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
+            keyword: match check.keyword {
+                Keyword::Must => "MUST".to_owned(),
+                Keyword::Should => "SHOULD".to_owned(),
+            },
+            level: check.level,
+            verdict: Verdict::Skip,
+            passed: 0,
+            found: 0,
+            findings: Vec::new(),
+            skipped: BTreeMap::new(),
+            not_applicable: None,
+            partial: false,
+        };
+        for (mode, collected) in surfaces {
+            report.passed += collected.passed;
+            report.found += collected.found;
+            report.findings.extend(
+                collected
+                    .findings
+                    .iter()
+                    .cloned()
+                    .map(|finding| Finding { mode: Some(mode.to_string()), ..finding }),
+            );
+            for (why, count) in &collected.skipped {
+                *report.skipped.entry(why.reason()).or_default() += count;
+                report.partial |= !matches!(why, Skip::LeftOut(_));
+            }
+            if let Some(why) = &collected.not_applicable {
+                report.not_applicable.get_or_insert_with(|| why.clone());
+            }
+        }
+        report.verdict = match (report.found, report.passed, report.skipped.is_empty()) {
+            (1.., ..) => match check.keyword {
+                Keyword::Must => Verdict::Fail,
+                Keyword::Should => Verdict::Warn,
+            },
+            (0, 1.., _) => Verdict::Pass,
+            (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
+            (0, 0, _) => Verdict::Skip,
+        };
+        if report.verdict != Verdict::NotApplicable {
+            report.not_applicable = None;
+        }
+        report
+    }
+}
+
+impl Report {
+    pub(crate) fn judge(target: &str, settings: &Settings, whole: &Whole) -> Self {
+        let mut categories: Vec<CategoryReport> = Vec::new();
+        let mut summary = Summary::default();
+        let wanted = checks::all().filter(|check| {
+            check.level <= settings.level
+                && (settings.categories.is_empty()
+                    || settings.categories.contains(check.category()))
+        });
+        for check in wanted {
+            let report = whole.of(check);
+            summary.total += 1;
+            *match report.verdict {
+                Verdict::Pass => &mut summary.passed,
+                Verdict::Fail => &mut summary.failed,
+                Verdict::Warn => &mut summary.warnings,
+                Verdict::Skip => &mut summary.skipped,
+                Verdict::NotApplicable => &mut summary.not_applicable,
+            } += 1;
+            let name = check.category();
+            match categories.iter_mut().find(|category| category.name == name) {
+                Some(category) => category.checks.push(report),
+                None => {
+                    categories.push(CategoryReport { name: name.to_owned(), checks: vec![report] })
+                }
+            }
+        }
+        let adapter = whole.surfaces.first().map(|surface| &surface.adapter);
+        let mut report = Self {
+            implementation: adapter.map_or("unknown", |adapter| adapter.name()).to_owned(),
+            version: adapter.map_or("unknown", |adapter| adapter.version()).to_owned(),
+            spec_version: adapter
+                .and_then(|adapter| adapter.protocol().get("version")?.as_str())
+                .unwrap_or("unknown")
+                .to_owned(),
+            target: target.to_owned(),
+            runner: env!("CARGO_PKG_VERSION").to_owned(),
+            requested_level: settings.level,
+            conformance_level: 0,
+            obstacles: whole
+                .unlearned
+                .iter()
+                .map(|(mode, why)| match mode {
+                    None => why.to_string(),
+                    Some(mode) => format!("{mode} mode: {why}"),
+                })
+                .collect(),
+            modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
+            duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
+            summary,
+            categories,
+        };
+        report.grade(settings);
+        report
+    }
+
+    /// The level that was shown, and what is in the way of a higher one.
+    fn grade(&mut self, settings: &Settings) {
+        if self.modes.is_empty() {
+            return;
+        }
+        if !settings.categories.is_empty() {
+            self.obstacles.push("only some of the checks were run".to_owned());
+            return;
+        }
+        let mut granted = 0;
+        for level in 1..=settings.level {
+            let mut obstacles = Vec::new();
+            for check in self.checks() {
+                if check.level != level || check.keyword != "MUST" {
+                    continue;
+                }
+                match check.verdict {
+                    Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
+                    Verdict::Skip => {
+                        let why = check.skipped.keys().next().cloned();
+                        let why =
+                            why.unwrap_or_else(|| "nothing came up to test it with".to_owned());
+                        obstacles.push(format!("{} was not tested: {why}", check.id));
+                    }
+                    Verdict::Pass if level == 2 && check.partial => {
+                        let why = check.skipped.keys().next().cloned().unwrap_or_default();
+                        obstacles.push(format!("{} was tested in part: {why}", check.id));
+                    }
+                    Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
+                }
+            }
+            if level == 2 && self.modes.len() < 2 {
+                obstacles.push("only one endpoint mode could be looked at".to_owned());
+            }
+            if obstacles.is_empty() && granted + 1 == level {
+                granted = level;
+            }
+            self.obstacles
+                .extend(obstacles.into_iter().map(|obstacle| format!("level {level}: {obstacle}")));
+        }
+        self.conformance_level = granted;
+    }
+
+    /// All checks.
+    pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
+        self.categories.iter().flat_map(|category| &category.checks)
+    }
+
+    /// The exit code that the protocol states (REQ-CNF-12): 0 pass, 1 a MUST failed, 2 only warnings or
+    /// not everything tested.
+    pub fn exit_code(&self) -> u8 {
+        if self.modes.is_empty() || self.summary.failed > 0 {
+            1
+        } else if self.summary.warnings > 0 || self.conformance_level < self.requested_level {
+            2
+        } else {
+            0
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! One adapter in one mode, and the calls that the checks make of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Skip};
+use crate::config::Settings;
+use crate::learn::{Adapter, Category, Mode, Operation};
+use crate::wire::{Connection, Lost, Tap, Target};
+use crate::{checks, values};
+
+/// After so many requests without an answer, one after the other, the adapter is taken to hang.
+const MOST_SILENT: usize = 3;
+/// So often a connection that the adapter has closed is opened again.
+const MOST_REOPENED: usize = 3;
+
+/// Looks at one call.
+pub(crate) type Look = fn(&Run, &Exchange, &Cases);
+
+/// What a check works with: the adapter as it was learned, and ways to call it that keep to what is allowed.
+pub struct Run {
+    /// What the adapter says of itself.
+    pub adapter: Adapter,
+    /// What is allowed, and what there is to test with.
+    pub settings: Arc<Settings>,
+    target: Arc<dyn Target>,
+    asked_mode: Option<Mode>,
+    tap: Arc<Tap>,
+    connection: tokio::sync::RwLock<Arc<Connection>>,
+    room: Semaphore,
+    until: Instant,
+    health: Mutex<Health>,
+    /// Values of parameters that were seen in results, by name.
+    harvest: Mutex<BTreeMap<String, Vec<Value>>>,
+    /// The checks that look at every call.
+    every: Vec<(Look, Arc<Cases>)>,
+}
+
+#[derive(Debug, Default)]
+struct Health {
+    silent: usize,
+    reopened: usize,
+    lost: Option<Lost>,
+    /// Why connections ended that we had not closed.
+    deaths: Vec<String>,
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Run").field("adapter", &self.adapter.name()).finish_non_exhaustive()
+    }
+}
+
+/// What a run is made of.
+pub(crate) struct Parts {
+    pub(crate) adapter: Adapter,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) asked_mode: Option<Mode>,
+    pub(crate) tap: Arc<Tap>,
+    pub(crate) connection: Connection,
+    pub(crate) until: Instant,
+    pub(crate) every: Vec<(Look, Arc<Cases>)>,
+}
+
+impl Run {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
+        let at_once = at_once(&adapter, settings.in_flight);
+        Self {
+            adapter,
+            settings,
+            target,
+            asked_mode,
+            tap,
+            connection: tokio::sync::RwLock::new(Arc::new(connection)),
+            room: Semaphore::new(at_once),
+            until,
+            health: Mutex::default(),
+            harvest: Mutex::default(),
+            every,
+        }
+    }
+
+    /// Whether operations of this category may run.
+    pub fn may(&self, category: Category) -> bool {
+        category == Category::Read || self.settings.allowed.contains(&category)
+    }
+
+    /// Whether this operation may be called so that it runs. None when it may; else why not.
+    pub fn forbids(&self, operation: &Operation) -> Option<Skip> {
+        if let Some(left_out) = self.left_out(&operation.name) {
+            return Some(Skip::LeftOut(left_out));
+        }
+        if operation.is_read() {
+            return None;
+        }
+        // What calls itself READ and looks like something else is taken for the worst.
+        let category = match operation.category {
+            Some(Category::Read) | None => Category::Execute,
+            Some(category) => category,
+        };
+        (!self.may(category)).then_some(Skip::NotAllowed(category))
+    }
+
+    fn left_out(&self, operation: &str) -> Option<String> {
+        let named =
+            |left_out: &&crate::config::LeftOut| left_out.operation.as_deref() == Some(operation);
+        self.settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
+    }
+
+    /// Calls an operation with these parameters through its own tool, if that is allowed; otherwise the
+    /// case is skipped, and there is nothing.
+    pub async fn call(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        self.call_as(operation, arguments(&operation.name, params), cases).await
+    }
+
+    /// The same with whole arguments: `operation`, `params`, and what else there is.
+    pub async fn call_as(
+        &self,
+        operation: &Operation,
+        arguments: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        if let Some(why) = self.forbids(operation) {
+            cases.skip(why);
+            return None;
+        }
+        self.answered(&operation.tool, arguments, None, cases).await
+    }
+
+    /// The same with `_meta` of the MCP request: a progress token, say.
+    pub async fn call_with_meta(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        meta: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        if let Some(why) = self.forbids(operation) {
+            cases.skip(why);
+            return None;
+        }
+        let arguments = arguments(&operation.name, params);
+        self.answered(&operation.tool, arguments, Some(meta), cases).await
+    }
+
+    /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
+    /// unless its category is allowed: then the case is skipped, and there is nothing.
+    pub async fn refused(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
+        if let Some(why) = self.could_harm(&arguments) {
+            cases.skip(why);
+            return None;
+        }
+        self.answered(tool, arguments, None, cases).await
+    }
+
+    /// Whether a request that should be refused could do harm where it is not: it names an operation that
+    /// changes something, that is not allowed, and nothing that it needs is missing.
+    fn could_harm(&self, arguments: &Value) -> Option<Skip> {
+        let items = arguments.get("operations").and_then(Value::as_array);
+        for item in items.into_iter().flatten().chain([arguments]) {
+            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
+            let Some(operation) = self.adapter.operation(name) else { continue };
+            let Some(why) = self.forbids(operation) else { continue };
+            let given = |name: &str| {
+                item.get(name).is_some()
+                    || item.get("params").is_some_and(|params| params.get(name).is_some())
+            };
+            let mut required = operation.required().peekable();
+            if required.peek().is_none() || required.any(|parameter| given(&parameter.name)) {
+                return Some(why);
+            }
+        }
+        None
+    }
+
+    /// Sends, and skips the case when nobody answers any more.
+    async fn answered(
+        &self,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let exchange = self.send(tool, arguments, meta).await;
+        if let Some(lost) = exchange.lost() {
+            // One call that is not answered is a finding of `wire.answers`, and of no other check.
+            cases.skip(Skip::CutShort(lost.to_string()));
+            return None;
+        }
+        Some(exchange)
+    }
+
+    /// Sends a call as it is: for `introspect`, and for what is known to be harmless.
+    pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
+        let lost = |lost| Exchange {
+            tool: tool.to_owned(),
+            arguments: arguments.clone(),
+            reply: Reply::Lost(lost),
+        };
+        let Ok(_room) = self.room.acquire().await else {
+            return lost(Lost::Closed("the run is over".to_owned()));
+        };
+        let connection = match self.connection().await {
+            Ok(connection) => connection,
+            Err(why) => return lost(why),
+        };
+        let exchange = Exchange::make(&connection, tool, arguments.clone(), meta).await;
+        self.note(&exchange);
+        exchange
+    }
+
+    /// Asks `introspect`.
+    pub async fn introspect(&self, params: Value) -> Exchange {
+        let arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        self.send(&self.adapter.introspect, arguments, None).await
+    }
+
+    /// The connection, opened again if the adapter has closed it.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Lost> {
+        if let Some(lost) = self.health().lost.clone() {
+            return Err(lost);
+        }
+        if Instant::now() >= self.until {
+            return Err(Lost::TimedOut(self.settings.limits.run));
+        }
+        let current = Arc::clone(&*self.connection.read().await);
+        let Some(why) = current.ended() else { return Ok(current) };
+        let mut place = self.connection.write().await;
+        if place.ended().is_none() {
+            return Ok(Arc::clone(&*place));
+        }
+        {
+            let mut health = self.health();
+            health.deaths.push(why.to_string());
+            health.reopened += 1;
+            if health.reopened > MOST_REOPENED || !matches!(why, Lost::Closed(_)) {
+                health.lost = Some(why.clone());
+                return Err(why);
+            }
+        }
+        match self.open().await {
+            Ok(opened) => {
+                *place = Arc::new(opened);
+                Ok(Arc::clone(&*place))
+            }
+            Err(lost) => {
+                self.health().lost = Some(lost.clone());
+                Err(lost)
+            }
+        }
+    }
+
+    /// Another connection: another session.
+    pub(crate) async fn open(&self) -> Result<Connection, Lost> {
+        let limit = self.settings.limits.request;
+        Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
+    }
+
+    /// Another connection, without a handshake.
+    pub(crate) async fn open_raw(&self) -> Result<Connection, Lost> {
+        let limit = self.settings.limits.request;
+        Connection::open_raw(&*self.target, self.asked_mode, &self.tap, limit).await
+    }
+
+    /// Calls on a connection of the check's own; for calls that are known to be harmless or allowed.
+    pub(crate) async fn send_on(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+    ) -> Exchange {
+        let exchange = Exchange::make(connection, tool, arguments, None).await;
+        self.note(&exchange);
+        exchange
+    }
+
+    /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
+    fn note(&self, exchange: &Exchange) {
+        {
+            let mut health = self.health();
+            match exchange.lost() {
+                Some(Lost::TimedOut(limit)) => {
+                    health.silent += 1;
+                    if health.silent >= MOST_SILENT {
+                        health.lost = Some(Lost::TimedOut(*limit));
+                    }
+                }
+                Some(_) => {}
+                None => health.silent = 0,
+            }
+        }
+        for (look, cases) in &self.every {
+            look(self, exchange, cases);
+        }
+        if let Some(data) = exchange.data()
+            && exchange.operation() != "introspect"
+        {
+            let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+            values::harvest(data, &mut harvest);
+        }
+    }
+
+    /// Values that results had under this name.
+    pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
+        let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+        harvest.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What was seen of all messages so far.
+    pub(crate) fn seen(&self) -> crate::wire::Seen {
+        self.tap.seen()
+    }
+
+    /// Why connections ended that nobody had closed here.
+    pub(crate) fn deaths(&self) -> Vec<String> {
+        self.health().deaths.clone()
+    }
+
+    pub(crate) fn into_parts(self) -> (Adapter, Arc<Connection>) {
+        (self.adapter, self.connection.into_inner())
+    }
+
+    /// Why the adapter no longer answers, if it doesn't.
+    pub(crate) fn lost(&self) -> Option<Lost> {
+        self.health().lost.clone()
+    }
+
+    fn health(&self) -> std::sync::MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The name of an operation that the adapter does not have.
+    pub fn absent_operation(&self) -> String {
+        let mut name = "get_conformance_probe".to_owned();
+        while self.adapter.operation(&name).is_some() {
+            name.push('x');
+        }
+        name
+    }
+
+    /// The name of a parameter that this operation does not have.
+    pub fn absent_parameter(&self, operation: &Operation) -> String {
+        let mut name = "conformance_probe".to_owned();
+        while operation.parameter(&name).is_some() {
+            name.push('x');
+        }
+        name
+    }
+
+    /// Parameters with which this operation can be called: those that it requires, from the
+    /// configuration, from results that were seen, from examples, or made from its constraints.
+    ///
+    /// # Errors
+    /// [`Skip::NoFixture`] when there is no such value for one of them.
+    pub fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+        values::valid(self, operation)
+    }
+}
+
+/// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).
+fn at_once(adapter: &Adapter, most: usize) -> usize {
+    let protocol = adapter.protocol();
+    if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
+        return 1;
+    }
+    let stated = protocol.get("max_concurrent_requests").and_then(Value::as_u64);
+    let stated = stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(most);
+    stated.clamp(1, most)
+}
+
+/// Arguments of a call: `operation` and `params`.
+pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
+    serde_json::json!({ "operation": operation, "params": params })
+}
+
+impl checks::Check {
+    /// Whether the configuration leaves it out.
+    pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
+        let named = |left_out: &&crate::config::LeftOut| left_out.check.as_deref() == Some(self.id);
+        settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
+    }
+}

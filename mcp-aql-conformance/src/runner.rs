@@ -1,0 +1,249 @@
+//! A whole run: reach the adapter, learn what it is in each mode, make all checks, and judge.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt as _, stream};
+
+use crate::cases::{Cases, Collected, Skip};
+use crate::checks::{self, Body, Check};
+use crate::config::Settings;
+use crate::learn::{self, Adapter, Mode, Unlearned};
+use crate::report::{CheckReport, Report};
+use crate::run::{Parts, Run};
+use crate::wire::{Connection, Tap, Target};
+
+/// So many checks are in flight at once.
+const IN_FLIGHT: usize = 64;
+
+/// What a run tells while it works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// The adapter was reached and learned.
+    Learned {
+        /// Its name.
+        name: String,
+        /// The mode that is looked at now.
+        mode: Mode,
+        /// How many operations it has.
+        operations: usize,
+    },
+    /// A check is done in that mode.
+    Checked {
+        /// Its name.
+        check: &'static str,
+        /// So many are done,
+        done: usize,
+        /// of so many.
+        total: usize,
+    },
+}
+
+type Tell = dyn Fn(Progress) + Send + Sync;
+
+/// Runs the checks.
+#[derive(Clone)]
+pub struct Runner {
+    target: Arc<dyn Target>,
+    settings: Arc<Settings>,
+    tell: Arc<Tell>,
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Runner").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+/// What one mode gave.
+pub(crate) struct Surface {
+    pub(crate) adapter: Adapter,
+    pub(crate) asked: Option<Mode>,
+    pub(crate) collected: BTreeMap<&'static str, Collected>,
+}
+
+/// What of a run goes beyond one mode.
+pub(crate) struct Whole {
+    pub(crate) surfaces: Vec<Surface>,
+    /// Why nothing or no other mode could be learned, by the mode that was asked for.
+    pub(crate) unlearned: Vec<(Option<Mode>, Unlearned)>,
+    pub(crate) tap: Arc<Tap>,
+    pub(crate) took: Duration,
+}
+
+impl Runner {
+    /// A run against this target.
+    pub fn new(target: impl Target + 'static, settings: Settings) -> Self {
+        Self::of(Arc::new(target), settings)
+    }
+
+    /// The same of a target that is shared.
+    pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
+        Self { target, settings: Arc::new(settings), tell: Arc::new(|_| {}) }
+    }
+
+    /// Tells how it is going.
+    #[must_use]
+    pub fn on_progress(mut self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.tell = Arc::new(tell);
+        self
+    }
+
+    /// Makes all checks, in every mode that can be reached.
+    pub async fn run(&self) -> Report {
+        let whole = self.whole().await;
+        Report::judge(&self.target.describe(), &self.settings, &whole)
+    }
+
+    async fn whole(&self) -> Whole {
+        let started = Instant::now();
+        let until = started + self.settings.limits.run;
+        let tap = Arc::<Tap>::default();
+        let mut whole = Whole {
+            surfaces: Vec::new(),
+            unlearned: Vec::new(),
+            tap: Arc::clone(&tap),
+            took: Duration::ZERO,
+        };
+        // As it is started first; then whichever mode that was not.
+        match self.surface(None, Mode::Semantic, &tap, until).await {
+            Ok(first) => {
+                let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
+                whole.surfaces.push(first);
+                let other = match mode {
+                    Mode::Single => Mode::Semantic,
+                    Mode::Semantic | Mode::All => Mode::Single,
+                };
+                let asked = (!is_all).then_some(other);
+                if is_all || self.target.offers(other) {
+                    match self.surface(asked, other, &tap, until).await {
+                        Ok(second) if second.adapter.mode == other => whole.surfaces.push(second),
+                        Ok(_) => whole.unlearned.push((
+                            Some(other),
+                            Unlearned::NoAdapter(format!(
+                                "asked for {other} mode, it still serves {mode} mode"
+                            )),
+                        )),
+                        Err(why) => whole.unlearned.push((Some(other), why)),
+                    }
+                }
+            }
+            Err(why) => whole.unlearned.push((None, why)),
+        }
+        whole.took = started.elapsed();
+        whole
+    }
+
+    /// All checks in one mode.
+    async fn surface(
+        &self,
+        asked: Option<Mode>,
+        of_all: Mode,
+        tap: &Arc<Tap>,
+        until: Instant,
+    ) -> Result<Surface, Unlearned> {
+        let limit = self.settings.limits.request;
+        let connection = Connection::open(&*self.target, asked, tap, limit).await?;
+        let adapter = learn::learn(&connection, of_all).await?;
+        (self.tell)(Progress::Learned {
+            name: adapter.name().to_owned(),
+            mode: adapter.mode,
+            operations: adapter.operations.len(),
+        });
+        let wanted: Vec<_> = checks::all()
+            .filter(|check| check.level <= self.settings.level)
+            .filter(|check| {
+                self.settings.categories.is_empty()
+                    || self.settings.categories.contains(check.category())
+            })
+            .collect();
+        let cases: BTreeMap<_, _> =
+            wanted.iter().map(|check| (check.id, Arc::<Cases>::default())).collect();
+        let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
+        let run = Run::new(Parts {
+            adapter,
+            settings: Arc::clone(&self.settings),
+            target: Arc::clone(&self.target),
+            asked_mode: asked,
+            tap: Arc::clone(tap),
+            connection,
+            until,
+            every: wanted
+                .iter()
+                .filter_map(|check| match check.body {
+                    Body::Every(look) => Some((look, of(check))),
+                    _ => None,
+                })
+                .collect(),
+        });
+        let done = Mutex::new(0_usize);
+        let total = wanted.len();
+        let told = |check: &'static Check| {
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += 1;
+            (self.tell)(Progress::Checked { check: check.id, done: *done, total });
+        };
+        for phase in [0, 1, 2, 3, 4] {
+            let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
+            let at_once = if phase == 3 { 1 } else { IN_FLIGHT };
+            stream::iter(now)
+                .for_each_concurrent(at_once, |check| {
+                    let (run, cases, told) = (&run, of(check), &told);
+                    async move {
+                        one(run, check, &cases).await;
+                        told(check);
+                    }
+                })
+                .await;
+        }
+        let collected = cases.iter().map(|(check, cases)| (*check, cases.collected())).collect();
+        let (adapter, connection) = run.into_parts();
+        if let Some(connection) = Arc::into_inner(connection) {
+            connection.close().await;
+        }
+        Ok(Surface { adapter, asked, collected })
+    }
+}
+
+/// What is learned, reads, changes, what needs a connection of its own, and what looks back on all that.
+const fn phase_of(body: &Body) -> u8 {
+    match body {
+        Body::Learned(_) => 0,
+        Body::Reads(_) => 1,
+        Body::Changes(_) => 2,
+        Body::Alone(_) => 3,
+        Body::Every(_) | Body::Seen(_) => 4,
+    }
+}
+
+async fn one(run: &Run, check: &Check, cases: &Cases) {
+    if let Some(why) = check.left_out(&run.settings) {
+        cases.skip(Skip::LeftOut(why));
+        return;
+    }
+    if !matches!(check.body, Body::Learned(_) | Body::Every(_) | Body::Seen(_))
+        && let Some(lost) = run.lost()
+    {
+        cases.skip(Skip::CutShort(lost.to_string()));
+        return;
+    }
+    match check.body {
+        Body::Learned(look) | Body::Seen(look) => look(run, cases),
+        Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => check(run, cases).await,
+        // It has looked at every call already.
+        Body::Every(_) => {}
+    }
+}
+
+impl Whole {
+    /// What a check found in all modes together.
+    pub(crate) fn of(&self, check: &Check) -> CheckReport {
+        let surfaces = self
+            .surfaces
+            .iter()
+            .filter_map(|surface| Some((surface.adapter.mode, surface.collected.get(check.id)?)));
+        CheckReport::judge(check, surfaces)
+    }
+}

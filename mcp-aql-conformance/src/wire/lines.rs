@@ -1,0 +1,295 @@
+//! A message a line: standard input and output of a command, or two ends in memory.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::Mutex as AsyncMutex;
+use tokio::task::JoinHandle;
+
+use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
+use crate::learn::Mode;
+
+/// Bytes on their way in each direction, in memory.
+const BUFFER: usize = 64 << 10;
+/// So many last lines of standard error are kept, to say why an adapter ended.
+const LAST_WORDS: usize = 3;
+
+/// An adapter that speaks over standard input and output: started once for each connection.
+#[derive(Debug, Clone)]
+pub struct CommandTarget {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(String, String)>,
+}
+
+impl CommandTarget {
+    /// A program with its arguments.
+    pub fn new(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    /// Sets a variable of its environment, beside what it inherits.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+}
+
+impl Target for CommandTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+        Box::pin(async move {
+            let mut command = Command::new(&self.program);
+            command
+                .args(&self.arguments)
+                .envs(self.environment.iter().map(|(name, value)| (name, value)))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true);
+            if let Some(mode) = mode {
+                command.env("MCP_AQL_ENDPOINT_MODE", mode.as_str());
+            }
+            let mut child = command.spawn().map_err(|error| {
+                Lost::Unreachable(format!("{} does not start: {error}", self.describe()))
+            })?;
+            let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+            let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+                return Err(Lost::Unreachable("it has no standard input and output".to_owned()));
+            };
+            let last_words = Arc::<Mutex<Vec<String>>>::default();
+            let listening = tokio::spawn(listen(stderr, Arc::clone(&last_words)));
+            let child = Arc::new(AsyncMutex::new(child));
+            let mut lines =
+                Lines::new(stdout, stdin, tap, Ended::Process(Arc::clone(&child), last_words));
+            lines.keep(listening, Some(child));
+            Ok(lines.into_link())
+        })
+    }
+
+    fn offers(&self, _mode: Mode) -> bool {
+        true
+    }
+
+    fn describe(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+type Serve = dyn Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync;
+
+/// An adapter in this very process.
+#[derive(Clone)]
+pub struct MemoryTarget {
+    name: String,
+    serve: Arc<Serve>,
+}
+
+impl MemoryTarget {
+    /// Each connection is handed to `serve`, which is to spawn a task that serves it.
+    pub fn new(
+        name: impl Into<String>,
+        serve: impl Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), serve: Arc::new(serve) }
+    }
+}
+
+impl fmt::Debug for MemoryTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("MemoryTarget").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Target for MemoryTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+        Box::pin(async move {
+            let (ours, theirs) = tokio::io::duplex(BUFFER);
+            (self.serve)(mode, theirs);
+            let (read, write) = tokio::io::split(ours);
+            Ok(Lines::new(read, write, tap, Ended::Memory).into_link())
+        })
+    }
+
+    fn offers(&self, _mode: Mode) -> bool {
+        true
+    }
+
+    fn describe(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Whoever can say why the other side ended.
+#[derive(Debug)]
+enum Ended {
+    Memory,
+    Process(Arc<AsyncMutex<Child>>, Arc<Mutex<Vec<String>>>),
+}
+
+impl Ended {
+    async fn why(&self) -> Lost {
+        Lost::Closed(match self {
+            Self::Memory => "it stopped serving".to_owned(),
+            Self::Process(child, last_words) => {
+                let status = tokio::time::timeout(Duration::from_secs(1), async {
+                    child.lock().await.wait().await
+                });
+                let status = match status.await {
+                    Ok(Ok(status)) => format!("the process ended, {status}"),
+                    _ => "it closed its standard output".to_owned(),
+                };
+                let last_words =
+                    last_words.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
+                match last_words.is_empty() {
+                    true => status,
+                    false => format!("{status}; its last words: {last_words}"),
+                }
+            }
+        })
+    }
+}
+
+/// A connection of lines.
+pub(crate) struct Lines {
+    writer: AsyncMutex<Box<dyn AsyncWrite + Send + Unpin>>,
+    inbox: Arc<Inbox>,
+    tasks: Vec<JoinHandle<()>>,
+    child: Option<Arc<AsyncMutex<Child>>>,
+}
+
+impl Lines {
+    fn new(
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+        tap: Arc<Tap>,
+        ended: Ended,
+    ) -> Self {
+        let inbox = Inbox::new(tap);
+        let reading = tokio::spawn(receive(read, Arc::clone(&inbox), ended));
+        Self { writer: AsyncMutex::new(Box::new(write)), inbox, tasks: vec![reading], child: None }
+    }
+
+    fn keep(&mut self, task: JoinHandle<()>, child: Option<Arc<AsyncMutex<Child>>>) {
+        self.tasks.push(task);
+        self.child = child;
+    }
+
+    fn into_link(self) -> Link {
+        let inbox = Arc::clone(&self.inbox);
+        Link { outgoing: Box::new(self), inbox }
+    }
+}
+
+impl Outgoing for Lines {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+        Box::pin(async move {
+            let mut writer = self.writer.lock().await;
+            let written = async {
+                writer.write_all(message).await?;
+                writer.write_all(b"\n").await?;
+                writer.flush().await
+            };
+            match written.await {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.inbox.ended().unwrap_or(Lost::Closed(error.to_string()))),
+            }
+        })
+    }
+
+    fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // Whoever is gone already needs no good-bye.
+            let _ = self.writer.lock().await.shutdown().await;
+            *self.writer.lock().await = Box::new(tokio::io::sink());
+            if let Some(child) = &self.child {
+                let mut child = child.lock().await;
+                if tokio::time::timeout(limit, child.wait()).await.is_err() {
+                    let _ = child.start_kill();
+                }
+            }
+        })
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// Takes line after line, until the other side hangs up or says too much.
+async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: Ended) {
+    let mut reader = BufReader::with_capacity(BUFFER, read);
+    let mut line = Vec::new();
+    loop {
+        let part = match reader.fill_buf().await {
+            Ok([]) | Err(_) => {
+                if !line.is_empty() {
+                    inbox.take(&line);
+                }
+                let why = ended.why().await;
+                return inbox.end(why);
+            }
+            Ok(part) => part,
+        };
+        let (taken, is_whole) = match part.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end, true),
+            None => (part.len(), false),
+        };
+        line.extend_from_slice(part.get(..taken).unwrap_or_default());
+        reader.consume(taken + usize::from(is_whole));
+        if line.len() > LONGEST_MESSAGE {
+            return inbox.end(Lost::TooLong(LONGEST_MESSAGE));
+        }
+        if is_whole {
+            let text = line.trim_ascii();
+            if !text.is_empty() && !inbox.take(text) {
+                return;
+            }
+            line.clear();
+            line.shrink_to(BUFFER);
+        }
+    }
+}
+
+/// Keeps the last lines of standard error.
+async fn listen(stderr: impl AsyncRead + Send + Unpin, last_words: Arc<Mutex<Vec<String>>>) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = tokio::io::AsyncReadExt::take(&mut reader, 64 << 10);
+        match bounded.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let text = String::from_utf8_lossy(&line);
+                let text: String = text.trim().chars().take(200).collect();
+                if text.is_empty() {
+                    continue;
+                }
+                let mut words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
+                if words.len() == LAST_WORDS {
+                    words.remove(0);
+                }
+                words.push(text);
+            }
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The way to the adapter: JSON-RPC over lines or HTTP, with every message seen as it came.
+//!
+//! Written out here, because a library would hide what has to be judged: members that it does not know,
+//! lines that are no JSON, answers to nobody.
+
+mod lines;
+mod tap;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+pub use lines::{CommandTarget, MemoryTarget};
+pub(crate) use tap::Seen;
+pub use tap::Tap;
+
+use crate::learn::Mode;
+
+/// The version of MCP that the runner opens with.
+const MCP_VERSION: &str = "2025-11-25";
+/// The longest message that is read. The protocol lets a response have up to 100 MB, but our memory is
+/// to stay small: beyond the default of 10 MB, and what JSON-RPC and quoting add, an adapter floods us.
+pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
+/// So many notifications are kept, and so many messages that nobody asked for are taken.
+const MOST_UNASKED: usize = 10_000;
+
+/// How to reach an adapter. Every connection is a session of its own.
+pub trait Target: Send + Sync + fmt::Debug {
+    /// Opens a connection, before any handshake. With a mode, the adapter is asked to serve in that one;
+    /// without, it is taken as it is.
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>>;
+
+    /// Whether [`open`](Self::open) can ask for that mode.
+    fn offers(&self, mode: Mode) -> bool;
+
+    /// As a reader knows it: the command, the URL.
+    fn describe(&self) -> String;
+}
+
+/// What a target opens: where messages go, and what keeps the other side alive. Messages come in through
+/// the [`Tap`]'s inbox.
+pub struct Link {
+    pub(crate) outgoing: Box<dyn Outgoing>,
+    pub(crate) inbox: Arc<Inbox>,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Link").finish_non_exhaustive()
+    }
+}
+
+/// Where messages go. Dropped, it ends the connection and whatever was started for it.
+pub(crate) trait Outgoing: Send + Sync {
+    /// Sends a message: a line, or the body of a request.
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>>;
+
+    /// Leaves in good manners, within that time: closes standard input, or deletes the session.
+    fn close(&self, limit: Duration) -> BoxFuture<'_, ()>;
+
+    /// The version of MCP that was agreed on, for those who have to repeat it.
+    fn agreed(&self, _version: &str) {}
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Lost {
+    /// It cannot be started or reached.
+    #[error("the adapter cannot be reached: {0}")]
+    Unreachable(String),
+    /// The other side closed the connection.
+    #[error("the adapter closed the connection: {0}")]
+    Closed(String),
+    /// No answer within the time limit.
+    #[error("no answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// One message is longer than anybody may send.
+    #[error("a message of more than {0} bytes")]
+    TooLong(usize),
+    /// Messages that nobody asked for, without an end.
+    #[error("more than {0} messages that nobody asked for")]
+    Flooded(usize),
+    /// HTTP refused the message.
+    #[error("HTTP status {0}")]
+    Status(u16),
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// `result`.
+    Result(Value),
+    /// `error`, a fault of the transport or the protocol.
+    Error {
+        /// Its `code`.
+        code: i64,
+        /// Its `message`.
+        message: String,
+        /// The whole `error`.
+        raw: Value,
+    },
+    /// Nothing.
+    Lost(Lost),
+}
+
+/// What comes in, sorted by who waits for it.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    state: Mutex<InboxState>,
+    tap: Arc<Tap>,
+}
+
+#[derive(Debug, Default)]
+struct InboxState {
+    waiting: HashMap<u64, oneshot::Sender<Value>>,
+    notifications: Vec<Value>,
+    unasked: usize,
+    ended: Option<Lost>,
+}
+
+impl Inbox {
+    pub(crate) fn new(tap: Arc<Tap>) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::default(), tap })
+    }
+
+    /// Takes a message as it came. False when no more is wanted of this connection.
+    pub(crate) fn take(&self, text: &[u8]) -> bool {
+        let message = match std::str::from_utf8(text).map(serde_json::from_str::<Value>) {
+            Ok(Ok(message)) if message.is_object() => message,
+            _ => {
+                self.tap.nonsense(text);
+                return self.unasked();
+            }
+        };
+        self.tap.message(text, &message);
+        let is_answer = message.get("method").is_none();
+        let id = message.get("id").and_then(Value::as_u64);
+        if is_answer {
+            let waiting = id.and_then(|id| self.lock().waiting.remove(&id));
+            return match waiting {
+                Some(sender) => {
+                    // Who asked may have stopped waiting.
+                    let _ = sender.send(message);
+                    true
+                }
+                None => {
+                    self.tap.to_nobody(&message);
+                    self.unasked()
+                }
+            };
+        }
+        let mut state = self.lock();
+        if state.notifications.len() < MOST_UNASKED {
+            state.notifications.push(message);
+        }
+        drop(state);
+        self.unasked()
+    }
+
+    fn unasked(&self) -> bool {
+        let mut state = self.lock();
+        state.unasked += 1;
+        let goes_on = state.unasked <= MOST_UNASKED;
+        drop(state);
+        if !goes_on {
+            self.end(Lost::Flooded(MOST_UNASKED));
+        }
+        goes_on
+    }
+
+    /// The connection is over. Whoever waits is told.
+    pub(crate) fn end(&self, why: Lost) {
+        let mut state = self.lock();
+        state.ended.get_or_insert(why);
+        state.waiting.clear();
+    }
+
+    pub(crate) fn ended(&self) -> Option<Lost> {
+        self.lock().ended.clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, InboxState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One connection, which is one session.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    link: Link,
+    next_id: AtomicU64,
+    limit: Duration,
+    hello: Value,
+}
+
+impl Connection {
+    /// Connects and shakes hands.
+    ///
+    /// # Errors
+    /// [`Lost`] when the other side does not answer as an MCP server does.
+    pub(crate) async fn open(
+        target: &dyn Target,
+        mode: Option<Mode>,
+        tap: &Arc<Tap>,
+        limit: Duration,
+    ) -> Result<Self, Lost> {
+        let mut connection = Self::open_raw(target, mode, tap, limit).await?;
+        let hello = json!({
+            "protocolVersion": MCP_VERSION,
+            "capabilities": {},
+            "clientInfo": { "name": "mcp-aql-conformance", "version": env!("CARGO_PKG_VERSION") },
+        });
+        match connection.request("initialize", hello).await {
+            Answer::Result(hello) => {
+                if let Some(version) = hello.get("protocolVersion").and_then(Value::as_str) {
+                    connection.link.outgoing.agreed(version);
+                }
+                connection.hello = hello;
+            }
+            Answer::Error { code, message, .. } => {
+                return Err(Lost::Unreachable(format!(
+                    "`initialize` was answered with the JSON-RPC error {code}: {message}"
+                )));
+            }
+            Answer::Lost(lost) => return Err(lost),
+        }
+        connection.notify("notifications/initialized", json!({})).await?;
+        Ok(connection)
+    }
+
+    /// Connects without a handshake.
+    pub(crate) async fn open_raw(
+        target: &dyn Target,
+        mode: Option<Mode>,
+        tap: &Arc<Tap>,
+        limit: Duration,
+    ) -> Result<Self, Lost> {
+        let link = tokio::time::timeout(limit, target.open(mode, Arc::clone(tap)))
+            .await
+            .unwrap_or(Err(Lost::TimedOut(limit)))?;
+        Ok(Self { link, next_id: AtomicU64::new(1), limit, hello: Value::Null })
+    }
+
+    /// What the server answered to `initialize`.
+    pub(crate) fn hello(&self) -> &Value {
+        &self.hello
+    }
+
+    /// Why this connection is over, if it is.
+    pub(crate) fn ended(&self) -> Option<Lost> {
+        self.link.inbox.ended()
+    }
+
+    /// Sends a request and waits for its answer, so long and no longer.
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Answer {
+        self.request_within(method, params, self.limit).await
+    }
+
+    /// The same, with a time limit of its own.
+    pub(crate) async fn request_within(
+        &self,
+        method: &str,
+        params: Value,
+        limit: Duration,
+    ) -> Answer {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.exchange(id, message.to_string().as_bytes(), limit).await
+    }
+
+    /// Sends these bytes as they are, and waits for the answer to the request of this id.
+    pub(crate) async fn exchange(&self, id: u64, message: &[u8], limit: Duration) -> Answer {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut state = self.link.inbox.lock();
+            if let Some(ended) = &state.ended {
+                return Answer::Lost(ended.clone());
+            }
+            state.waiting.insert(id, sender);
+        }
+        let answered = async {
+            self.link.outgoing.send(message).await?;
+            let gone = || Lost::Closed("while a request was waiting".to_owned());
+            receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
+        };
+        let answer = tokio::time::timeout(limit, answered).await;
+        self.link.inbox.lock().waiting.remove(&id);
+        match answer {
+            Err(_) => Answer::Lost(Lost::TimedOut(limit)),
+            Ok(Err(lost)) => Answer::Lost(lost),
+            Ok(Ok(mut message)) => match message.get_mut("result") {
+                Some(result) => Answer::Result(result.take()),
+                None => {
+                    let raw = message.get("error").cloned().unwrap_or(message);
+                    Answer::Error {
+                        code: raw.get("code").and_then(Value::as_i64).unwrap_or_default(),
+                        message: raw
+                            .get("message")
+                            .and_then(Value::as_str)
+                            .unwrap_or_default()
+                            .to_owned(),
+                        raw,
+                    }
+                }
+            },
+        }
+    }
+
+    /// An id that no request of ours has, for messages that are written by hand.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Lost> {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.send_raw(message.to_string().as_bytes()).await
+    }
+
+    /// Sends these bytes, whatever they are; a line's end is added where messages are lines.
+    pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), Lost> {
+        tokio::time::timeout(self.limit, self.link.outgoing.send(message))
+            .await
+            .unwrap_or(Err(Lost::TimedOut(self.limit)))
+    }
+
+    /// The notifications that came since this was last asked.
+    pub(crate) fn take_notifications(&self) -> Vec<Value> {
+        std::mem::take(&mut self.link.inbox.lock().notifications)
+    }
+
+    /// Leaves.
+    pub(crate) async fn close(self) {
+        self.link.outgoing.close(self.limit).await;
+    }
+}
