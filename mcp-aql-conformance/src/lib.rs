@@ -21,6 +21,8 @@ pub mod checks;
 pub mod config;
 mod leaks;
 pub mod learn;
+mod pages;
+mod prime;
 pub mod report;
 pub mod run;
 mod runner;
