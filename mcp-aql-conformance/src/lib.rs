@@ -19,6 +19,7 @@ pub mod call;
 pub mod cases;
 pub mod checks;
 pub mod config;
+mod forms;
 mod leaks;
 pub mod learn;
 pub mod report;
