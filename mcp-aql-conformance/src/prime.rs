@@ -8,7 +8,7 @@ use crate::call::Exchange;
 use crate::learn::{Category, Operation};
 use crate::pages;
 use crate::run::{Run, arguments};
-use crate::values::{self, Form};
+use crate::values::{self, Shape};
 
 /// With fewer things than these there is nearly nothing: pages cannot be walked, groups not counted.
 const FEW: usize = 5;
@@ -90,7 +90,7 @@ impl Run {
                 .any(|member| parameter.member(member).is_some());
             if (is_bounded || parameter.kind == "boolean")
                 && parameter.name != "dry_run"
-                && let Some(value) = Form::of(&self.adapter, parameter).made(turn)
+                && let Some(value) = Shape::of(&self.adapter, parameter).made(turn)
             {
                 varied.insert(parameter.name.clone(), value);
             }

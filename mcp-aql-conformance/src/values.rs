@@ -1,14 +1,14 @@
 //! Values for parameters: valid ones from what introspection and results say, and ones that have to be
 //! refused.
 
-mod form;
 mod pattern;
+mod shape;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::form::{Fault, Form, Wrong, type_of};
+pub(crate) use self::shape::{Fault, Shape, Wrong, type_of};
 use crate::cases::Skip;
 use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
@@ -83,7 +83,7 @@ pub(crate) fn of(
     if let Some(value) = configured {
         return Some(value.clone());
     }
-    let form = Form::of(&run.adapter, parameter);
+    let shape = Shape::of(&run.adapter, parameter);
     let is_known = is_identifier(&parameter.name) && !is_given_by_us(operation, parameter);
     if is_known && let Some(value) = seen(run, operation, parameter, turn) {
         return Some(value);
@@ -91,15 +91,15 @@ pub(crate) fn of(
     // What varies is made; a single call takes what its author shows.
     if turn > 0
         && !is_known
-        && let Some(value) = form.made(turn)
+        && let Some(value) = shape.made(turn)
     {
         return Some(value);
     }
-    if let Some(value) = parameter.member("default").filter(|value| form.accepts(value)) {
+    if let Some(value) = parameter.member("default").filter(|value| shape.accepts(value)) {
         return Some(value.clone());
     }
-    let shown = in_examples(operation, &parameter.name).find(|value| form.accepts(value)).cloned();
-    shown.or_else(|| if is_known { None } else { form.made(turn) })
+    let shown = in_examples(operation, &parameter.name).find(|value| shape.accepts(value)).cloned();
+    shown.or_else(|| if is_known { None } else { shape.made(turn) })
 }
 
 /// Values that the examples of an operation have for a parameter.
@@ -128,9 +128,9 @@ fn is_given_by_us(operation: &Operation, parameter: &Parameter) -> bool {
 
 /// An identifier that results had: under this name, or under the names that it goes by elsewhere.
 fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
-    let form = Form::of(&run.adapter, parameter);
+    let shape = Shape::of(&run.adapter, parameter);
     let fit = |name: &str| -> Vec<Value> {
-        run.harvested(name).into_iter().filter(|value| form.accepts(value)).collect()
+        run.harvested(name).into_iter().filter(|value| shape.accepts(value)).collect()
     };
     let rotated =
         |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
@@ -155,7 +155,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
 
 /// A value in the right form that nothing is called by.
 pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
-    let form = Form::of(&run.adapter, parameter);
+    let shape = Shape::of(&run.adapter, parameter);
     let harvested = run.harvested(&parameter.name);
     let samples = harvested.iter().chain(in_examples(operation, &parameter.name));
     // `bed-7` makes `bed-987654321`: adapters may look at the form of their identifiers.
@@ -166,8 +166,8 @@ pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) ->
     let nobody = [json!(NOBODY), json!("conformance-nobody")];
     like.into_iter()
         .chain(nobody)
-        .chain((0..64).filter_map(|turn| form.made(7_919 + turn)))
-        .find(|value| form.accepts(value) && !harvested.contains(value))
+        .chain((0..64).filter_map(|turn| shape.made(7_919 + turn)))
+        .find(|value| shape.accepts(value) && !harvested.contains(value))
 }
 
 /// What an operation is about, in the singular: `bed` of `list_beds`.

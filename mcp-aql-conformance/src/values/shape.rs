@@ -17,7 +17,7 @@ const LONGEST: usize = 65_536;
 
 /// The form of a value: of a parameter, of a field of a type, of what a list holds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Form<'a> {
+pub(crate) struct Shape<'a> {
     raw: &'a Map<String, Value>,
     types: &'a [Type],
 }
@@ -34,7 +34,7 @@ enum Kind<'a> {
     /// A type that is an enumeration.
     Words(&'a [Value]),
     /// A type with fields.
-    Fields(Vec<Form<'a>>),
+    Fields(Vec<Shape<'a>>),
     /// A type that is one of others.
     Members(Vec<Kind<'a>>),
     /// Anything, or nothing that we know.
@@ -85,7 +85,7 @@ pub(crate) const fn type_of(value: &Value) -> &'static str {
     }
 }
 
-impl<'a> Form<'a> {
+impl<'a> Shape<'a> {
     /// The form of a parameter.
     pub(crate) fn of(adapter: &'a Adapter, parameter: &'a Parameter) -> Self {
         Self::new(&parameter.raw, &adapter.types)
@@ -218,10 +218,12 @@ impl<'a> Form<'a> {
             Kind::Number => value.is_number() && self.takes_number(value),
             Kind::Flag => value.is_boolean(),
             Kind::List => value.as_array().is_some_and(|items| {
-                let form = self.items();
+                let shape = self.items();
                 self.count("minItems").is_none_or(|least| items.len() >= least)
                     && self.count("maxItems").is_none_or(|most| items.len() <= most)
-                    && items.iter().all(|item| form.is_none_or(|form| form.admits(item, depth + 1)))
+                    && items
+                        .iter()
+                        .all(|item| shape.is_none_or(|shape| shape.admits(item, depth + 1)))
             }),
             Kind::Object => value.is_object(),
             Kind::Null => value.is_null(),
@@ -288,9 +290,9 @@ impl<'a> Form<'a> {
             Kind::Flag => Some(Value::Bool(turn % 2 == 0)),
             Kind::List => {
                 let count = self.count("minItems").unwrap_or(1).max(1);
-                let Some(form) = self.items() else { return Some(json!([])) };
+                let Some(shape) = self.items() else { return Some(json!([])) };
                 (0..count.min(64))
-                    .map(|at| form.make(turn + at, depth + 1))
+                    .map(|at| shape.make(turn + at, depth + 1))
                     .collect::<Option<Vec<_>>>()
                     .map(Value::Array)
             }
@@ -590,8 +592,8 @@ mod tests {
     }
 
     /// Runs this on the form of a parameter.
-    fn with<T>(raw: Value, look: impl FnOnce(Form<'_>) -> T) -> T {
-        look(Form::new(raw.as_object().unwrap(), &types()))
+    fn with<T>(raw: Value, look: impl FnOnce(Shape<'_>) -> T) -> T {
+        look(Shape::new(raw.as_object().unwrap(), &types()))
     }
 
     fn forms() -> Vec<Value> {
@@ -624,20 +626,20 @@ mod tests {
     #[test]
     fn what_is_made_fits_and_what_is_wrong_does_not() {
         for raw in forms() {
-            with(raw.clone(), |form| {
+            with(raw.clone(), |shape| {
                 for turn in 0..40 {
-                    let made = form.made(turn).filter(|made| form.accepts(made));
+                    let made = shape.made(turn).filter(|made| shape.accepts(made));
                     // There is no whole number between 0.5 and 0.75.
                     let is_narrow = raw.get("maximum") == Some(&json!(0.75));
                     assert!(made.is_some() || is_narrow, "{raw}");
                 }
-                for edge in form.edges() {
-                    assert!(form.accepts(&edge), "{raw}: {edge}");
+                for edge in shape.edges() {
+                    assert!(shape.accepts(&edge), "{raw}: {edge}");
                 }
-                let wrong = form.wrong();
+                let wrong = shape.wrong();
                 assert!(!wrong.is_empty(), "{raw}");
                 for wrong in wrong {
-                    assert!(!form.accepts(&wrong.value), "{raw}: {wrong:?}");
+                    assert!(!shape.accepts(&wrong.value), "{raw}: {wrong:?}");
                 }
             });
         }
@@ -646,8 +648,9 @@ mod tests {
     #[test]
     fn every_constraint_has_its_wrong_value() {
         let faults = |raw| {
-            with(raw, |form| {
-                form.wrong()
+            with(raw, |shape| {
+                shape
+                    .wrong()
                     .into_iter()
                     .map(|wrong| (wrong.fault, wrong.value))
                     .filter(|(fault, _)| *fault != Fault::Type)
@@ -686,8 +689,9 @@ mod tests {
     #[test]
     fn other_types_are_wrong_and_own_ones_are_not() {
         let types = |raw| {
-            with(raw, |form| {
-                form.wrong()
+            with(raw, |shape| {
+                shape
+                    .wrong()
                     .into_iter()
                     .filter(|wrong| wrong.fault == Fault::Type)
                     .map(|wrong| wrong.value)
@@ -714,23 +718,23 @@ mod tests {
             json!({ "type": "string", "pattern": "^p-[0-9]{1,9}$" }),
         ] {
             let (first, second) =
-                with(raw.clone(), |form| (form.made(0).unwrap(), form.made(1).unwrap()));
+                with(raw.clone(), |shape| (shape.made(0).unwrap(), shape.made(1).unwrap()));
             assert_ne!(first, second, "{raw}");
         }
     }
 
     #[test]
     fn forms_that_lead_nowhere_give_nothing() {
-        assert_eq!(with(json!({ "type": "Own" }), |form| form.made(0)), None);
-        assert_eq!(with(json!({ "type": "Missing" }), |form| form.made(0)), None);
-        assert_eq!(with(json!({}), |form| form.made(0)), None);
+        assert_eq!(with(json!({ "type": "Own" }), |shape| shape.made(0)), None);
+        assert_eq!(with(json!({ "type": "Missing" }), |shape| shape.made(0)), None);
+        assert_eq!(with(json!({}), |shape| shape.made(0)), None);
         let impossible = json!({ "type": "string", "minLength": 9, "maxLength": 2 });
-        assert_eq!(with(impossible, |form| form.made(0)), None);
+        assert_eq!(with(impossible, |shape| shape.made(0)), None);
         let odd = json!({ "type": "string", "pattern": "(", "minLength": -1, "maxLength": "x" });
-        assert_eq!(with(odd, |form| form.made(0)), None);
+        assert_eq!(with(odd, |shape| shape.made(0)), None);
         let huge = json!({ "type": "string", "minLength": 99_999_999_999_u64 });
-        assert_eq!(with(huge, |form| (form.made(0), form.edges())), (None, vec![]));
+        assert_eq!(with(huge, |shape| (shape.made(0), shape.edges())), (None, vec![]));
         // A list of a type that holds itself.
-        with(json!({ "type": "Own" }), |form| assert!(form.wrong().len() < 20));
+        with(json!({ "type": "Own" }), |shape| assert!(shape.wrong().len() < 20));
     }
 }
