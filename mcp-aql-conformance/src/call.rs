@@ -8,19 +8,19 @@ use crate::wire::{Answer, Connection, Lost};
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// The tool that was called.
-    pub tool: String,
+    pub(crate) tool: String,
     /// With these arguments.
-    pub arguments: Value,
+    pub(crate) arguments: Value,
     /// What came back.
-    pub reply: Reply,
+    pub(crate) reply: Reply,
 }
 
 /// What came back.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Reply {
+pub(crate) enum Reply {
     /// A result of MCP.
     Result {
         /// All of it: `content`, `isError`.
@@ -41,13 +41,13 @@ pub enum Reply {
 
 /// A structured failure.
 #[derive(Debug, Clone, Copy)]
-pub struct Failure<'a> {
+pub(crate) struct Failure<'a> {
     /// `error.code`.
-    pub code: &'a str,
+    pub(crate) code: &'a str,
     /// `error.message`.
-    pub message: &'a str,
+    pub(crate) message: &'a str,
     /// `error.details`, or null.
-    pub details: &'a Value,
+    pub(crate) details: &'a Value,
 }
 
 impl Exchange {
@@ -67,12 +67,12 @@ impl Exchange {
     }
 
     /// The operation that was asked for.
-    pub fn operation(&self) -> &str {
+    pub(crate) fn operation(&self) -> &str {
         self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The operation's result: `{"success": …}`.
-    pub fn body(&self) -> Option<&Value> {
+    pub(crate) fn body(&self) -> Option<&Value> {
         match &self.reply {
             Reply::Result { body, .. } => body.as_ref(),
             Reply::Protocol { .. } | Reply::Lost(_) => None,
@@ -80,17 +80,17 @@ impl Exchange {
     }
 
     /// Whether it succeeded.
-    pub fn succeeded(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
         self.body().and_then(|body| body.get("success")) == Some(&Value::Bool(true))
     }
 
     /// `data` of a success.
-    pub fn data(&self) -> Option<&Value> {
+    pub(crate) fn data(&self) -> Option<&Value> {
         self.body().filter(|_| self.succeeded())?.get("data")
     }
 
     /// The error of a structured failure.
-    pub fn failure(&self) -> Option<Failure<'_>> {
+    pub(crate) fn failure(&self) -> Option<Failure<'_>> {
         let body = self.body()?;
         if body.get("success") != Some(&Value::Bool(false)) {
             return None;
@@ -104,12 +104,12 @@ impl Exchange {
     }
 
     /// The code of a structured failure.
-    pub fn code(&self) -> Option<&str> {
+    pub(crate) fn code(&self) -> Option<&str> {
         self.failure().map(|failure| failure.code)
     }
 
     /// Why nothing came back, if nothing did.
-    pub fn lost(&self) -> Option<&Lost> {
+    pub(crate) fn lost(&self) -> Option<&Lost> {
         match &self.reply {
             Reply::Lost(lost) => Some(lost),
             Reply::Result { .. } | Reply::Protocol { .. } => None,
@@ -117,12 +117,12 @@ impl Exchange {
     }
 
     /// What was sent, for a report.
-    pub fn sent(&self) -> Value {
+    pub(crate) fn sent(&self) -> Value {
         json!({ "tool": self.tool, "arguments": self.arguments })
     }
 
     /// What came back, for a report.
-    pub fn received(&self) -> Value {
+    pub(crate) fn received(&self) -> Value {
         match &self.reply {
             Reply::Result { body: Some(body), .. } => body.clone(),
             Reply::Result { raw, body: None } => raw.clone(),
@@ -132,7 +132,7 @@ impl Exchange {
     }
 
     /// What came back, in a few words.
-    pub fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         match (&self.reply, self.failure()) {
             (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
             (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),

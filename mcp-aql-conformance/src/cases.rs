@@ -34,7 +34,7 @@ pub struct Finding {
 
 impl Finding {
     /// Of something that introspection or the list of tools shows.
-    pub fn shown(
+    pub(crate) fn shown(
         subject: impl Into<String>,
         received: impl Into<Value>,
         expected: impl Into<String>,
@@ -51,7 +51,7 @@ impl Finding {
     }
 
     /// Of a call.
-    pub fn of(
+    pub(crate) fn of(
         exchange: &Exchange,
         subject: impl Into<String>,
         expected: impl Into<String>,
@@ -64,7 +64,7 @@ impl Finding {
 /// Why a case was left out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Skip {
+pub(crate) enum Skip {
     /// Changes of this kind were not allowed.
     NotAllowed(Category),
     /// Nothing is known to test it with; the text says what the configuration file could give.
@@ -77,7 +77,7 @@ pub enum Skip {
 
 impl Skip {
     /// In a few words.
-    pub fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::NotAllowed(category) => {
                 format!("{category} operations were not allowed: --allow {}", category.family())
@@ -91,7 +91,7 @@ impl Skip {
 
 /// The cases of one check in one mode, collected while it runs.
 #[derive(Debug, Default)]
-pub struct Cases {
+pub(crate) struct Cases {
     inner: Mutex<Collected>,
 }
 
@@ -108,12 +108,12 @@ pub(crate) struct Collected {
 
 impl Cases {
     /// A case is as it should be.
-    pub fn pass(&self) {
+    pub(crate) fn pass(&self) {
         self.lock().passed += 1;
     }
 
     /// A case is not.
-    pub fn fail(&self, finding: Finding) {
+    pub(crate) fn fail(&self, finding: Finding) {
         let mut inner = self.lock();
         inner.found += 1;
         if inner.findings.len() < MOST_FINDINGS {
@@ -122,7 +122,7 @@ impl Cases {
     }
 
     /// A case is as it should be, or else this is found.
-    pub fn expect(&self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
+    pub(crate) fn expect(&self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
         if holds {
             self.pass();
         } else {
@@ -132,13 +132,13 @@ impl Cases {
     }
 
     /// A case could not be tested.
-    pub fn skip(&self, why: Skip) {
+    pub(crate) fn skip(&self, why: Skip) {
         *self.lock().skipped.entry(why).or_default() += 1;
     }
 
     /// Nothing here is what the check is about, and that is certain: the adapter documents that it does
     /// not have the feature.
-    pub fn not_applicable(&self, why: impl Into<String>) {
+    pub(crate) fn not_applicable(&self, why: impl Into<String>) {
         self.lock().not_applicable.get_or_insert(why.into());
     }
 

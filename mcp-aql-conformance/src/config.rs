@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::call::TimeLimits;
-use crate::learn::Category;
+use crate::learn::{Category, Mode};
 
 /// How a run is to go. By default it calls nothing but READ operations, and what has to be refused.
 #[derive(Debug, Clone)]
@@ -107,8 +107,8 @@ pub struct File {
     pub skip: Vec<LeftOut>,
     /// Variables of the environment of the adapter.
     pub env: BTreeMap<String, String>,
-    /// Other ways to the same adapter: by mode.
-    pub modes: BTreeMap<crate::learn::Mode, Reach>,
+    /// Other ways to the same adapter: by mode, `semantic` or `single`.
+    pub modes: BTreeMap<Mode, Reach>,
     /// Headers for HTTP.
     pub headers: BTreeMap<String, String>,
 }
@@ -213,6 +213,19 @@ impl File {
         fill_in(&mut value, &variable)?;
         let file: Self =
             serde_json::from_value(value).map_err(|error| ConfigError::Wrong(error.to_string()))?;
+        for (mode, reach) in &file.modes {
+            if *mode == Mode::All {
+                return Err(ConfigError::Wrong(
+                    "`[modes.all]` is never asked for: write `[modes.semantic]` or `[modes.single]`"
+                        .to_owned(),
+                ));
+            }
+            if reach.command.is_empty() == reach.url.is_none() {
+                return Err(ConfigError::Wrong(format!(
+                    "`[modes.{mode}]` has either a `command`, a list of words, or a `url`"
+                )));
+            }
+        }
         for left_out in &file.skip {
             if left_out.operation.is_some() == left_out.check.is_some() {
                 return Err(ConfigError::Wrong(
@@ -268,14 +281,5 @@ fn families<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeSet<Category>, D::Error> {
     let words = Vec::<String>::deserialize(deserializer)?;
-    words
-        .into_iter()
-        .map(|word| {
-            Category::ALL.into_iter().find(|category| category.family() == word).ok_or_else(|| {
-                serde::de::Error::custom(format!(
-                    "`allow` has `{word}`: write create, read, update, delete or execute"
-                ))
-            })
-        })
-        .collect()
+    words.into_iter().map(|word| word.parse().map_err(serde::de::Error::custom)).collect()
 }

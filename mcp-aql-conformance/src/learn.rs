@@ -2,10 +2,12 @@
 //! left out here, and found fault with by the checks of the forms.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
 
 use crate::call::Exchange;
+use crate::config::ConfigError;
 use crate::wire::{Answer, Connection, Lost};
 
 /// How many tools there are: a family each, one for everything, or all of them.
@@ -85,17 +87,30 @@ impl Category {
     }
 
     /// From the word in capitals.
-    pub fn parse(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|category| category.as_str() == word)
     }
 
     /// `readOnly` and `destructive`.
-    pub const fn permissions(self) -> (bool, bool) {
+    pub(crate) const fn permissions(self) -> (bool, bool) {
         match self {
             Self::Read => (true, false),
             Self::Create => (false, false),
             Self::Update | Self::Delete | Self::Execute => (false, true),
         }
+    }
+}
+
+impl FromStr for Category {
+    type Err = ConfigError;
+
+    /// From the word in lower case: `create`, `read`, `update`, `delete`, `execute`.
+    fn from_str(word: &str) -> Result<Self, ConfigError> {
+        Self::ALL.into_iter().find(|category| category.family() == word).ok_or_else(|| {
+            ConfigError::Wrong(format!(
+                "`{word}` is no category of operations: write create, read, update, delete or execute"
+            ))
+        })
     }
 }
 
@@ -107,26 +122,26 @@ impl fmt::Display for Category {
 
 /// A tool of `tools/list`.
 #[derive(Debug, Clone)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What a model reads.
-    pub description: String,
+    pub(crate) description: String,
     /// All of it.
-    pub raw: Value,
+    pub(crate) raw: Value,
 }
 
 /// A parameter of an operation.
 #[derive(Debug, Clone)]
-pub struct Parameter {
+pub(crate) struct Parameter {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// `string`, `integer`, `number`, `boolean`, `array`, `object`, or the name of a type.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Whether it has to be there.
-    pub required: bool,
+    pub(crate) required: bool,
     /// All of it: `enum`, `minimum`, `items` and so on.
-    pub raw: Map<String, Value>,
+    pub(crate) raw: Map<String, Value>,
 }
 
 impl Parameter {
@@ -141,32 +156,32 @@ impl Parameter {
     }
 
     /// A member: `minimum`, `enum`, …
-    pub fn member(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
         self.raw.get(name)
     }
 }
 
 /// An operation, with its details.
 #[derive(Debug, Clone)]
-pub struct Operation {
+pub(crate) struct Operation {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What it does to the state. None when introspection says nothing that is known.
-    pub category: Option<Category>,
+    pub(crate) category: Option<Category>,
     /// The family it belongs to.
-    pub endpoint: String,
+    pub(crate) endpoint: String,
     /// The tool it is called through.
-    pub tool: String,
+    pub(crate) tool: String,
     /// What a model reads.
-    pub description: String,
+    pub(crate) description: String,
     /// `readOnly` and `destructive`.
-    pub permissions: Option<(bool, bool)>,
+    pub(crate) permissions: Option<(bool, bool)>,
     /// What it takes.
-    pub parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<Parameter>,
     /// Its entry in the list.
-    pub listed: Value,
+    pub(crate) listed: Value,
     /// The whole reply to the question for its details.
-    pub reply: Value,
+    pub(crate) reply: Value,
 }
 
 /// Verbs of names that no READ has. What is called like that is never called as one.
@@ -203,13 +218,13 @@ impl Operation {
     }
 
     /// Its details as introspection shows them, or null.
-    pub fn details(&self) -> &Value {
+    pub(crate) fn details(&self) -> &Value {
         self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
     }
 
     /// Whether it is one that changes nothing, as far as anybody can tell: category, permissions and name
     /// agree on that.
-    pub fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         let verb = self.name.split('_').next().unwrap_or_default();
         self.category == Some(Category::Read)
             && self.permissions == Some((true, false))
@@ -217,56 +232,56 @@ impl Operation {
     }
 
     /// A parameter by its name.
-    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
     /// Those that have to be there.
-    pub fn required(&self) -> impl Iterator<Item = &Parameter> {
+    pub(crate) fn required(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| parameter.required)
     }
 }
 
 /// A type, with its details.
 #[derive(Debug, Clone)]
-pub struct Type {
+pub(crate) struct Type {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its entry in the list.
-    pub listed: Value,
+    pub(crate) listed: Value,
     /// The whole reply to the question for its details.
-    pub reply: Value,
+    pub(crate) reply: Value,
 }
 
 /// Everything that an adapter says of itself, in one mode.
 #[derive(Debug, Clone)]
-pub struct Adapter {
+pub(crate) struct Adapter {
     /// The answer to `initialize`.
-    pub hello: Value,
+    pub(crate) hello: Value,
     /// Its tools.
-    pub tools: Vec<Tool>,
+    pub(crate) tools: Vec<Tool>,
     /// Which of its tools are of MCP-AQL and are looked at here: of `all`, those of one mode.
-    pub endpoints: Vec<Tool>,
+    pub(crate) endpoints: Vec<Tool>,
     /// The mode it is looked at in.
-    pub mode: Mode,
+    pub(crate) mode: Mode,
     /// Whether tools of both modes are there.
-    pub serves_all: bool,
+    pub(crate) serves_all: bool,
     /// The tool that answers `introspect`.
-    pub introspect: String,
+    pub(crate) introspect: String,
     /// The reply to `introspect operations`.
-    pub operations_reply: Value,
+    pub(crate) operations_reply: Value,
     /// The reply to `introspect types`.
-    pub types_reply: Value,
+    pub(crate) types_reply: Value,
     /// Its operations.
-    pub operations: Vec<Operation>,
+    pub(crate) operations: Vec<Operation>,
     /// Its types.
-    pub types: Vec<Type>,
+    pub(crate) types: Vec<Type>,
 }
 
 /// Why nothing could be learned of an adapter.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unlearned {
+pub(crate) enum Unlearned {
     /// It cannot be spoken with.
     #[error(transparent)]
     Lost(#[from] Lost),
@@ -277,39 +292,39 @@ pub enum Unlearned {
 
 impl Adapter {
     /// `_protocol` of the list of operations, or null.
-    pub fn protocol(&self) -> &Value {
+    pub(crate) fn protocol(&self) -> &Value {
         self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)
     }
 
     /// A switch of `_protocol.capabilities`.
-    pub fn capability(&self, name: &str) -> Option<bool> {
+    pub(crate) fn capability(&self, name: &str) -> Option<bool> {
         self.protocol().pointer("/capabilities")?.get(name)?.as_bool()
     }
 
     /// An operation by its name.
-    pub fn operation(&self, name: &str) -> Option<&Operation> {
+    pub(crate) fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
     /// The operations that change nothing, without `introspect`.
-    pub fn reads(&self) -> impl Iterator<Item = &Operation> {
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
             .filter(|operation| operation.is_read() && operation.name != "introspect")
     }
 
     /// The operations of a category.
-    pub fn of(&self, category: Category) -> impl Iterator<Item = &Operation> {
+    pub(crate) fn of(&self, category: Category) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(move |operation| operation.category == Some(category))
     }
 
     /// The name the server gives itself.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.hello.pointer("/serverInfo/name").and_then(Value::as_str).unwrap_or("unnamed")
     }
 
     /// The version the server gives itself.
-    pub fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         self.hello.pointer("/serverInfo/version").and_then(Value::as_str).unwrap_or("unknown")
     }
 }

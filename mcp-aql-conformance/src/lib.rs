@@ -15,21 +15,24 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod call;
-pub mod cases;
-pub mod checks;
+mod call;
+mod cases;
+mod checks;
 pub mod config;
+mod forms;
 mod leaks;
-pub mod learn;
+mod learn;
 pub mod report;
-pub mod run;
+mod run;
 mod runner;
 mod values;
 mod wire;
 
 pub use call::TimeLimits;
-pub use config::{File, Settings};
+pub use cases::Finding;
+pub use checks::{Check, Keyword, all as checks};
+pub use config::{ConfigError, File, Settings};
 pub use learn::{Category, Mode};
 pub use report::{Report, Verdict};
 pub use runner::{Progress, Runner};
-pub use wire::{CommandTarget, Lost, MemoryTarget, Target};
+pub use wire::{CommandTarget, MemoryTarget, Target};

@@ -23,11 +23,11 @@ const MOST_REOPENED: usize = 3;
 pub(crate) type Look = fn(&Run, &Exchange, &Cases);
 
 /// What a check works with: the adapter as it was learned, and ways to call it that keep to what is allowed.
-pub struct Run {
+pub(crate) struct Run {
     /// What the adapter says of itself.
-    pub adapter: Adapter,
+    pub(crate) adapter: Adapter,
     /// What is allowed, and what there is to test with.
-    pub settings: Arc<Settings>,
+    pub(crate) settings: Arc<Settings>,
     target: Arc<dyn Target>,
     asked_mode: Option<Mode>,
     tap: Arc<Tap>,
@@ -88,12 +88,12 @@ impl Run {
     }
 
     /// Whether operations of this category may run.
-    pub fn may(&self, category: Category) -> bool {
+    pub(crate) fn may(&self, category: Category) -> bool {
         category == Category::Read || self.settings.allowed.contains(&category)
     }
 
     /// Whether this operation may be called so that it runs. None when it may; else why not.
-    pub fn forbids(&self, operation: &Operation) -> Option<Skip> {
+    pub(crate) fn forbids(&self, operation: &Operation) -> Option<Skip> {
         if let Some(left_out) = self.left_out(&operation.name) {
             return Some(Skip::LeftOut(left_out));
         }
@@ -116,7 +116,7 @@ impl Run {
 
     /// Calls an operation with these parameters through its own tool, if that is allowed; otherwise the
     /// case is skipped, and there is nothing.
-    pub async fn call(
+    pub(crate) async fn call(
         &self,
         operation: &Operation,
         params: Map<String, Value>,
@@ -126,7 +126,7 @@ impl Run {
     }
 
     /// The same with whole arguments: `operation`, `params`, and what else there is.
-    pub async fn call_as(
+    pub(crate) async fn call_as(
         &self,
         operation: &Operation,
         arguments: Value,
@@ -140,7 +140,7 @@ impl Run {
     }
 
     /// The same with `_meta` of the MCP request: a progress token, say.
-    pub async fn call_with_meta(
+    pub(crate) async fn call_with_meta(
         &self,
         operation: &Operation,
         params: Map<String, Value>,
@@ -157,7 +157,12 @@ impl Run {
 
     /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
     /// unless its category is allowed: then the case is skipped, and there is nothing.
-    pub async fn refused(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
+    pub(crate) async fn refused(
+        &self,
+        tool: &str,
+        arguments: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
         if let Some(why) = self.could_harm(&arguments) {
             cases.skip(why);
             return None;
@@ -222,7 +227,7 @@ impl Run {
     }
 
     /// Asks `introspect`.
-    pub async fn introspect(&self, params: Value) -> Exchange {
+    pub(crate) async fn introspect(&self, params: Value) -> Exchange {
         let arguments = serde_json::json!({ "operation": "introspect", "params": params });
         self.send(&self.adapter.introspect, arguments, None).await
     }
@@ -342,7 +347,7 @@ impl Run {
     }
 
     /// The name of an operation that the adapter does not have.
-    pub fn absent_operation(&self) -> String {
+    pub(crate) fn absent_operation(&self) -> String {
         let mut name = "get_conformance_probe".to_owned();
         while self.adapter.operation(&name).is_some() {
             name.push('x');
@@ -351,7 +356,7 @@ impl Run {
     }
 
     /// The name of a parameter that this operation does not have.
-    pub fn absent_parameter(&self, operation: &Operation) -> String {
+    pub(crate) fn absent_parameter(&self, operation: &Operation) -> String {
         let mut name = "conformance_probe".to_owned();
         while operation.parameter(&name).is_some() {
             name.push('x');
@@ -364,7 +369,7 @@ impl Run {
     ///
     /// # Errors
     /// [`Skip::NoFixture`] when there is no such value for one of them.
-    pub fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+    pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::valid(self, operation)
     }
 }

@@ -1,5 +1,14 @@
 //! The report of a run: what each check found, and what level that makes.
 
+mod badge;
+mod html;
+mod junit;
+mod markdown;
+mod show;
+#[cfg(test)]
+mod tests;
+mod text;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -200,14 +209,7 @@ impl Report {
         });
         for check in wanted {
             let report = whole.of(check);
-            summary.total += 1;
-            *match report.verdict {
-                Verdict::Pass => &mut summary.passed,
-                Verdict::Fail => &mut summary.failed,
-                Verdict::Warn => &mut summary.warnings,
-                Verdict::Skip => &mut summary.skipped,
-                Verdict::NotApplicable => &mut summary.not_applicable,
-            } += 1;
+            summary.count(report.verdict);
             let name = check.category();
             match categories.iter_mut().find(|category| category.name == name) {
                 Some(category) => category.checks.push(report),
@@ -265,8 +267,7 @@ impl Report {
                     Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
                     Verdict::Skip => {
                         let why = check.skipped.keys().next().cloned();
-                        let why =
-                            why.unwrap_or_else(|| "nothing came up to test it with".to_owned());
+                        let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
                     Verdict::Pass if level == 2 && check.partial => {

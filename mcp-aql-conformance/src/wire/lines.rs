@@ -12,6 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinHandle;
 
+use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::learn::Mode;
 
@@ -49,7 +50,9 @@ impl CommandTarget {
     }
 }
 
-impl Target for CommandTarget {
+impl Target for CommandTarget {}
+
+impl Way for CommandTarget {
     fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
         Box::pin(async move {
             let mut command = Command::new(&self.program);
@@ -123,7 +126,9 @@ impl fmt::Debug for MemoryTarget {
     }
 }
 
-impl Target for MemoryTarget {
+impl Target for MemoryTarget {}
+
+impl Way for MemoryTarget {
     fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
         Box::pin(async move {
             let (ours, theirs) = tokio::io::duplex(BUFFER);

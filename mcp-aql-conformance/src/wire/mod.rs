@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 pub use lines::{CommandTarget, MemoryTarget};
 pub(crate) use tap::Seen;
-pub use tap::Tap;
+pub(crate) use tap::Tap;
 
 use crate::learn::Mode;
 
@@ -30,17 +30,26 @@ pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
 /// So many notifications are kept, and so many messages that nobody asked for are taken.
 const MOST_UNASKED: usize = 10_000;
 
-/// How to reach an adapter. Every connection is a session of its own.
-pub trait Target: Send + Sync + fmt::Debug {
-    /// Opens a connection, before any handshake. With a mode, the adapter is asked to serve in that one;
-    /// without, it is taken as it is.
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>>;
+/// How to reach an adapter: a command, a URL, or memory. Every connection is a session of its own.
+///
+/// What a target does is the runner's own affair: the trait cannot be implemented elsewhere.
+pub trait Target: sealed::Way {}
 
-    /// Whether [`open`](Self::open) can ask for that mode.
-    fn offers(&self, mode: Mode) -> bool;
+pub(crate) mod sealed {
+    use super::*;
 
-    /// As a reader knows it: the command, the URL.
-    fn describe(&self) -> String;
+    /// What a target does.
+    pub trait Way: Send + Sync + fmt::Debug {
+        /// Opens a connection, before any handshake. With a mode, the adapter is asked to serve in that one;
+        /// without, it is taken as it is.
+        fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>>;
+
+        /// Whether [`open`](Self::open) can ask for that mode.
+        fn offers(&self, mode: Mode) -> bool;
+
+        /// As a reader knows it: the command, the URL.
+        fn describe(&self) -> String;
+    }
 }
 
 /// What a target opens: where messages go, and what keeps the other side alive. Messages come in through
@@ -95,7 +104,7 @@ pub enum Lost {
 /// What came back.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Answer {
+pub(crate) enum Answer {
     /// `result`.
     Result(Value),
     /// `error`, a fault of the transport or the protocol.

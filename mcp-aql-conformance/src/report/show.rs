@@ -1,0 +1,360 @@
+//! What all forms of a report share: the verdict in words, values cut to a length, and texts without what
+//! a terminal or a browser would obey.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CheckReport, Report, Summary, Verdict};
+use crate::cases::Finding;
+
+/// A value that is no longer than this stands on one line.
+const ONE_LINE: usize = 90;
+/// Of a name or a sentence no more than this is shown.
+const MOST_OF_A_SENTENCE: usize = 600;
+/// Why a check has no case, where it gives no reason.
+pub(super) const NOTHING: &str = "nothing came up to test it with";
+
+/// Makes visible what a reader would not see and a machine might obey: control characters, and those that
+/// turn the direction of text around.
+pub(super) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for each in text.chars() {
+        let hidden = each.is_control() && each != '\n'
+            || matches!(each, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+            || matches!(each, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(each, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}');
+        if hidden {
+            cleaned.extend(each.escape_default());
+        } else {
+            cleaned.push(each);
+        }
+    }
+    cleaned
+}
+
+/// A name or a sentence on one line, cut where it is endless.
+pub(super) fn line(text: &str) -> String {
+    let mut characters = text.chars();
+    let kept: String = characters.by_ref().take(MOST_OF_A_SENTENCE).collect();
+    let more = characters.count();
+    let mut kept = clean(&kept).replace('\n', " ");
+    if more > 0 {
+        kept.push_str(&format!(" … ({} more)", counted(more, "character")));
+    }
+    kept
+}
+
+/// A value as a reader sees it, without its end where it is too long.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) text: String,
+    /// How many bytes were cut off.
+    pub(super) more: usize,
+}
+
+impl Shown {
+    /// "1234 more bytes", where something was cut off.
+    pub(super) fn note(&self) -> Option<String> {
+        (self.more > 0).then(|| format!("… {}", counted(self.more, "more byte")))
+    }
+}
+
+/// A value as JSON: on one line where that is short, else on several, up to so many bytes.
+pub(super) fn shown(value: &Value, most: usize) -> Shown {
+    let mut short = Cut { kept: Vec::new(), most: ONE_LINE, more: 0 };
+    // Neither can fail: what is written to takes everything.
+    let _ = serde_json::to_writer(&mut short, value);
+    if short.more == 0 {
+        return short.shown();
+    }
+    let mut long = Cut { kept: Vec::new(), most, more: 0 };
+    let pretty = serde_json::ser::PrettyFormatter::with_indent(b"  ");
+    let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut long, pretty));
+    long.shown()
+}
+
+/// Keeps the first bytes and counts the others, so that no long value is in memory twice.
+struct Cut {
+    kept: Vec<u8>,
+    most: usize,
+    more: usize,
+}
+
+impl Cut {
+    fn shown(self) -> Shown {
+        let whole = self.kept.len();
+        let text = String::from_utf8(self.kept).unwrap_or_else(|error| {
+            // It was cut inside of a character.
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            String::from_utf8(bytes).unwrap_or_default()
+        });
+        Shown { more: self.more + whole - text.len(), text: clean(&text) }
+    }
+}
+
+impl io::Write for Cut {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.most.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend(bytes.iter().take(room));
+        self.more += bytes.len() - room;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// "1 check", "2 checks".
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
+/// A sentence of a check, which quotes code between backticks: its parts, and whether they are code.
+pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
+    let sentence = line(sentence);
+    if sentence.matches('`').count() % 2 == 1 {
+        return vec![(false, sentence)];
+    }
+    let parts = sentence.split('`').enumerate().map(|(at, part)| (at % 2 == 1, part.to_owned()));
+    parts.filter(|(_, part)| !part.is_empty()).collect()
+}
+
+/// Why something was not tested, and what.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct LeftOut<'a> {
+    /// How many cases.
+    pub(super) cases: usize,
+    /// Of these checks.
+    pub(super) checks: Vec<&'a str>,
+}
+
+/// What of the way to the next level is missing, said once for all checks of which the same is true.
+#[derive(Debug, PartialEq)]
+pub(super) struct Missing {
+    /// What is missing.
+    pub(super) what: String,
+    /// Of these checks.
+    pub(super) checks: Vec<String>,
+}
+
+impl Summary {
+    /// Counts one more check.
+    pub(super) fn count(&mut self, verdict: Verdict) {
+        self.total += 1;
+        *match verdict {
+            Verdict::Pass => &mut self.passed,
+            Verdict::Fail => &mut self.failed,
+            Verdict::Warn => &mut self.warnings,
+            Verdict::Skip => &mut self.skipped,
+            Verdict::NotApplicable => &mut self.not_applicable,
+        } += 1;
+    }
+
+    /// Counts these checks.
+    pub(super) fn of(checks: &[CheckReport]) -> Self {
+        let mut summary = Self::default();
+        for check in checks {
+            summary.count(check.verdict);
+        }
+        summary
+    }
+
+    /// The counts that are not 0, the worst first.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (Verdict, usize)> {
+        [
+            (Verdict::Fail, self.failed),
+            (Verdict::Warn, self.warnings),
+            (Verdict::Pass, self.passed),
+            (Verdict::Skip, self.skipped),
+            (Verdict::NotApplicable, self.not_applicable),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+    }
+}
+
+impl Verdict {
+    /// As it is said of a number of checks.
+    pub(super) const fn said(self) -> &'static str {
+        match self {
+            Self::Pass => "passed",
+            Self::NotApplicable => "not applicable",
+            Self::Skip => "not tested",
+            Self::Warn => "with warnings",
+            Self::Fail => "failed",
+        }
+    }
+
+    /// The word for it in names of styles.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::NotApplicable => "na",
+            Self::Skip => "skip",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// "3 failed, 12 passed".
+pub(super) fn counts(summary: &Summary) -> String {
+    let counts = summary.counts().map(|(verdict, count)| format!("{count} {}", verdict.said()));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+impl Report {
+    /// Whether everything is as it should be: the level that was asked for, and not one warning.
+    pub(super) fn is_clean(&self) -> bool {
+        self.exit_code() == 0
+    }
+
+    /// The verdict, in a few words.
+    pub(super) fn verdict(&self) -> String {
+        match (self.modes.is_empty(), self.conformance_level) {
+            (true, _) => "nothing could be tested".to_owned(),
+            (false, 0) => "no level is shown".to_owned(),
+            (false, level) => format!("level {level} is shown"),
+        }
+    }
+
+    /// The verdict in one line, with what it rests on.
+    pub(super) fn headline(&self) -> String {
+        let verdict = self.verdict();
+        let mut characters = verdict.chars();
+        let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let verdict = format!("{first}{}", characters.as_str());
+        match self.obstacles.as_slice() {
+            [only] if self.modes.is_empty() => format!("{verdict}: {}", line(only)),
+            _ if self.summary.total == 0 => verdict,
+            _ => {
+                let total = counted(self.summary.total, "check");
+                format!("{verdict}. Of {total}: {}", counts(&self.summary))
+            }
+        }
+    }
+
+    /// What was tested, and how: without the name and the version.
+    pub(super) fn circumstances(&self) -> String {
+        let modes: Vec<_> = self.modes.iter().map(ToString::to_string).collect();
+        let modes = match modes.as_slice() {
+            [] => String::new(),
+            [one] => format!(", in {one} mode"),
+            several => format!(", in {} mode", several.join(" and ")),
+        };
+        let seconds = self.seconds();
+        format!("MCP-AQL {}{modes}, {seconds} s", line(&self.spec_version))
+    }
+
+    /// How long it took, with two digits after the point.
+    pub(super) fn seconds(&self) -> String {
+        format!("{}.{:02}", self.duration_ms / 1000, self.duration_ms % 1000 / 10)
+    }
+
+    /// The next level that was asked for and is not shown.
+    pub(super) fn next_level(&self) -> Option<u8> {
+        (self.conformance_level < self.requested_level).then_some(self.conformance_level + 1)
+    }
+
+    /// What keeps the next level away, gathered by what it is.
+    pub(super) fn missing(&self) -> Vec<Missing> {
+        let Some(next) = self.next_level() else { return Vec::new() };
+        let mut missing: Vec<Missing> = Vec::new();
+        for obstacle in &self.obstacles {
+            let (what, check) = match split_obstacle(obstacle, next) {
+                Some(split) => split,
+                None => continue,
+            };
+            match missing.iter_mut().find(|missing| missing.what == what) {
+                Some(missing) => missing.checks.extend(check),
+                None => missing.push(Missing { what, checks: check.into_iter().collect() }),
+            }
+        }
+        missing
+    }
+
+    /// The checks that found something: failures first.
+    pub(super) fn found(&self) -> impl Iterator<Item = &CheckReport> {
+        let of = |verdict| self.checks().filter(move |check| check.verdict == verdict);
+        of(Verdict::Fail).chain(of(Verdict::Warn))
+    }
+
+    /// What was left out, by the reason.
+    pub(super) fn left_out(&self) -> BTreeMap<String, LeftOut<'_>> {
+        let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
+        for check in self.checks() {
+            for (why, cases) in &check.skipped {
+                let entry = left_out.entry(line(why)).or_default();
+                entry.cases += cases;
+                entry.checks.push(&check.id);
+            }
+            if check.verdict == Verdict::Skip && check.skipped.is_empty() {
+                let entry = left_out.entry(NOTHING.to_owned());
+                entry.or_default().checks.push(&check.id);
+            }
+        }
+        left_out
+    }
+}
+
+impl CheckReport {
+    /// Where it comes from: "REQ-EPT-03, MUST, level 1".
+    pub(super) fn source(&self) -> String {
+        let requirements = self.requirements.join(" ");
+        line(&format!("{requirements}, {}, level {}", self.keyword, self.level))
+    }
+
+    /// What its cases came to: "2 of 7 cases".
+    pub(super) fn tally(&self) -> String {
+        let total = self.found + self.passed;
+        format!("{} of {} not as it should be", self.found, counted(total, "case"))
+    }
+
+    /// That there are more findings than are told.
+    pub(super) fn untold(&self) -> Option<String> {
+        let more = self.found.saturating_sub(self.findings.len());
+        (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
+    }
+
+    /// Why it was not tested.
+    pub(super) fn why_not(&self) -> String {
+        if let Some(why) = &self.not_applicable {
+            return format!("not applicable: {}", line(why));
+        }
+        let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
+        if why.is_empty() { NOTHING.to_owned() } else { why.join("; ") }
+    }
+}
+
+impl Finding {
+    /// In which mode it was found, to stand behind the subject.
+    pub(super) fn in_mode(&self) -> Option<String> {
+        self.mode.as_deref().map(|mode| format!(" ({} mode)", line(mode)))
+    }
+}
+
+/// Takes an obstacle of this level apart: what it is, and the check. None when it is about another level.
+fn split_obstacle(obstacle: &str, level: u8) -> Option<(String, Option<String>)> {
+    let Some(rest) = obstacle.strip_prefix("level ") else {
+        return Some((line(obstacle), None));
+    };
+    let rest = rest.strip_prefix(&format!("{level}: "))?;
+    for (between, said) in
+        [(" was not tested: ", "not tested"), (" was tested in part: ", "tested in part")]
+    {
+        if let Some((check, why)) = rest.split_once(between) {
+            return Some((format!("{said}: {}", line(why)), Some(line(check))));
+        }
+    }
+    match rest.strip_suffix(" failed") {
+        Some(check) => Some(("failed".to_owned(), Some(line(check)))),
+        None => Some((line(rest), None)),
+    }
+}
