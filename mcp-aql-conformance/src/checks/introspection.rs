@@ -1,29 +1,282 @@
-//! What `introspect` answers.
+//! What `introspect` answers: its form, what it says, and whether it keeps saying so.
 
-use super::{Body, Check, Keyword};
-use crate::cases::{Cases, Finding};
-use crate::run::Run;
+mod answers;
+mod content;
+mod forms;
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "introspection.introspect_listed",
-    title: "The list of operations includes `introspect`",
-    requirements: &["REQ-INT-24"],
-    keyword: Keyword::Should,
-    level: 1,
-    body: Body::Learned(introspect_listed),
-}];
+use super::{Body, Check, Keyword, later};
 
-fn introspect_listed(run: &Run, cases: &Cases) {
-    cases.expect(run.adapter.operation("introspect").is_some(), || {
-        Finding::shown(
-            "introspect operations",
-            run.adapter
-                .operations
-                .iter()
-                .map(|operation| operation.name.as_str())
-                .collect::<Vec<_>>(),
-            "an entry for `introspect`",
-            "list `introspect` as what it is: a READ operation like any other",
-        )
-    });
-}
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "introspection.list_form",
+        title: "The list of operations has an entry for each, with exactly four members",
+        requirements: &["REQ-INT-02", "REQ-INT-03"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::list_form),
+    },
+    Check {
+        id: "introspection.unique_names",
+        title: "No operation, type or parameter is listed twice",
+        requirements: &["REQ-INT-02", "REQ-INT-16"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::unique_names),
+    },
+    Check {
+        id: "introspection.success_form",
+        title: "A success of `introspect` has `success` and `data`, and nothing else",
+        requirements: &["REQ-INT-28"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::success_form),
+    },
+    Check {
+        id: "introspection.protocol_form",
+        title: "The list of operations has `_protocol`, with a version of the protocol and members of the right types",
+        requirements: &["REQ-INT-04", "REQ-INT-05", "REQ-INT-07"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::protocol_form),
+    },
+    Check {
+        id: "introspection.protocol_words",
+        title: "`_protocol` uses the protocol's words for conformance and mode",
+        requirements: &["REQ-INT-06"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::protocol_words),
+    },
+    Check {
+        id: "introspection.protocol_stated",
+        title: "`_protocol` states conformance and mode",
+        requirements: &["REQ-INT-06"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(forms::protocol_stated),
+    },
+    Check {
+        id: "introspection.no_protocol_elsewhere",
+        title: "Details and the list of types carry nothing beside what was asked for",
+        requirements: &["REQ-INT-08"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::no_protocol_elsewhere),
+    },
+    Check {
+        id: "introspection.details_form",
+        title: "The details of an operation have all members that they must, and no unknown ones",
+        requirements: &["REQ-INT-09", "REQ-INT-10", "REQ-INT-12", "REQ-INT-14", "REQ-INT-15"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::details_form),
+    },
+    Check {
+        id: "introspection.list_agrees_with_details",
+        title: "The list says of an operation what its details say",
+        requirements: &["REQ-INT-09", "REQ-INT-20"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::list_agrees_with_details),
+    },
+    Check {
+        id: "introspection.parameter_form",
+        title: "A parameter has a name, a type and whether it is required, and no unknown members",
+        requirements: &["REQ-INT-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::parameter_form),
+    },
+    Check {
+        id: "introspection.computed_fields_form",
+        title: "`computed_fields` of an operation has its form",
+        requirements: &["REQ-INT-10", "REQ-CMP-02", "REQ-CMP-04"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::computed_fields_form),
+    },
+    Check {
+        id: "introspection.aggregation_form",
+        title: "`aggregation_support` of an operation has its form",
+        requirements: &["REQ-INT-10", "REQ-AGG-09"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::aggregation_form),
+    },
+    Check {
+        id: "introspection.relationship_form",
+        title: "`relationship_capabilities` of an operation has its form",
+        requirements: &["REQ-INT-10", "REQ-REL-07"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::relationship_form),
+    },
+    Check {
+        id: "introspection.lifecycle_form",
+        title: "`lifecycle` of an operation has its form",
+        requirements: &["REQ-INT-10", "REQ-LIF-09"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::lifecycle_form),
+    },
+    Check {
+        id: "introspection.types_form",
+        title: "The list of types has name, kind and perhaps a description of each",
+        requirements: &["REQ-INT-16", "REQ-INT-17"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::types_form),
+    },
+    Check {
+        id: "introspection.type_details_form",
+        title: "The details of a type have what its kind asks for, and nothing of another kind",
+        requirements: &["REQ-INT-18"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::type_details_form),
+    },
+    Check {
+        id: "introspection.snake_case",
+        title: "Operations and parameters have names in snake_case",
+        requirements: &["REQ-CLS-06", "REQ-RQ-04", "REQ-CNF-10"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(forms::snake_case),
+    },
+    Check {
+        id: "introspection.introspect_listed",
+        title: "The list of operations includes `introspect`",
+        requirements: &["REQ-INT-24"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(content::introspect_listed),
+    },
+    Check {
+        id: "introspection.introspect_itself",
+        title: "`introspect` takes `query`, which is required, and `name`, which is not",
+        requirements: &["REQ-INT-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(answers::introspect_itself)),
+    },
+    Check {
+        id: "introspection.unknown_name",
+        title: "A name that does not exist gives a success with null",
+        requirements: &["REQ-INT-19"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(answers::unknown_name)),
+    },
+    Check {
+        id: "introspection.bad_query",
+        title: "An unknown `query` is a failure without details",
+        requirements: &["REQ-INT-28"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(answers::bad_query)),
+    },
+    Check {
+        id: "introspection.missing_query",
+        title: "A missing `query` is a failure without details",
+        requirements: &["REQ-INT-01", "REQ-INT-28"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(answers::missing_query)),
+    },
+    Check {
+        id: "introspection.stable",
+        title: "`introspect` answers the same again, in another session too",
+        requirements: &["REQ-INT-27"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Alone(later!(answers::stable)),
+    },
+    Check {
+        id: "introspection.types_resolve",
+        title: "Types that are named are listed",
+        requirements: &["REQ-INT-22"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(content::types_resolve),
+    },
+    Check {
+        id: "introspection.standard_types",
+        title: "The list of types includes those of the protocol itself",
+        requirements: &["REQ-INT-23"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(content::standard_types),
+    },
+    Check {
+        id: "introspection.examples",
+        title: "Operations with required parameters have an example",
+        requirements: &["REQ-INT-25"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(content::examples),
+    },
+    Check {
+        id: "introspection.examples_fit",
+        title: "Examples name their operation, and only documented parameters with valid values",
+        requirements: &["REQ-INT-15", "REQ-INT-20"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(content::examples_fit),
+    },
+    Check {
+        id: "introspection.descriptions",
+        title: "Operations and parameters have descriptions",
+        requirements: &["REQ-INT-25"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(content::descriptions),
+    },
+    Check {
+        id: "introspection.defaults_fit",
+        title: "Defaults are values that the parameter takes",
+        requirements: &["REQ-INT-20"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(content::defaults_fit),
+    },
+    Check {
+        id: "introspection.limits_stated",
+        title: "`_protocol` states the limits of size, length and depth",
+        requirements: &["REQ-ENC-14"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(content::limits_stated),
+    },
+    Check {
+        id: "introspection.limits_in_range",
+        title: "Limits that are stated are within the range of the protocol",
+        requirements: &["REQ-ENC-08", "REQ-ENC-09", "REQ-ENC-10", "REQ-ENC-11", "REQ-ENC-12"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(content::limits_in_range),
+    },
+    Check {
+        id: "introspection.concurrency_stated",
+        title: "`_protocol` states the concurrency category",
+        requirements: &["REQ-CON-01", "REQ-CON-04"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(content::concurrency_stated),
+    },
+    Check {
+        id: "introspection.concurrency_word",
+        title: "The concurrency category is one of the protocol's four",
+        requirements: &["REQ-CON-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(content::concurrency_word),
+    },
+    Check {
+        id: "introspection.strict_mode_hidden",
+        title: "`strict_mode` is not published",
+        requirements: &["REQ-UNK-07"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(content::strict_mode_hidden),
+    },
+];

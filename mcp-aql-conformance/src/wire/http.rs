@@ -195,9 +195,9 @@ impl Http {
             self.inbox.end(gone.clone());
             return Err(gone);
         }
-        self.read(response, asked).await?;
+        self.read(response, asked.as_deref()).await?;
         match asked {
-            Some(id) if self.inbox.waits_for(id) => Err(match status.as_u16() {
+            Some(id) if self.inbox.waits_for(&id) => Err(match status.as_u16() {
                 200 => Lost::Unfit("the reply ended without an answer".to_owned()),
                 other => Lost::Status(other),
             }),
@@ -206,7 +206,7 @@ impl Http {
         }
     }
 
-    async fn read(&self, response: Response, asked: Option<u64>) -> Result<(), Lost> {
+    async fn read(&self, response: Response, asked: Option<&str>) -> Result<(), Lost> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
         match kind.to_ascii_lowercase().as_str() {
@@ -259,7 +259,7 @@ impl Http {
     }
 
     /// Events, each a message, until the one that is waited for.
-    async fn events(&self, mut response: Response, asked: Option<u64>) -> Result<(), Lost> {
+    async fn events(&self, mut response: Response, asked: Option<&str>) -> Result<(), Lost> {
         let mut events = Events::default();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
@@ -360,11 +360,11 @@ async fn rest(mut response: Response, mut events: Events, inbox: Arc<Inbox>) {
     let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
 }
 
-/// The id of the request that a message is, if it is one.
-fn asked(message: &[u8]) -> Option<u64> {
+/// The id of the request that a message is, if it is one, as JSON.
+fn asked(message: &[u8]) -> Option<String> {
     let message: Value = serde_json::from_slice(message).ok()?;
     message.get("method")?;
-    message.get("id")?.as_u64()
+    message.get("id").map(Value::to_string)
 }
 
 /// An error with what caused it, and without the URL, which may hold secrets.

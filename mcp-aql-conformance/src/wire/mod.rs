@@ -164,8 +164,11 @@ pub(crate) struct Inbox {
 
 #[derive(Debug, Default)]
 struct InboxState {
-    waiting: HashMap<u64, oneshot::Sender<Value>>,
+    /// By id, as JSON: `7` and `"7"` are two.
+    waiting: HashMap<String, oneshot::Sender<Value>>,
     notifications: Vec<Value>,
+    /// Whether messages were sent that may be no JSON-RPC: then errors without an id are in order.
+    is_raw: bool,
     unasked: usize,
     unasked_bytes: usize,
     ended: Option<Lost>,
@@ -191,8 +194,8 @@ impl Inbox {
         };
         self.tap.message(text, &message);
         let is_answer = message.get("method").is_none();
-        let id = message.get("id").and_then(Value::as_u64);
         if is_answer {
+            let id = message.get("id").map(Value::to_string);
             let waiting = id.and_then(|id| self.lock().waiting.remove(&id));
             return match waiting {
                 Some(sender) => {
@@ -201,7 +204,9 @@ impl Inbox {
                     true
                 }
                 None => {
-                    self.tap.to_nobody(&message);
+                    if !(self.lock().is_raw && is_stray(&message)) {
+                        self.tap.to_nobody(&message);
+                    }
                     self.unasked(text)
                 }
             };
@@ -239,8 +244,8 @@ impl Inbox {
 
     /// Whether the request of this id still waits for its answer.
     #[cfg(feature = "http")]
-    pub(crate) fn waits_for(&self, id: u64) -> bool {
-        self.lock().waiting.contains_key(&id)
+    pub(crate) fn waits_for(&self, id: &str) -> bool {
+        self.lock().waiting.contains_key(id)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, InboxState> {
@@ -264,6 +269,11 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
         }
     }
     count <= MOST_VALUES
+}
+
+/// Whether a message is what JSON-RPC has for those whose id could not be read: an error with the id null.
+fn is_stray(message: &Value) -> bool {
+    message.get("error").is_some() && message.get("id").is_none_or(Value::is_null)
 }
 
 /// One connection, which is one session.
@@ -345,20 +355,26 @@ impl Connection {
         params: Value,
         limit: Duration,
     ) -> Answer {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let id = self.next_id();
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.exchange(id, message.to_string().as_bytes(), limit).await
+        self.ask(&json!(id), message.to_string().as_bytes(), limit).await
     }
 
     /// Sends these bytes as they are, and waits for the answer to the request of this id.
-    pub(crate) async fn exchange(&self, id: u64, message: &[u8], limit: Duration) -> Answer {
+    pub(crate) async fn exchange(&self, id: &Value, message: &[u8], limit: Duration) -> Answer {
+        self.link.inbox.lock().is_raw = true;
+        self.ask(id, message, limit).await
+    }
+
+    async fn ask(&self, id: &Value, message: &[u8], limit: Duration) -> Answer {
+        let id = id.to_string();
         let (sender, receiver) = oneshot::channel();
         {
             let mut state = self.link.inbox.lock();
             if let Some(ended) = &state.ended {
                 return Answer::Lost(ended.clone());
             }
-            state.waiting.insert(id, sender);
+            state.waiting.insert(id.clone(), sender);
         }
         let answered = async {
             self.link.outgoing.send(message).await?;
@@ -396,11 +412,16 @@ impl Connection {
     /// Sends a notification.
     pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Lost> {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        self.send_raw(message.to_string().as_bytes()).await
+        self.put(message.to_string().as_bytes()).await
     }
 
     /// Sends these bytes, whatever they are; a line's end is added where messages are lines.
     pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), Lost> {
+        self.link.inbox.lock().is_raw = true;
+        self.put(message).await
+    }
+
+    async fn put(&self, message: &[u8]) -> Result<(), Lost> {
         tokio::time::timeout(self.limit, self.link.outgoing.send(message))
             .await
             .unwrap_or(Err(Lost::TimedOut(self.limit)))
