@@ -39,4 +39,6 @@ pub use evidence::EvidenceError;
 pub use learn::{Category, Mode};
 pub use report::{Report, Verdict};
 pub use runner::{Progress, Runner};
-pub use wire::{CommandTarget, MemoryTarget, Target};
+#[cfg(feature = "http")]
+pub use wire::UrlTarget;
+pub use wire::{CommandTarget, MemoryTarget, PerMode, Target};
