@@ -298,8 +298,22 @@ fn what_was_not_reached_is_no_success() {
 }
 
 #[test]
+fn the_exit_code_tells_the_verdict() {
+    // REQ-CNF-12
+    assert_eq!(faultless(2).exit_code(), 0);
+    assert_eq!(report("x").exit_code(), 1);
+    assert_eq!(unreached("it is not there").exit_code(), 1);
+    let warned =
+        Report { summary: Summary { warnings: 1, ..faultless(2).summary }, ..faultless(2) };
+    assert_eq!(warned.exit_code(), 2);
+    // Nothing was found, and not all was tried.
+    let untried = Report { requested_level: 2, ..faultless(1) };
+    assert_eq!(untried.exit_code(), 2);
+}
+
+#[test]
 fn a_report_survives_json() {
-    // REQ-CNF-14
+    // REQ-CNF-03, REQ-CNF-14
     for text in HOSTILE {
         let report = report(text);
         let json = serde_json::to_string(&report).unwrap();
