@@ -73,6 +73,7 @@ fn report(text: &str) -> Report {
             "level 2: only one endpoint mode could be looked at".to_owned(),
         ],
         modes: vec![Mode::Semantic, Mode::Single],
+        left_behind: Vec::new(),
         duration_ms: 1234,
         summary: Summary::of(&checks),
         categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
