@@ -18,6 +18,8 @@ use crate::learn::Mode;
 
 /// Bytes on their way in each direction, in memory.
 const BUFFER: usize = 64 << 10;
+/// How long a process takes to end after it has closed its standard output, unless it lives on.
+const TO_END: Duration = Duration::from_millis(300);
 /// So many last lines of standard error are kept, to say why an adapter ended.
 const LAST_WORDS: usize = 3;
 
@@ -159,9 +161,8 @@ impl Ended {
         Lost::Closed(match self {
             Self::Memory => "it stopped serving".to_owned(),
             Self::Process(child, last_words) => {
-                let status = tokio::time::timeout(Duration::from_secs(1), async {
-                    child.lock().await.wait().await
-                });
+                let status =
+                    tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
                 let status = match status.await {
                     Ok(Ok(status)) => format!("the process ended, {status}"),
                     _ => "it closed its standard output".to_owned(),

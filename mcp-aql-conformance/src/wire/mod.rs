@@ -35,6 +35,8 @@ const MCP_VERSION: &str = "2025-11-25";
 /// The longest message that is read. The protocol lets a response have up to 100 MB, but our memory is
 /// to stay small: beyond the default of 10 MB, and what JSON-RPC and quoting add, an adapter floods us.
 pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
+/// How long the other side may take to leave; then it is ended.
+const LONGEST_GOOD_BYE: Duration = Duration::from_secs(2);
 /// So many notifications are kept, and so many messages that nobody asked for are taken.
 const MOST_UNASKED: usize = 10_000;
 /// So many bytes of such messages.
@@ -434,6 +436,6 @@ impl Connection {
 
     /// Leaves.
     pub(crate) async fn close(self) {
-        self.link.outgoing.close(self.limit).await;
+        self.link.outgoing.close(self.limit.min(LONGEST_GOOD_BYE)).await;
     }
 }
