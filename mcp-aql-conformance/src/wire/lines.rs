@@ -203,6 +203,17 @@ impl Lines {
         self.child = child;
     }
 
+    /// Why the other side is gone, which whoever reads from it learns a little later than those who write.
+    async fn end(&self) -> Option<Lost> {
+        for _ in 0..50 {
+            if let Some(why) = self.inbox.ended() {
+                return Some(why);
+            }
+            tokio::time::sleep(TO_END / 25).await;
+        }
+        None
+    }
+
     fn into_link(self) -> Link {
         let inbox = Arc::clone(&self.inbox);
         Link { outgoing: Box::new(self), inbox }
@@ -220,7 +231,7 @@ impl Outgoing for Lines {
             };
             match written.await {
                 Ok(()) => Ok(()),
-                Err(error) => Err(self.inbox.ended().unwrap_or(Lost::Closed(error.to_string()))),
+                Err(error) => Err(self.end().await.unwrap_or(Lost::Closed(error.to_string()))),
             }
         })
     }

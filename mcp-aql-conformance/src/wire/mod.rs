@@ -41,8 +41,12 @@ const LONGEST_GOOD_BYE: Duration = Duration::from_secs(2);
 const MOST_UNASKED: usize = 10_000;
 /// So many bytes of such messages.
 const MOST_UNASKED_BYTES: usize = 2 << 20;
-/// So many values one message has at most: each takes much more of our memory than of the wire.
+/// So many values one message has at most: each takes much more of our memory than of the wire, and an
+/// object as much as so many others.
 const MOST_VALUES: usize = 500_000;
+const OBJECT: usize = 16;
+/// Messages up to this length are taken whatever they hold.
+const SMALL_MESSAGE: usize = 64 << 10;
 
 /// How to reach an adapter: a command, a URL, or memory. Every connection is a session of its own.
 ///
@@ -257,7 +261,7 @@ impl Inbox {
 
 /// Whether a text has no more values than fit into our memory, if it is JSON.
 pub(crate) fn is_light(text: &[u8]) -> bool {
-    if text.len() <= MOST_VALUES {
+    if text.len() <= SMALL_MESSAGE {
         return true;
     }
     let (mut count, mut in_text, mut escaped) = (1, false, false);
@@ -266,7 +270,8 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
             _ if escaped => escaped = false,
             b'\\' if in_text => escaped = true,
             b'"' => in_text = !in_text,
-            b',' | b'[' | b'{' if !in_text => count += 1,
+            b',' | b'[' if !in_text => count += 1,
+            b'{' if !in_text => count += OBJECT,
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! Servers on standard input and output.
 
-use std::io::{BufRead as _, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -33,7 +33,8 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "floods_with_empty_lines", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "floods_standard_error", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "floods_in_the_midst", told: &["nobody asked for"] },
-    Case { name: "floods_with_tools", told: &[NO_ADAPTER] },
+    Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message of more than"] },
+    Case { name: "lists_too_much", told: &[NO_ADAPTER, "more than 5000 tools"] },
     Case { name: "gives_pages_without_an_end", told: &[NO_ADAPTER] },
     Case { name: "talks_no_json", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "talks_no_utf8", told: &[NO_ADAPTER, "no answer within 400 ms"] },
@@ -162,9 +163,15 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
             return write(format!("{begin}\n").as_bytes());
         }
         ("floods_with_tools", "tools/list") => {
+            let tools = r#"{"name":"tool"},"#.repeat(100_000);
+            let begin =
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{tools}{{}}]}}}}"#);
+            return write(format!("{begin}\n").as_bytes());
+        }
+        ("lists_too_much", "tools/list") => {
             let tools: Vec<_> =
-                (0..100_000).map(|at| json!({ "name": format!("tool_{at}") })).collect();
-            return line(&result(json!({ "tools": tools })));
+                (0..1_000).map(|at| json!({ "name": format!("tool_{at}") })).collect();
+            return line(&result(json!({ "tools": tools, "nextCursor": "more" })));
         }
         ("gives_pages_without_an_end", "tools/list") => {
             let cursor = format!("{calls}");
