@@ -51,6 +51,7 @@ mod learn;
 mod pages;
 mod prime;
 pub mod report;
+mod resources;
 mod run;
 mod runner;
 mod values;
