@@ -536,7 +536,7 @@ impl SafetyCore {
             Some(Target::Approval { key, id }) => {
                 self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?
             }
-            Some(Target::Answered) | None => Err(Refusal::Invalid),
+            None => Err(Refusal::Invalid),
         };
         match answered {
             Ok(()) => {
