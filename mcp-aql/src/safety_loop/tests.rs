@@ -946,9 +946,9 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let done = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let mut reporting = tokio::task::JoinSet::new();
-    for name in names.iter().take(busy).cloned() {
+    for name in names.iter().take(busy) {
         let (core, session, stop) = (Arc::clone(&core), session.clone(), Arc::clone(&stop));
-        let done = Arc::clone(&done);
+        let (name, done) = (name.clone(), Arc::clone(&done));
         reporting.spawn(async move {
             let mut steps = 0;
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
