@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -23,6 +23,7 @@ use crate::gatekeeper::later;
 use crate::operation::BoxFuture;
 use crate::services::Ready;
 use crate::store::{Change, Expected, NewRecord, Store, StoreError};
+use crate::sync::lock;
 use crate::vocab::TrustLevel;
 
 /// The target of the audit log's `tracing` events.
@@ -252,7 +253,7 @@ impl AuditStore {
     /// Whether it is time to forget entries.
     fn is_due(&self, now: DateTime<Utc>) -> bool {
         const PURGE: TimeDelta = TimeDelta::minutes(10);
-        let mut purged = self.purged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut purged = lock(&self.purged);
         let due =
             self.keep.is_some() && purged.is_none_or(|at| at > now || later(at, PURGE) <= now);
         if due {

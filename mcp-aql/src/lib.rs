@@ -79,6 +79,7 @@ mod services;
 mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
 mod stop;
+mod sync;
 mod validate;
 mod vocab;
 

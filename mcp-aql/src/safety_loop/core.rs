@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -24,6 +24,7 @@ use crate::operation::Session;
 use crate::operator::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
+use crate::sync::lock;
 use crate::vocab::DangerLevel;
 
 /// Agents, by the comparable form of their names.
@@ -76,10 +77,6 @@ pub(crate) struct SafetyCore {
 pub(super) enum Target {
     Agent { agent: String, id: String },
     Approval { key: String, id: String },
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A record's value.
