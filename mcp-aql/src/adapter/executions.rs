@@ -424,41 +424,8 @@ mod tests {
     #[test]
     fn limits_that_a_start_forgets_are_warned_of() {
         use crate::limits::{ApiLimit, Metric, Quota, RateLimits};
-        use crate::store::{MemoryStore, Store, StoreError};
-        use crate::{BoxFuture, store};
-
-        /// Keeps its records elsewhere, as far as anybody knows.
-        struct Lasting(MemoryStore);
-        impl Store for Lasting {
-            fn get<'a>(
-                &'a self,
-                collection: &'a str,
-                key: &'a str,
-            ) -> BoxFuture<'a, Result<Option<store::Record>, StoreError>> {
-                self.0.get(collection, key)
-            }
-            fn list<'a>(
-                &'a self,
-                collection: &'a str,
-                group: Option<&'a str>,
-                after: Option<&'a str>,
-                most: usize,
-            ) -> BoxFuture<'a, Result<Vec<store::Record>, StoreError>> {
-                self.0.list(collection, group, after, most)
-            }
-            fn write(
-                &self,
-                changes: Vec<store::Change>,
-            ) -> BoxFuture<'_, Result<bool, StoreError>> {
-                self.0.write(changes)
-            }
-            fn purge(
-                &self,
-                now: chrono::DateTime<chrono::Utc>,
-            ) -> BoxFuture<'_, Result<u64, StoreError>> {
-                self.0.purge(now)
-            }
-        }
+        use crate::store::MemoryStore;
+        use crate::store::hooked::Hooked;
 
         let builder = |limits| Adapter::builder("hotel").without_config().rate_limits(limits);
         let monthly = || RateLimits::new().quota(Quota::new(Metric::CostPerMonth).hard_stop(5));
@@ -466,7 +433,7 @@ mod tests {
         assert!(warning.contains("for cost_per_month is kept in memory"), "{warning}");
         let shared = std::sync::Arc::new(MemoryStore::default());
         assert!(builder(monthly()).store(shared).build().unwrap().forgotten_limits().is_some());
-        let lasting = builder(monthly()).store(Lasting(MemoryStore::default())).build().unwrap();
+        let lasting = builder(monthly()).store(Hooked::new(())).build().unwrap();
         assert_eq!(lasting.forgotten_limits(), None);
         let short = builder(RateLimits::new().limit(ApiLimit::global(5))).build().unwrap();
         assert_eq!(short.forgotten_limits(), None);
