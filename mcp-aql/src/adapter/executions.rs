@@ -25,7 +25,6 @@ pub(super) struct Admitted<'a> {
     pub(super) function: &'a Arc<dyn Run>,
     pub(super) valid: ValidParams,
     pub(super) permit: Permit,
-    pub(super) room: Room,
 }
 
 /// What a caller sends to an operation that steers executions.
@@ -69,6 +68,7 @@ impl Adapter {
     pub(super) async fn begin(
         &self,
         admitted: Admitted<'_>,
+        room: Room,
         kept: Option<Map<String, Value>>,
         context: &Context,
         limits: &Limits,
@@ -87,7 +87,7 @@ impl Adapter {
             kept
         });
         let place = admitted.permit.place();
-        let (work, room) = self.work(admitted, context);
+        let work = self.work(admitted, context);
         let new = NewExecution {
             operation: operation.spec.name,
             session: context.session().cloned(),
@@ -108,11 +108,10 @@ impl Adapter {
         self.state(&id, limits).await
     }
 
-    /// What the task of an execution does: a call as any other, when its turn has come. And the room that
-    /// it takes.
-    fn work(&self, admitted: Admitted<'_>, context: &Context) -> (Work, Room) {
+    /// What the task of an execution does: a call as any other, when its turn has come.
+    fn work(&self, admitted: Admitted<'_>, context: &Context) -> Work {
         let inner = &*self.inner;
-        let Admitted { operation, function, valid, permit, room } = admitted;
+        let Admitted { operation, function, valid, permit } = admitted;
         let name = operation.spec.name;
         let category = operation.spec.category;
         let session = context.session().cloned();
@@ -130,7 +129,7 @@ impl Adapter {
         let turnstile = Arc::clone(&inner.turnstile);
         #[cfg(feature = "limits")]
         let (limiter, upstream) = (inner.limiter.clone(), Arc::clone(&inner.upstream));
-        let work: Work = Box::new(move |execution: ExecutionContext, begin: Begin| {
+        Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = Context::of_execution(name, session, label, execution.clone());
             #[cfg(feature = "limits")]
             let context = context.remembering(upstream);
@@ -157,8 +156,7 @@ impl Adapter {
                 super::settle(limiter.as_deref(), &context).await;
                 outcome
             })
-        });
-        (work, room)
+        })
     }
 
     /// Waits with a caller who asked for progress. One who gives up wants the work to stop as well.
@@ -313,8 +311,7 @@ impl Adapter {
         let permit = inner.gatekeeper.admit(visitor).await?;
         let room = room.map_err(Full::error)?;
         let place = permit.place();
-        let (work, room) =
-            self.work(Admitted { operation, function, valid, permit, room }, &context);
+        let work = self.work(Admitted { operation, function, valid, permit }, &context);
         let session = context.session().cloned();
         let begun = inner.executions.again(id, record.attempt, (session, room), work).await;
         if !matches!(begun, Ok(true)) {
