@@ -104,7 +104,7 @@ impl Report {
 
 fn markdown_of_check(check: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "\n### {}\n", code(&check.id));
-    let _ = writeln!(out, "{}. {} {}.", prose(&check.title), plain(&check.source()), check.tally());
+    let _ = writeln!(out, "{}. {}: {}.", prose(&check.title), plain(&check.source()), check.tally());
     for (finding, modes) in check.told() {
         markdown_of_finding(finding, &modes, out);
     }
