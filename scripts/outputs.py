@@ -162,7 +162,8 @@ def shelf():
     runtime = f'path = "{ROOT / "mcp-aql"}"'
     manifest = manifest.replace('path = "../mcp-aql/mcp-aql"', runtime)
     # The profile of the workspace, so that what is built there serves here too.
-    manifest += "\n[workspace]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n"
+    profiles = re.findall(r"^\[profile\.dev[^\n]*\n(?:(?!\[).*\n)*", (ROOT / "Cargo.toml").read_text(), re.M)
+    manifest += "\n[workspace]\n\n" + "".join(profiles)
     (crate / "Cargo.toml").write_text(manifest)
     (crate / "src" / "main.rs").write_text(program)
     shutil.copy(ROOT / "Cargo.lock", crate / "Cargo.lock")
