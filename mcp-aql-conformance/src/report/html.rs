@@ -35,7 +35,7 @@ impl Report {
         out.push_str("<main>\n");
         self.html_of_missing(&mut out);
         self.html_filter(&mut out);
-        for category in &self.categories {
+        for category in self.tested() {
             html_of_category(category, &mut out);
         }
         self.html_of_left_out(&mut out);
@@ -70,7 +70,7 @@ impl Report {
             Escaped(&line(&self.target)),
         );
         out.push_str("<div class=\"bar\" aria-hidden=\"true\">");
-        for (verdict, count) in self.summary.counts() {
+        for (verdict, count) in self.tested_summary().counts() {
             let word = verdict.word();
             let _ = write!(out, "<i class=\"{word}\" style=\"flex-grow:{count}\"></i>");
         }
@@ -78,7 +78,7 @@ impl Report {
     }
 
     fn html_filter(&self, out: &mut String) {
-        if self.categories.is_empty() {
+        if self.tested().is_empty() {
             return;
         }
         out.push_str("<fieldset class=\"filter\"><legend>Show checks that</legend>\n");

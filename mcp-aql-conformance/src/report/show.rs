@@ -7,7 +7,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CheckReport, Report, Summary, Verdict};
+use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
 /// A value that is no longer than this stands on one line.
@@ -273,7 +273,7 @@ impl Report {
         let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
         let verdict = format!("{first}{}", characters.as_str());
         match self.obstacles.as_slice() {
-            [only] if self.modes.is_empty() => format!("{verdict}: {}", line(only)),
+            why if self.modes.is_empty() => format!("{verdict}: {}", line(&why.join("; "))),
             _ if self.summary.total == 0 => verdict,
             _ => {
                 let total = counted(self.summary.total, "check");
@@ -299,6 +299,16 @@ impl Report {
         format!("{}.{:02}", self.duration_ms / 1000, self.duration_ms % 1000 / 10)
     }
 
+    /// The categories to tell of: none where no adapter was reached, for then nothing is known of any.
+    pub(super) fn tested(&self) -> &[CategoryReport] {
+        if self.modes.is_empty() { &[] } else { &self.categories }
+    }
+
+    /// How many checks there are to tell of.
+    pub(super) fn tested_summary(&self) -> Summary {
+        if self.modes.is_empty() { Summary::default() } else { self.summary }
+    }
+
     /// The next level that was asked for and is not shown.
     pub(super) fn next_level(&self) -> Option<u8> {
         (self.conformance_level < self.requested_level).then_some(self.conformance_level + 1)
@@ -306,7 +316,8 @@ impl Report {
 
     /// What keeps the next level away, gathered by what it is.
     pub(super) fn missing(&self) -> Vec<Missing> {
-        let Some(next) = self.next_level() else { return Vec::new() };
+        let next = self.next_level().filter(|_| !self.modes.is_empty());
+        let Some(next) = next else { return Vec::new() };
         let mut missing: Vec<Missing> = Vec::new();
         for obstacle in &self.obstacles {
             let (what, check) = match split_obstacle(obstacle, next) {
@@ -330,7 +341,7 @@ impl Report {
     /// What was left out, by the reason.
     pub(super) fn left_out(&self) -> BTreeMap<String, LeftOut<'_>> {
         let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
-        for check in self.checks() {
+        for check in self.tested().iter().flat_map(|category| &category.checks) {
             for (why, cases) in &check.skipped {
                 let entry = left_out.entry(line(why)).or_default();
                 entry.cases += cases;

@@ -94,11 +94,13 @@ fn faultless(level: u8) -> Report {
 }
 
 fn unreached(why: &str) -> Report {
+    let checks = vec![check("shapes.union", Verdict::Skip, "")];
     Report {
         obstacles: vec![why.to_owned()],
         modes: Vec::new(),
-        summary: Summary::default(),
-        categories: Vec::new(),
+        left_behind: Vec::new(),
+        summary: Summary::of(&checks),
+        categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
         ..report("unknown")
     }
 }
@@ -328,6 +330,11 @@ fn what_was_not_reached_is_no_success() {
     assert!(report.html().contains("cannot be reached: &lt;b&gt;"));
     assert!(report.markdown().contains("cannot be reached: &lt;b&gt;"));
     assert!(report.badge().contains("untested"));
+    // Nothing is known of any check, so nothing is said of any, and the reason is told once.
+    for shown in [report.text(false), report.markdown(), report.html(), junit] {
+        assert!(!shown.contains("shapes"), "{shown}");
+        assert_eq!(shown.matches("cannot be reached").count(), 1, "{shown}");
+    }
 }
 
 #[test]
