@@ -66,6 +66,11 @@ impl Report {
         }
         for (why, what) in left_out {
             let checks: Vec<_> = what.checks.iter().map(|check| code(check)).collect();
+            let in_part = match what.in_part.len() {
+                0 => None,
+                count => Some(format!("{} in part", counted(count, "check"))),
+            };
+            let checks: Vec<_> = checks.into_iter().chain(in_part).collect();
             let _ = writeln!(out, "- {}: {}", prose(&why), checks.join(", "));
         }
         let not_applicable: Vec<_> = self

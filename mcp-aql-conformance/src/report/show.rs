@@ -14,6 +14,8 @@ use crate::cases::Finding;
 const ONE_LINE: usize = 90;
 /// Of a name or a sentence no more than this is shown.
 const MOST_OF_A_SENTENCE: usize = 600;
+/// What is said of checks that failed.
+pub(super) const FAILED: &str = "failed";
 /// Why a check has no case, where it gives no reason.
 pub(super) const NOTHING: &str = "nothing came up to test it with";
 
@@ -177,8 +179,10 @@ pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
 pub(super) struct LeftOut<'a> {
     /// How many cases.
     pub(super) cases: usize,
-    /// Of these checks.
+    /// Of these checks, which were not tested at all.
     pub(super) checks: Vec<&'a str>,
+    /// Of these, which have other cases.
+    pub(super) in_part: Vec<&'a str>,
 }
 
 /// What of the way to the next level is missing, said once for all checks of which the same is true.
@@ -329,6 +333,7 @@ impl Report {
                 None => missing.push(Missing { what, checks: check.into_iter().collect() }),
             }
         }
+        missing.sort_by_key(|missing| missing.what != FAILED);
         missing
     }
 
@@ -345,7 +350,10 @@ impl Report {
             for (why, cases) in &check.skipped {
                 let entry = left_out.entry(line(why)).or_default();
                 entry.cases += cases;
-                entry.checks.push(&check.id);
+                match check.verdict {
+                    Verdict::Skip => entry.checks.push(&check.id),
+                    _ => entry.in_part.push(&check.id),
+                }
             }
             if check.verdict == Verdict::Skip && check.skipped.is_empty() {
                 let entry = left_out.entry(NOTHING.to_owned());
@@ -423,7 +431,7 @@ fn split_obstacle(obstacle: &str, level: u8) -> Option<(String, Option<String>)>
         }
     }
     match rest.strip_suffix(" failed") {
-        Some(check) => Some(("failed".to_owned(), Some(line(check)))),
+        Some(check) => Some((FAILED.to_owned(), Some(line(check)))),
         None => Some((line(rest), None)),
     }
 }

@@ -279,6 +279,23 @@ fn every_finding_is_told_with_all_that_belongs_to_it() {
 }
 
 #[test]
+fn what_was_left_out_is_told_by_the_reason() {
+    let part = CheckReport {
+        skipped: BTreeMap::from([("left out: x".to_owned(), 2)]),
+        ..check("shapes.meta", Verdict::Pass, "x")
+    };
+    let checks = vec![check("shapes.failure", Verdict::Skip, "x"), part];
+    let categories = vec![CategoryReport { name: "shapes".to_owned(), checks }];
+    let text = Report { categories, ..report("x") }.text(false);
+    assert!(
+        text.contains(
+            "Not tested\n  left out: x (6 cases)\n    shapes.failure\n    and 1 check in part\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_is_found_in_both_modes_is_told_once() {
     let in_mode = |mode: &str, sent: &str| Finding {
         mode: Some(mode.to_owned()),

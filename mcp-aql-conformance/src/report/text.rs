@@ -101,6 +101,11 @@ impl Report {
             };
             let _ = writeln!(out, "  {why}{cases}");
             list(what.checks.iter().copied(), paint, out);
+            let more = if what.checks.is_empty() { "" } else { "and " };
+            if !what.in_part.is_empty() {
+                let count = counted(what.in_part.len(), "check");
+                let _ = writeln!(out, "    {}", paint.dim(&format!("{more}{count} in part")));
+            }
         }
         let mut not_applicable = self
             .checks()
@@ -127,7 +132,7 @@ impl Report {
             };
             let _ = writeln!(out, "  {count}{}", missing.what);
             // What was not tested stands above already.
-            if missing.what == "failed" {
+            if missing.what == show::FAILED {
                 list(missing.checks.iter().map(String::as_str), paint, out);
             }
         }
