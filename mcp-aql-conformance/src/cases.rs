@@ -12,7 +12,7 @@ use crate::learn::Category;
 /// So many findings of one check are told; all are counted.
 const MOST_FINDINGS: usize = 10;
 
-/// Something that is not as it should be.
+/// Something that is not as it should be: [`Report::checks`](crate::Report::checks) has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
