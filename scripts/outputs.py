@@ -220,10 +220,10 @@ class Outputs:
         self.paths["conforms"] = f"{TARGET / 'debug'}:{examples}"
 
     def made(self, command):
-        """What a command writes, with its headings below those of the page."""
+        """What a command writes."""
         with tempfile.TemporaryDirectory() as folder:
             text = run(command, folder, self.paths["conforms"])
-        return "\n" + re.sub(r"^#", "##", text.strip(), flags=re.MULTILINE) + "\n\n"
+        return f"\n{text.strip()}\n\n"
 
     def of(self, kind, name, body):
         if kind == "broken" and name == "shelf":
