@@ -74,7 +74,7 @@ pub(crate) struct Wrong {
 }
 
 /// The name of the JSON type of a value.
-pub(crate) const fn type_of(value: &Value) -> &'static str {
+const fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
