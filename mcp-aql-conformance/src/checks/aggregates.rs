@@ -197,14 +197,13 @@ async fn group_by(run: &Run, cases: &Cases) {
         let Some(items) = all(run, operation, cases).await else { return };
         for field in fields {
             // Items without the field may make a group of their own, or none.
-            if items
-                .iter()
-                .any(|item| item.get(field).is_none_or(|value| value.is_null() || value.is_array()))
-            {
+            if items.iter().any(|item| {
+                pages::at(item, field).is_none_or(|value| value.is_null() || value.is_array())
+            }) {
                 continue;
             }
             let mut counted: BTreeMap<String, u64> = BTreeMap::new();
-            for value in items.iter().filter_map(|item| item.get(field)) {
+            for value in items.iter().filter_map(|item| pages::at(item, field)) {
                 *counted.entry(group_name(value)).or_default() += 1;
             }
             let expression = json!({ "group_by": field, "count": true });
@@ -247,7 +246,7 @@ async fn numbers(run: &Run, cases: &Cases) {
         let Some(items) = all(run, operation, cases).await else { return };
         for field in fields {
             let values: Vec<f64> =
-                items.iter().filter_map(|item| item.get(field)?.as_f64()).collect();
+                items.iter().filter_map(|item| pages::at(item, field)?.as_f64()).collect();
             if values.is_empty() {
                 continue;
             }
@@ -297,8 +296,10 @@ async fn filtered(run: &Run, cases: &Cases) {
         let Some(items) = all(run, operation, cases).await else { return };
         let mut tested = false;
         for field in listed(operation, "groupable_fields") {
-            let Some(value) = items.iter().find_map(|item| item.get(field)) else { continue };
-            let count = items.iter().filter(|item| item.get(field) == Some(value)).count();
+            let Some(value) = items.iter().find_map(|item| pages::at(item, field)) else {
+                continue;
+            };
+            let count = items.iter().filter(|item| pages::at(item, field) == Some(value)).count();
             let more = [
                 ("filter", json!({ field: value })),
                 ("aggregate", aggregate(json!({ "count": true }))),

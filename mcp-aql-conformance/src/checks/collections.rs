@@ -198,9 +198,7 @@ async fn filter_by(
     cases: &Cases,
 ) {
     let value_of = |item: &Value| -> Option<Value> {
-        item.pointer(&format!("/{}", name.replace('.', "/")))
-            .filter(|value| !value.is_null())
-            .cloned()
+        pages::at(item, name).filter(|value| !value.is_null()).cloned()
     };
     let values: Vec<_> = items.iter().filter_map(value_of).collect();
     // One that not all of them have shows more.

@@ -11,7 +11,10 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, arguments, do_all};
+use crate::values;
 
+/// So many things are looked at, to find one that lacks a field.
+const MOST_TRIED: usize = 6;
 const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
 
 const fn check(
@@ -261,23 +264,11 @@ async fn unknown(run: &Run, cases: &Cases) {
 
 async fn absent_skipped(run: &Run, cases: &Cases) {
     let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
-        let Some(all) = full(run, operation, cases).await else { return };
-        let shown = all.data().map(names).unwrap_or_default();
-        // Fields that the type has, and no item that we see.
-        let absent: Vec<_> = fields_of_type(run, operation)
-            .into_iter()
-            .filter(|name| is_path(name) && !shown.contains(name))
-            .take(2)
-            .collect();
-        if absent.is_empty() {
-            return cases.skip(Skip::NoFixture(format!(
-                "the items of `{}` have every field of their type",
-                operation.name
-            )));
-        }
+        let Some((params, absent)) = lacking(run, operation, cases).await else { return };
         for name in absent {
-            let wanted = Some(json!([name]));
-            let Some(exchange) = choose(run, operation, wanted, cases).await else { return };
+            let mut params = params.clone();
+            params.insert("fields".to_owned(), json!([name]));
+            let Some(exchange) = run.call(operation, params, cases).await else { return };
             let things = exchange.data().map(things).unwrap_or_default();
             let is_left_out = exchange.succeeded()
                 && things
@@ -294,6 +285,38 @@ async fn absent_skipped(run: &Run, cases: &Cases) {
         }
     });
     do_all(jobs).await;
+}
+
+/// Parameters with which an operation shows something that lacks fields of its type, and these. The case is
+/// skipped where nothing does.
+async fn lacking<'a>(
+    run: &'a Run,
+    operation: &'a Operation,
+    cases: &Cases,
+) -> Option<(Map<String, Value>, Vec<&'a str>)> {
+    for turn in 0..MOST_TRIED {
+        let Ok(mut params) = values::valid(run, operation, turn) else { continue };
+        if pages::is_paged(operation) {
+            // One item lacks more than twenty do.
+            params.insert("first".to_owned(), json!(1));
+        }
+        let mut all = params.clone();
+        all.insert("fields".to_owned(), json!("full"));
+        let exchange = run.call(operation, all, cases).await?;
+        let Some(data) = exchange.data() else { continue };
+        let shown = names(data);
+        let mut absent = fields_of_type(run, operation);
+        absent.retain(|name| is_path(name) && !shown.contains(name));
+        absent.truncate(2);
+        if !shown.is_empty() && !absent.is_empty() {
+            return Some((params, absent));
+        }
+    }
+    cases.skip(Skip::NoFixture(format!(
+        "what `{}` shows has every field of its type",
+        operation.name
+    )));
+    None
 }
 
 /// The fields of the type of the items that an operation gives, as introspection shows them.
@@ -355,7 +378,7 @@ fn with_computed<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
 }
 
 /// The value of a computed field in every thing.
-fn values<'a>(data: &'a Value, name: &str) -> Vec<&'a Value> {
+fn computed_in<'a>(data: &'a Value, name: &str) -> Vec<&'a Value> {
     let within = |thing: &&'a Map<String, Value>| thing.get("_computed")?.get(name);
     things(data).iter().filter_map(within).collect()
 }
@@ -369,7 +392,7 @@ async fn computed(run: &Run, cases: &Cases) {
             let Some(name) = field.get("name").and_then(Value::as_str) else { continue };
             let wanted = Some(json!([format!("_computed.{name}")]));
             let Some(exchange) = choose(run, operation, wanted, cases).await else { return };
-            let is_there = exchange.data().is_some_and(|data| !values(data, name).is_empty());
+            let is_there = exchange.data().is_some_and(|data| !computed_in(data, name).is_empty());
             cases.expect(is_there, || {
                 Finding::of(
                     &exchange,
@@ -401,7 +424,7 @@ async fn computed_form(run: &Run, cases: &Cases) {
             }
             let wanted = Some(json!([format!("_computed.{name}")]));
             let Some(exchange) = choose(run, operation, wanted, cases).await else { return };
-            let found = exchange.data().map(|data| values(data, name)).unwrap_or_default();
+            let found = exchange.data().map(|data| computed_in(data, name)).unwrap_or_default();
             let is_of_kind = |value: &&Value| match kind {
                 "string" => value.is_string(),
                 "integer" => value.is_i64() || value.is_u64(),

@@ -95,7 +95,8 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
 /// Values that break a constraint are refused.
 async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &str) {
     each(run, cases, faults, |operation, parameter, _, exchange| {
-        let codes: &[&str] = if faults.contains(&Fault::Member) {
+        let is_inside = faults.contains(&Fault::Member) || faults.contains(&Fault::Item);
+        let codes: &[&str] = if is_inside {
             // A field may be missing in there, or be unknown.
             &[CONSTRAINT[0], CONSTRAINT[1], "VALIDATION_MISSING_PARAM", "VALIDATION_UNKNOWN_FIELD"]
         } else {
