@@ -11,6 +11,10 @@ use crate::config::ConfigError;
 use crate::wire::{Answer, Connection, Lost};
 
 /// How many tools there are: a family each, one for everything, or all of them.
+///
+/// ```
+/// assert_eq!(mcp_aql_conformance::Mode::Semantic.to_string(), "semantic");
+/// ```
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -42,6 +46,14 @@ impl fmt::Display for Mode {
 }
 
 /// What an operation does to the state.
+///
+/// ```
+/// use mcp_aql_conformance::Category;
+///
+/// assert_eq!("delete".parse::<Category>()?, Category::Delete);
+/// assert_eq!(Category::Delete.as_str(), "DELETE");
+/// # Ok::<(), mcp_aql_conformance::ConfigError>(())
+/// ```
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -351,6 +363,17 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
+/// More tools, operations or types than this are not looked at.
+const MOST_LISTED: usize = 5_000;
+
+/// Whether a list is one that can be gone through.
+fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
+    if length <= MOST_LISTED {
+        return Ok(());
+    }
+    Err(Unlearned::NoAdapter(format!("it lists more than {MOST_LISTED} {what}")))
+}
+
 /// All tools, page after page.
 async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
     let mut tools = Vec::new();
@@ -376,6 +399,7 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
                 raw: raw.clone(),
             })
         }));
+        check_length("tools", tools.len())?;
         cursor = result.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
         if cursor.is_none() {
             break;
@@ -458,9 +482,12 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
         list.cloned().unwrap_or_default()
     };
-    let operations = details("operations", list(&operations_reply, "operations"));
+    let (operations, types) = (list(&operations_reply, "operations"), list(&types_reply, "types"));
+    check_length("operations", operations.len())?;
+    check_length("types", types.len())?;
+    let operations = details("operations", operations);
     let operations: Vec<_> = futures_util::StreamExt::collect(operations).await;
-    let types = details("types", list(&types_reply, "types"));
+    let types = details("types", types);
     let types: Vec<_> = futures_util::StreamExt::collect(types).await;
     if let Some(lost) = connection.ended() {
         return Err(lost.into());

@@ -12,12 +12,23 @@ use crate::config::Settings;
 use crate::learn::{self, Adapter, Mode, Unlearned};
 use crate::report::{CheckReport, Report};
 use crate::run::{Look, Parts, Run};
-use crate::wire::{Connection, Tap, Target};
+use crate::wire::{Connection, Lost, Tap, Target};
 
 /// So many checks are in flight at once.
 const IN_FLIGHT: usize = 64;
 
 /// What a run tells while it works.
+///
+/// ```
+/// use mcp_aql_conformance::{CommandTarget, Progress, Runner, Settings};
+///
+/// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+/// let runner = Runner::new(target, Settings::default()).on_progress(|progress| {
+///     if let Progress::Checked { check, done, total, .. } = progress {
+///         eprintln!("{done} of {total}: {check}");
+///     }
+/// });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -43,7 +54,19 @@ pub enum Progress {
 
 type Tell = dyn Fn(Progress) + Send + Sync;
 
-/// Runs the checks.
+/// Runs the checks against a [`Target`].
+///
+/// ```no_run
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+///
+/// let target = CommandTarget::new("npx", ["my-adapter"]).env("DATABASE", "test.db");
+/// let report = Runner::new(target, Settings::default().allow_all()).run().await;
+/// std::fs::write("report.html", report.html()).unwrap();
+/// std::process::exit(report.exit_code().into());
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Runner {
     target: Arc<dyn Target>,
@@ -62,6 +85,8 @@ pub(crate) struct Surface {
     pub(crate) adapter: Adapter,
     pub(crate) asked: Option<Mode>,
     pub(crate) collected: BTreeMap<&'static str, Collected>,
+    /// What the run has made and could not remove.
+    pub(crate) left_behind: Vec<String>,
 }
 
 /// What of a run goes beyond one mode.
@@ -119,13 +144,7 @@ impl Runner {
                 let asked = (!is_all).then_some(other);
                 if is_all || self.target.offers(other) {
                     match self.surface(asked, other, &tap, until).await {
-                        Ok(second) if second.adapter.mode == other => whole.surfaces.push(second),
-                        Ok(_) => whole.unlearned.push((
-                            Some(other),
-                            Unlearned::NoAdapter(format!(
-                                "asked for {other} mode, it still serves {mode} mode"
-                            )),
-                        )),
+                        Ok(second) => whole.surfaces.push(second),
                         Err(why) => whole.unlearned.push((Some(other), why)),
                     }
                 }
@@ -146,8 +165,22 @@ impl Runner {
         every: Vec<(Look, Arc<Cases>)>,
     ) -> Result<Run, Unlearned> {
         let limit = self.settings.limits.request;
-        let connection = Connection::open(&*self.target, asked, tap, limit).await?;
-        let adapter = learn::learn(&connection, of_all).await?;
+        let learning = async {
+            let connection = Connection::open(&*self.target, asked, tap, limit).await?;
+            let adapter = learn::learn(&connection, of_all).await?;
+            Ok::<_, Unlearned>((connection, adapter))
+        };
+        let (connection, adapter) = tokio::time::timeout_at(until.into(), learning)
+            .await
+            .unwrap_or(Err(Lost::TimedOut(self.settings.limits.run).into()))?;
+        if let Some(asked) = asked
+            && asked != adapter.mode
+        {
+            return Err(Unlearned::NoAdapter(format!(
+                "asked for {asked} mode, it still serves {} mode",
+                adapter.mode
+            )));
+        }
         (self.tell)(Progress::Learned {
             name: adapter.name().to_owned(),
             mode: adapter.mode,
@@ -209,7 +242,11 @@ impl Runner {
             *done += 1;
             (self.tell)(Progress::Checked { check: check.id, done: *done, total });
         };
+        let mut left_behind = Vec::new();
         for phase in [0, 1, 2, 3, 4] {
+            if phase == 4 {
+                left_behind = run.clear_up().await;
+            }
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
             let at_once = if phase == 3 { 1 } else { IN_FLIGHT };
             stream::iter(now)
@@ -227,7 +264,7 @@ impl Runner {
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        Ok(Surface { adapter, asked, collected })
+        Ok(Surface { adapter, asked, collected, left_behind })
     }
 }
 
@@ -255,7 +292,11 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     }
     match check.body {
         Body::Learned(look) | Body::Seen(look) => look(run, cases),
-        Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => check(run, cases).await,
+        Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => {
+            if tokio::time::timeout_at(run.until.into(), check(run, cases)).await.is_err() {
+                cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
+            }
+        }
         // It has looked at every call already.
         Body::Every(_) => {}
     }
