@@ -259,7 +259,8 @@ fn with_text(
     if !shape.accepts(&text) {
         return None;
     }
-    match run.valid(operation) {
+    // What is asked for need not be there.
+    match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
         Ok(mut params) => {
             params.insert(parameter.name.clone(), text);
             Some(params)
