@@ -97,6 +97,8 @@ pub(crate) enum Skip {
     NotAllowed(Category),
     /// Nothing is known to test it with; the text says what the configuration file could give.
     NoFixture(String),
+    /// What it acts on would not be the run's own: the text names the operation.
+    NotOurs(String),
     /// The author of the configuration left it out.
     LeftOut(String),
     /// The adapter no longer answers, or time was over.
@@ -111,6 +113,10 @@ impl Skip {
                 format!("{category} operations were not allowed: --allow {}", category.family())
             }
             Self::NoFixture(what) => format!("nothing to test it with: {what}"),
+            Self::NotOurs(operation) => format!(
+                "`{operation}` acts on what the run has not made: name what it may act on under \
+                 [params.{operation}]"
+            ),
             Self::LeftOut(why) => format!("left out by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),
         }

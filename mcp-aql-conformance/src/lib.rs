@@ -26,6 +26,7 @@ mod learn;
 mod pages;
 mod prime;
 pub mod report;
+mod resources;
 mod run;
 mod runner;
 mod values;

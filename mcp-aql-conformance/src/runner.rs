@@ -62,6 +62,8 @@ pub(crate) struct Surface {
     pub(crate) adapter: Adapter,
     pub(crate) asked: Option<Mode>,
     pub(crate) collected: BTreeMap<&'static str, Collected>,
+    /// What the run has made and could not remove.
+    pub(crate) left_behind: Vec<String>,
 }
 
 /// What of a run goes beyond one mode.
@@ -217,7 +219,11 @@ impl Runner {
             *done += 1;
             (self.tell)(Progress::Checked { check: check.id, done: *done, total });
         };
+        let mut left_behind = Vec::new();
         for phase in [0, 1, 2, 3, 4] {
+            if phase == 4 {
+                left_behind = run.clear_up().await;
+            }
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
             let at_once = if phase == 3 { 1 } else { IN_FLIGHT };
             stream::iter(now)
@@ -235,7 +241,7 @@ impl Runner {
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        Ok(Surface { adapter, asked, collected })
+        Ok(Surface { adapter, asked, collected, left_behind })
     }
 }
 

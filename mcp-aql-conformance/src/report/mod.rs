@@ -72,6 +72,9 @@ pub struct Report {
     pub obstacles: Vec<String>,
     /// The modes that were looked at.
     pub modes: Vec<Mode>,
+    /// What the run has made and could not remove, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
     /// Milliseconds that the run took.
     pub duration_ms: u64,
     /// How many checks of each verdict.
@@ -176,7 +179,7 @@ impl CheckReport {
             );
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
-                report.partial |= !matches!(why, Skip::LeftOut(_));
+                report.partial |= !matches!(why, Skip::LeftOut(_) | Skip::NotOurs(_));
             }
             if let Some(why) = &collected.not_applicable {
                 report.not_applicable.get_or_insert_with(|| why.clone());
@@ -239,6 +242,14 @@ impl Report {
                 })
                 .collect(),
             modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
+            left_behind: whole
+                .surfaces
+                .iter()
+                .flat_map(|surface| {
+                    let mode = surface.adapter.mode;
+                    surface.left_behind.iter().map(move |left| format!("{mode} mode: {left}"))
+                })
+                .collect(),
             duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
             summary,
             categories,
