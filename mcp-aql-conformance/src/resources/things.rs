@@ -300,11 +300,10 @@ impl Run {
         made.reverse();
         let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for part in made.chunks(IN_ONE_SESSION) {
-            let gone: Vec<_> = stream::iter(part)
-                .map(|made| async move { (made, self.clear(made, None).await) })
-                .buffer_unordered(AT_ONCE)
-                .collect()
-                .await;
+            // A list, and no iterator with a closure: so a run may move between threads.
+            let calls = part.iter().map(|made| async move { (made, self.clear(made, None).await) });
+            let calls: Vec<_> = calls.collect();
+            let gone: Vec<_> = stream::iter(calls).buffer_unordered(AT_ONCE).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
                 |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
             );

@@ -26,6 +26,7 @@ const LIMITS: Limits = Limits {
     max_string_length: 80 << 10,
     max_array_elements: 500,
     max_nesting_depth: 24,
+    max_batch_operations: 100,
 };
 /// What a bed is called among the elements of a graph.
 const TYPE: &str = "bed";
