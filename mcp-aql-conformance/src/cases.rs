@@ -17,7 +17,7 @@ const LONGEST_TEXT: usize = 500;
 /// and so many elements of a list.
 const MOST_ELEMENTS: usize = 100;
 
-/// Something that is not as it should be.
+/// Something that is not as it should be: [`Report::checks`](crate::Report::checks) has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {

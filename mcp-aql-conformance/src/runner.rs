@@ -18,6 +18,17 @@ use crate::wire::{Connection, Lost, Tap, Target};
 const IN_FLIGHT: usize = 64;
 
 /// What a run tells while it works.
+///
+/// ```
+/// use mcp_aql_conformance::{CommandTarget, Progress, Runner, Settings};
+///
+/// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+/// let runner = Runner::new(target, Settings::default()).on_progress(|progress| {
+///     if let Progress::Checked { check, done, total, .. } = progress {
+///         eprintln!("{done} of {total}: {check}");
+///     }
+/// });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -43,7 +54,19 @@ pub enum Progress {
 
 type Tell = dyn Fn(Progress) + Send + Sync;
 
-/// Runs the checks.
+/// Runs the checks against a [`Target`].
+///
+/// ```no_run
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+///
+/// let target = CommandTarget::new("npx", ["my-adapter"]).env("DATABASE", "test.db");
+/// let report = Runner::new(target, Settings::default().allow_all()).run().await;
+/// std::fs::write("report.html", report.html()).unwrap();
+/// std::process::exit(report.exit_code().into());
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Runner {
     target: Arc<dyn Target>,

@@ -49,7 +49,22 @@ impl Verdict {
     }
 }
 
-/// A whole report (REQ-CNF-14).
+/// A whole report (REQ-CNF-14), as JSON by `serde`.
+///
+/// ```
+/// use mcp_aql_conformance::{CommandTarget, Report, Runner, Settings, Verdict};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), serde_json::Error> {
+/// let runner = Runner::new(CommandTarget::new("/no/such/adapter", [""; 0]), Settings::default());
+/// let report = runner.run().await;
+/// assert_eq!((report.exit_code(), report.conformance_level), (1, 0));
+/// assert!(report.checks().all(|check| check.verdict == Verdict::Skip));
+///
+/// let saved = serde_json::to_string(&report)?;
+/// assert_eq!(serde_json::from_str::<Report>(&saved)?, report);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
