@@ -182,7 +182,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
     let behind = async {
         let answer = run
             .send_on(
-                &connection,
+                connection,
                 &tool,
                 json!({ "operation": "introspect", "params": {
                     "query": "operations", "name": "conformance_probe",
@@ -371,7 +371,7 @@ fn bytes_in<'a>(
 /// Whether a text is base64 as RFC 4648 has it, with its padding.
 fn is_base64(text: &str) -> bool {
     let bare = text.trim_end_matches('=');
-    text.len() % 4 == 0
+    text.len().is_multiple_of(4)
         && text.len() - bare.len() <= 2
         && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }

@@ -103,10 +103,10 @@ const MARGIN: usize = 2_048;
 
 /// An operation that changes nothing and can be called, with its parameters: another one than `introspect`,
 /// whose failures have no details, where there is one. `wants` says which of its parameters is to be used.
-fn carrier<'a>(
-    run: &'a Run,
+fn carrier(
+    run: &Run,
     wants: impl Fn(&Parameter) -> bool,
-) -> Option<(&'a Operation, Map<String, Value>, Option<&'a Parameter>)> {
+) -> Option<(&Operation, Map<String, Value>, Option<&Parameter>)> {
     let introspect = run.adapter.operation("introspect").into_iter();
     let valid = run.adapter.reads().chain(introspect).filter_map(|operation| {
         let params = match operation.name.as_str() {
