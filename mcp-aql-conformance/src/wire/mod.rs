@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 pub use lines::{CommandTarget, MemoryTarget};
-pub(crate) use tap::Seen;
 pub(crate) use tap::Tap;
+pub(crate) use tap::{Samples, Seen};
 
 use crate::learn::Mode;
 
