@@ -22,6 +22,8 @@ pub mod config;
 mod forms;
 mod leaks;
 mod learn;
+mod pages;
+mod prime;
 pub mod report;
 mod run;
 mod runner;

@@ -1,6 +1,6 @@
 //! One adapter in one mode, and the calls that the checks make of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -37,6 +37,8 @@ pub(crate) struct Run {
     health: Mutex<Health>,
     /// Values of parameters that were seen in results, by name.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
+    /// CREATE operations that were called so that there is something to read.
+    planted: Mutex<BTreeSet<String>>,
     /// The checks that look at every call.
     every: Vec<(Look, Arc<Cases>)>,
 }
@@ -83,6 +85,7 @@ impl Run {
             until,
             health: Mutex::default(),
             harvest: Mutex::default(),
+            planted: Mutex::default(),
             every,
         }
     }
@@ -313,7 +316,7 @@ impl Run {
             && exchange.operation() != "introspect"
         {
             let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
-            values::harvest(data, &mut harvest);
+            values::harvest(exchange.operation(), data, &mut harvest);
         }
     }
 
@@ -321,6 +324,16 @@ impl Run {
     pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
         let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
         harvest.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Whether things were created with this operation so that there is something to read.
+    pub(crate) fn was_planted(&self, operation: &str) -> bool {
+        self.planted.lock().unwrap_or_else(PoisonError::into_inner).contains(operation)
+    }
+
+    pub(crate) fn note_planted(&self, operation: &str) {
+        let mut planted = self.planted.lock().unwrap_or_else(PoisonError::into_inner);
+        planted.insert(operation.to_owned());
     }
 
     /// What was seen of all messages so far.
@@ -370,7 +383,16 @@ impl Run {
     /// # Errors
     /// [`Skip::NoFixture`] when there is no such value for one of them.
     pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
-        values::valid(self, operation)
+        values::valid(self, operation, 0)
+    }
+
+    /// The same with identifiers that nobody has, for what has to be refused before anything is looked up:
+    /// if it is not refused, it hits nothing.
+    ///
+    /// # Errors
+    /// [`Skip::NoFixture`] when there is no value in the form of one of them.
+    pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+        values::of_nobody(self, operation)
     }
 }
 

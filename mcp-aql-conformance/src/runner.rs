@@ -178,6 +178,7 @@ impl Runner {
                 })
                 .collect(),
         });
+        run.prime().await;
         let done = Mutex::new(0_usize);
         let total = wanted.len();
         let told = |check: &'static Check| {

@@ -1,18 +1,30 @@
-//! Values for parameters: valid ones from what introspection says, and ones that have to be refused.
+//! Values for parameters: valid ones from what introspection and results say, and ones that have to be
+//! refused.
+
+mod pattern;
+mod shape;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::shape::{Fault, Shape, Wrong, type_of};
 use crate::cases::Skip;
-use crate::learn::{Operation, Parameter};
+use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
 
 /// So many values are kept of each name.
 const MOST_HARVESTED: usize = 8;
+/// A number that nothing is called by.
+const NOBODY: i64 = 987_654_321;
 
-/// Parameters with which an operation can be called: those that it requires.
-pub(crate) fn valid(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+/// Parameters with which an operation can be called: those that it requires. Another `turn` gives others,
+/// where there is a choice.
+pub(crate) fn valid(
+    run: &Run,
+    operation: &Operation,
+    turn: usize,
+) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
     if let Some(given) = run.settings.file.params.get(&operation.name) {
         params.extend(given.clone());
@@ -21,7 +33,7 @@ pub(crate) fn valid(run: &Run, operation: &Operation) -> Result<Map<String, Valu
         if params.contains_key(&parameter.name) {
             continue;
         }
-        let value = of(run, operation, parameter).ok_or_else(|| {
+        let value = of(run, operation, parameter, turn).ok_or_else(|| {
             Skip::NoFixture(format!(
                 "a value for `{}`: give one under [params.{}]",
                 parameter.name, operation.name
@@ -32,8 +44,36 @@ pub(crate) fn valid(run: &Run, operation: &Operation) -> Result<Map<String, Valu
     Ok(params)
 }
 
-/// A value for one parameter: as configured, as seen in results, as in examples, or made.
-pub(crate) fn of(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
+/// The same, but with identifiers that nobody has: the form is right, and what is meant is not there. For
+/// what has to be refused before anything is looked up, and must hit nothing if it is not.
+pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+    let mut params = Map::new();
+    for parameter in operation.required() {
+        let is_new = operation.category == Some(Category::Create);
+        let value = if is_identifier(&parameter.name) && !is_new {
+            nobody(run, operation, parameter)
+        } else {
+            of(run, operation, parameter, 0).or_else(|| nobody(run, operation, parameter))
+        };
+        let value = value.ok_or_else(|| {
+            Skip::NoFixture(format!(
+                "a value in the form of `{}`: give one under [params.{}]",
+                parameter.name, operation.name
+            ))
+        })?;
+        params.insert(parameter.name.clone(), value);
+    }
+    Ok(params)
+}
+
+/// A value for one parameter: as configured, as seen in results, as in examples, or made. An identifier
+/// is never made.
+pub(crate) fn of(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    turn: usize,
+) -> Option<Value> {
     let file = &run.settings.file;
     let configured = file
         .params
@@ -43,21 +83,37 @@ pub(crate) fn of(run: &Run, operation: &Operation, parameter: &Parameter) -> Opt
     if let Some(value) = configured {
         return Some(value.clone());
     }
-    if is_identifier(&parameter.name)
-        && let Some(value) =
-            run.harvested(&parameter.name).into_iter().find(|value| accepts(parameter, value))
+    let shape = Shape::of(&run.adapter, parameter);
+    let is_known = is_identifier(&parameter.name) && !is_given_by_us(operation, parameter);
+    if is_known && let Some(value) = seen(run, operation, parameter, turn) {
+        return Some(value);
+    }
+    // What varies is made; a single call takes what its author shows.
+    if turn > 0
+        && !is_known
+        && let Some(value) = shape.made(turn)
     {
         return Some(value);
     }
-    if let Some(value) = parameter.member("default") {
+    if let Some(value) = parameter.member("default").filter(|value| shape.accepts(value)) {
         return Some(value.clone());
     }
-    let examples = operation.details().get("examples").and_then(Value::as_array);
-    let shown = examples
+    let shown = in_examples(operation, &parameter.name).find(|value| shape.accepts(value)).cloned();
+    shown.or_else(|| if is_known { None } else { shape.made(turn) })
+}
+
+/// Values that the examples of an operation have for a parameter.
+pub(crate) fn in_examples<'a>(
+    operation: &'a Operation,
+    parameter: &'a str,
+) -> impl Iterator<Item = &'a Value> {
+    operation
+        .details()
+        .get("examples")
+        .and_then(Value::as_array)
         .into_iter()
         .flatten()
-        .find_map(|example| example.pointer("/request/params")?.get(&parameter.name));
-    shown.cloned().or_else(|| made(parameter))
+        .filter_map(move |example| example.pointer("/request/params")?.get(parameter))
 }
 
 /// Whether a name is one of an identifier, which cannot be made up.
@@ -65,59 +121,122 @@ pub(crate) fn is_identifier(name: &str) -> bool {
     name == "id" || name.ends_with("_id") || name.ends_with("_name") || name.ends_with("_key")
 }
 
-/// A value made from the constraints that introspection shows.
-pub(crate) fn made(parameter: &Parameter) -> Option<Value> {
-    if let Some(words) = parameter.member("enum").and_then(Value::as_array) {
-        return words.first().cloned();
-    }
-    let number = |name: &str| parameter.member(name).and_then(Value::as_f64);
-    match parameter.kind.as_str() {
-        "string" => {
-            let least = number("minLength").unwrap_or(1.0).max(1.0);
-            Some(Value::String("x".repeat(least as usize)))
-        }
-        "integer" => Some(json!(number("minimum").unwrap_or(1.0).ceil() as i64)),
-        "number" => Some(json!(number("minimum").unwrap_or(1.0))),
-        "boolean" => Some(json!(true)),
-        "array" => Some(json!([])),
-        "object" => Some(json!({})),
-        _ => None,
-    }
+/// Whether it is an identifier that a caller chooses: the name of what is created.
+fn is_given_by_us(operation: &Operation, parameter: &Parameter) -> bool {
+    operation.category == Some(Category::Create) && !parameter.name.ends_with("id")
 }
 
-/// Whether a value has the type and the constraints that introspection shows.
-pub(crate) fn accepts(parameter: &Parameter, value: &Value) -> bool {
-    match parameter.kind.as_str() {
-        "string" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        _ => true,
+/// An identifier that results had: under this name, or under the names that it goes by elsewhere.
+fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
+    let shape = Shape::of(&run.adapter, parameter);
+    let fit = |name: &str| -> Vec<Value> {
+        run.harvested(name).into_iter().filter(|value| shape.accepts(value)).collect()
+    };
+    let rotated =
+        |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
+    if let Some(value) = rotated(fit(&parameter.name), turn) {
+        return Some(value);
     }
+    if parameter.name == "id" {
+        // `get_bed` takes `id`, and the list calls it `bed_id`.
+        let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
+        return own.and_then(|values| rotated(values, turn));
+    }
+    // `link_beds` takes `bed_id` and `target_id`: another bed. Only where nothing can be lost by it.
+    if matches!(operation.category, Some(Category::Create | Category::Read)) {
+        let others = operation
+            .required()
+            .filter(|other| other.name != parameter.name && other.kind == parameter.kind)
+            .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
+        return others.map(|other| fit(&other.name)).find_map(|values| rotated(values, turn + 1));
+    }
+    None
 }
 
-/// Keeps what a result holds by its names, to ask for it later.
-pub(crate) fn harvest(data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+/// A value in the right form that nothing is called by.
+pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
+    let shape = Shape::of(&run.adapter, parameter);
+    let harvested = run.harvested(&parameter.name);
+    let samples = harvested.iter().chain(in_examples(operation, &parameter.name));
+    // `bed-7` makes `bed-987654321`: adapters may look at the form of their identifiers.
+    let like = samples.filter_map(Value::as_str).find_map(|sample| {
+        let stem = sample.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        (stem.len() < sample.len()).then(|| json!(format!("{stem}{NOBODY}")))
+    });
+    let nobody = [json!(NOBODY), json!("conformance-nobody")];
+    like.into_iter()
+        .chain(nobody)
+        .chain((0..64).filter_map(|turn| shape.made(7_919 + turn)))
+        .find(|value| shape.accepts(value) && !harvested.contains(value))
+}
+
+/// What an operation is about, in the singular: `bed` of `list_beds`.
+pub(crate) fn thing_of(operation: &str) -> Option<String> {
+    let (_, thing) = operation.split_once('_')?;
+    Some(match thing.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => thing.strip_suffix('s').unwrap_or(thing).to_owned(),
+    })
+}
+
+/// Keeps what a result of this operation holds by its names, to ask for it later.
+pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
     match data {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::Object(_) | Value::Array(_) => harvest(value, found),
+                    Value::Object(_) | Value::Array(_) => harvest(operation, value, found),
                     Value::Null => {}
                     _ => {
-                        let values = found.entry(name.clone()).or_default();
-                        if values.len() < MOST_HARVESTED && !values.contains(value) {
-                            values.push(value.clone());
+                        keep(name, value, found);
+                        // `list_beds` has `id`, and `get_bed` takes `bed_id`.
+                        if name == "id"
+                            && let Some(thing) = thing_of(operation)
+                        {
+                            keep(&format!("{thing}_id"), value, found);
                         }
                     }
                 }
             }
         }
         Value::Array(items) => {
-            items.iter().take(MOST_HARVESTED).for_each(|item| harvest(item, found))
+            items.iter().take(MOST_HARVESTED).for_each(|item| harvest(operation, item, found));
         }
         _ => {}
+    }
+}
+
+fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    let values = found.entry(name.to_owned()).or_default();
+    if values.len() < MOST_HARVESTED && !values.contains(value) {
+        values.push(value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_kept_by_the_names_of_their_members() {
+        let mut found = BTreeMap::new();
+        let data = json!({ "items": [
+            { "id": 1, "zone": "north", "soil": { "kind": "loam" }, "note": null },
+            { "id": 2, "zone": "north" },
+        ]});
+        harvest("list_beds", &data, &mut found);
+        assert_eq!(found.get("id"), Some(&vec![json!(1), json!(2)]));
+        assert_eq!(found.get("bed_id"), Some(&vec![json!(1), json!(2)]));
+        assert_eq!(found.get("zone"), Some(&vec![json!("north")]));
+        assert_eq!(found.get("kind"), Some(&vec![json!("loam")]));
+        assert_eq!(found.get("note"), None);
+    }
+
+    #[test]
+    fn things_are_named_in_the_singular() {
+        assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
+        assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
+        assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));
+        assert_eq!(thing_of("introspect"), None);
     }
 }

@@ -100,6 +100,7 @@ type Serve = dyn Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync;
 pub struct MemoryTarget {
     name: String,
     serve: Arc<Serve>,
+    takes_modes: bool,
 }
 
 impl MemoryTarget {
@@ -108,7 +109,14 @@ impl MemoryTarget {
         name: impl Into<String>,
         serve: impl Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), serve: Arc::new(serve) }
+        Self { name: name.into(), serve: Arc::new(serve), takes_modes: true }
+    }
+
+    /// Is served as it is, and never asked for another mode.
+    #[must_use]
+    pub fn as_it_is(mut self) -> Self {
+        self.takes_modes = false;
+        self
     }
 }
 
@@ -131,7 +139,7 @@ impl Way for MemoryTarget {
     }
 
     fn offers(&self, _mode: Mode) -> bool {
-        true
+        self.takes_modes
     }
 
     fn describe(&self) -> String {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
 use crate::run::Run;
-use crate::values;
+use crate::values::Shape;
 
 /// The types of JSON itself, which no list needs.
 const PLAIN: [&str; 8] =
@@ -141,7 +141,7 @@ pub(super) fn examples_fit(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         for example in shown(operation) {
             let Some(request) = example.get("request").and_then(Value::as_object) else { continue };
-            let told = unfit(operation, request);
+            let told = unfit(run, operation, request);
             cases.expect(told.is_none(), || {
                 Finding::shown(
                     &operation.name,
@@ -159,7 +159,7 @@ pub(super) fn examples_fit(run: &Run, cases: &Cases) {
 }
 
 /// What of an example is not as the operation has it.
-fn unfit(operation: &Operation, request: &Map<String, Value>) -> Option<String> {
+fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Option<String> {
     if request.get("operation").and_then(Value::as_str) != Some(&operation.name) {
         return Some(format!("`operation` is `{}`", operation.name));
     }
@@ -171,7 +171,7 @@ fn unfit(operation: &Operation, request: &Map<String, Value>) -> Option<String> 
         let Some(parameter) = operation.parameter(name) else {
             return Some(format!("only parameters that are documented, not `{name}`"));
         };
-        if !values::accepts(parameter, value) {
+        if !Shape::of(&run.adapter, parameter).accepts(value) {
             return Some(format!("a value for `{name}` as {}", told(parameter)));
         }
     }
@@ -216,7 +216,7 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
             let Some(default) = parameter.member("default") else { continue };
             is_any = true;
             // A default of null says that there is none.
-            let fits = values::accepts(parameter, default) || default.is_null();
+            let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
             cases.expect(fits && !parameter.required, || {
                 Finding::shown(
                     format!("{}: {}", operation.name, parameter.name),

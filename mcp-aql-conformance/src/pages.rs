@@ -1,0 +1,180 @@
+//! Collections as replies show them: items, where a page lies, and all pages one after the other.
+
+use serde_json::{Map, Value};
+
+use crate::call::Exchange;
+use crate::cases::{Cases, Skip};
+use crate::learn::Operation;
+use crate::run::Run;
+
+/// So many pages of one collection are walked.
+const MOST_PAGES: usize = 200;
+
+/// The parameters of cursor paging.
+pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
+
+/// The items of a page: `items`, or the nodes of `edges`.
+pub(crate) fn items(data: &Value) -> Option<Vec<&Value>> {
+    if let Some(items) = data.get("items") {
+        return Some(items.as_array()?.iter().collect());
+    }
+    let edges = data.get("edges")?.as_array()?;
+    edges.iter().map(|edge| edge.get("node")).collect()
+}
+
+/// `pageInfo`.
+pub(crate) fn info(data: &Value) -> Option<&Map<String, Value>> {
+    data.get("pageInfo")?.as_object()
+}
+
+/// A switch of `pageInfo`.
+pub(crate) fn has(data: &Value, name: &str) -> bool {
+    info(data).and_then(|info| info.get(name)) == Some(&Value::Bool(true))
+}
+
+/// A cursor of `pageInfo`.
+pub(crate) fn cursor<'a>(data: &'a Value, name: &str) -> Option<&'a str> {
+    info(data)?.get(name)?.as_str()
+}
+
+/// Whether an operation has pages with cursors.
+pub(crate) fn is_paged(operation: &Operation) -> bool {
+    operation.parameter("first").is_some() && operation.parameter("after").is_some()
+}
+
+/// Which way to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Forward,
+    Backward,
+}
+
+impl Way {
+    /// The parameter for how many, the one for where, the cursor to take, and what says that there is more.
+    pub(crate) const fn words(self) -> [&'static str; 4] {
+        match self {
+            Self::Forward => ["first", "after", "endCursor", "hasNextPage"],
+            Self::Backward => ["last", "before", "startCursor", "hasPreviousPage"],
+        }
+    }
+}
+
+/// A walk through all pages.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    /// The pages, in the order in which they came.
+    pub(crate) pages: Vec<Exchange>,
+    /// All items, in the order of the collection.
+    pub(crate) items: Vec<Value>,
+    /// Why it ended before the end, if it did.
+    pub(crate) broken: Option<Broken>,
+}
+
+/// Why a walk did not come to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// A page was refused, or was no page.
+    NoPage,
+    /// There is said to be more, and there is no cursor to go on with.
+    NoCursor,
+    /// It goes on and on, or goes in circles.
+    Endless,
+}
+
+/// Walks through all pages of this size. There is nothing when the first call could not be made.
+pub(crate) async fn walk(
+    run: &Run,
+    operation: &Operation,
+    params: &Map<String, Value>,
+    (way, size): (Way, usize),
+    cases: &Cases,
+) -> Option<Walk> {
+    let [how_many, from, cursor_name, more] = way.words();
+    let mut walk = Walk { pages: Vec::new(), items: Vec::new(), broken: None };
+    let mut at: Option<String> = None;
+    loop {
+        let mut params = params.clone();
+        params.insert(how_many.to_owned(), size.into());
+        if let Some(at) = &at {
+            params.insert(from.to_owned(), at.clone().into());
+        }
+        let exchange = run.call(operation, params, cases).await?;
+        let Some(data) = exchange.data().cloned() else {
+            walk.broken = Some(Broken::NoPage);
+            walk.pages.push(exchange);
+            return Some(walk);
+        };
+        walk.pages.push(exchange);
+        let Some(found) = items(&data) else {
+            walk.broken = Some(Broken::NoPage);
+            return Some(walk);
+        };
+        let found = found.into_iter().cloned();
+        match way {
+            Way::Forward => walk.items.extend(found),
+            Way::Backward => {
+                walk.items.splice(0..0, found);
+            }
+        }
+        if !has(&data, more) {
+            return Some(walk);
+        }
+        let next = cursor(&data, cursor_name).map(str::to_owned);
+        walk.broken = match &next {
+            None => Some(Broken::NoCursor),
+            Some(_) if next == at || walk.pages.len() >= MOST_PAGES => Some(Broken::Endless),
+            Some(_) => None,
+        };
+        if walk.broken.is_some() {
+            return Some(walk);
+        }
+        at = next;
+    }
+}
+
+/// All items of a collection, with all their fields where they can be asked for. Nothing, and the case
+/// skipped, where they cannot be had.
+pub(crate) async fn all(
+    run: &Run,
+    operation: &Operation,
+    mut params: Map<String, Value>,
+    cases: &Cases,
+) -> Option<Vec<Value>> {
+    if operation.parameter("fields").is_some() {
+        params.entry("fields").or_insert_with(|| "full".into());
+    }
+    if is_paged(operation) {
+        let walk = walk(run, operation, &params, (Way::Forward, 100), cases).await?;
+        if walk.broken.is_none() {
+            return Some(walk.items);
+        }
+        cases.skip(Skip::NoFixture(format!("the pages of `{}` lead to no end", operation.name)));
+        return None;
+    }
+    let exchange = run.call(operation, params, cases).await?;
+    let data = exchange.data();
+    let found = data.and_then(items).map(|items| items.into_iter().cloned().collect::<Vec<_>>());
+    if found.is_none() {
+        cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn items_come_as_items_or_as_edges() {
+        assert_eq!(items(&json!({ "items": [1, 2] })), Some(vec![&json!(1), &json!(2)]));
+        assert_eq!(
+            items(&json!({ "edges": [{ "node": 1, "cursor": "x" }] })),
+            Some(vec![&json!(1)])
+        );
+        for odd in [json!({}), json!({ "items": 1 }), json!({ "edges": [1] }), json!(null)] {
+            assert_eq!(items(&odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What is called before the checks are: operations that list things, so that their identifiers are known,
+//! and, where that is allowed and there is nearly nothing, operations that create some.
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value};
+
+use crate::call::Exchange;
+use crate::learn::{Category, Operation};
+use crate::pages;
+use crate::run::{Run, arguments};
+use crate::values::{self, Shape};
+
+/// With fewer things than these there is nearly nothing: pages cannot be walked, groups not counted.
+const FEW: usize = 5;
+/// Calls at once.
+const AT_ONCE: usize = 8;
+/// CREATE operations that are not for things.
+const RESERVED: [&str; 2] = ["record_execution_step", "verify_challenge"];
+
+impl Run {
+    /// Finds out what is there.
+    pub(crate) async fn prime(&self) {
+        let most = self.look_around().await;
+        if most >= FEW {
+            return;
+        }
+        // Twice: what is created first may be what the rest needs.
+        for _ in 0..2 {
+            if self.plant().await == 0 {
+                return;
+            }
+        }
+        self.look_around().await;
+    }
+
+    /// Calls every READ operation that needs nothing. Gives how many things the longest list has.
+    async fn look_around(&self) -> usize {
+        let calls =
+            self.adapter.reads().filter(|operation| self.forbids(operation).is_none()).filter_map(
+                |operation| {
+                    let configured = self.settings.file.params.get(&operation.name).cloned();
+                    let params = match configured {
+                        Some(params) => params,
+                        None if operation.required().next().is_none() => Map::new(),
+                        None => return None,
+                    };
+                    Some((operation, params))
+                },
+            );
+        let calls = calls.map(|(operation, params)| async move {
+            let exchange =
+                self.send(&operation.tool, arguments(&operation.name, params), None).await;
+            exchange.data().and_then(pages::items).map_or(0, |items| items.len())
+        });
+        let counts: Vec<_> = stream::iter(calls).buffered(AT_ONCE).collect().await;
+        counts.into_iter().max().unwrap_or_default()
+    }
+
+    /// Creates some of everything that nothing is known of yet. Gives how many were created.
+    async fn plant(&self) -> usize {
+        let mut planted = 0;
+        for operation in self.adapter.of(Category::Create) {
+            if self.forbids(operation).is_some()
+                || RESERVED.contains(&operation.name.as_str())
+                || self.was_planted(&operation.name)
+            {
+                continue;
+            }
+            for turn in 0..FEW {
+                let Some(exchange) = self.plant_one(operation, turn).await else { break };
+                if !exchange.succeeded() {
+                    break;
+                }
+                planted += 1;
+                self.note_planted(&operation.name);
+            }
+        }
+        planted
+    }
+
+    async fn plant_one(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
+        let params = values::valid(self, operation, turn).ok()?;
+        let mut varied = params.clone();
+        for parameter in &operation.parameters {
+            if varied.contains_key(&parameter.name) || values::is_identifier(&parameter.name) {
+                continue;
+            }
+            let is_bounded = ["enum", "maximum", "format"]
+                .iter()
+                .any(|member| parameter.member(member).is_some());
+            if (is_bounded || parameter.kind == "boolean")
+                && parameter.name != "dry_run"
+                && let Some(value) = Shape::of(&self.adapter, parameter).made(turn)
+            {
+                varied.insert(parameter.name.clone(), value);
+            }
+        }
+        let has_more = varied.len() > params.len();
+        let exchange = self.try_to_create(operation, varied).await;
+        if exchange.succeeded() || !has_more {
+            return Some(exchange);
+        }
+        Some(self.try_to_create(operation, params).await)
+    }
+
+    async fn try_to_create(&self, operation: &Operation, params: Map<String, Value>) -> Exchange {
+        self.send(&operation.tool, arguments(&operation.name, params), None).await
+    }
+}

@@ -1,0 +1,5 @@
+//! Faults of the area `lifecycle`.
+
+use super::Fault;
+
+pub(super) const FAULTS: &[Fault] = &[];

@@ -1,0 +1,139 @@
+//! The runner finds nothing in the garden, and every fault where it is meant to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql_conformance::{MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks};
+use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// So many runs at once: some only wait.
+const AT_ONCE: usize = 8;
+
+/// Checks that no fault is made for, and why not.
+const WITHOUT_A_FAULT: &[(&str, &str)] = &[];
+
+fn target(tamper: Option<&'static Tamper>) -> MemoryTarget {
+    let faulty = Arc::new(Faulty::new(tamper));
+    MemoryTarget::new("garden", move |mode, stream| {
+        let faulty = Arc::clone(&faulty);
+        tokio::spawn(async move {
+            let (read, write) = tokio::io::split(stream);
+            let served = faulty.serve(mode, read, write).await;
+            assert!(served.is_ok(), "{served:?}");
+        });
+    })
+}
+
+fn settings() -> Settings {
+    Settings::default().allow_all()
+}
+
+/// Time enough for a garden that shares its processors with others, and not too much where it is silent.
+fn impatient() -> Settings {
+    settings()
+        .time_limits(TimeLimits { request: Duration::from_secs(4), run: Duration::from_secs(240) })
+}
+
+/// The checks that found something, with what they found first.
+fn found(report: &Report) -> BTreeMap<String, String> {
+    report
+        .checks()
+        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
+        .map(|check| (check.id.clone(), format!("{:#?}", check.findings.first())))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_garden_has_no_fault() {
+    let report = Runner::new(target(None), settings()).run().await;
+    let found = found(&report);
+    assert!(found.is_empty(), "{}", list(&found));
+    assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
+    // Nothing was allowed to be left out for want of a value.
+    assert_eq!((report.conformance_level, report.exit_code()), (2, 0), "{:#?}", report.obstacles);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_is_found_by_its_check_and_by_no_other() {
+    // What even the faultless garden shows where only one of its modes is looked at.
+    let usual = found(&Runner::new(target(None).as_it_is(), settings()).run().await);
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let mut runs = JoinSet::new();
+    let wanted = std::env::var("FAULT").ok();
+    for fault in faults::all() {
+        if wanted.as_ref().is_some_and(|wanted| !fault.name.contains(wanted.as_str())) {
+            continue;
+        }
+        let room = Arc::clone(&room);
+        runs.spawn(async move {
+            let _turn = room.acquire_owned().await.expect("nobody closes it");
+            let target = target(Some(&fault.tamper));
+            let is_about_modes = fault.check.starts_with("modes.");
+            let target = if is_about_modes { target } else { target.as_it_is() };
+            (fault, Runner::new(target, impatient()).run().await)
+        });
+    }
+    let mut problems = Vec::new();
+    while let Some(run) = runs.join_next().await {
+        let (fault, report) = run.expect("a run ends");
+        if let Some(problem) = problem(fault, &report, &usual) {
+            problems.push(problem);
+        }
+    }
+    problems.sort();
+    assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
+}
+
+/// What is wrong with how this fault was found.
+fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> Option<String> {
+    let mut found = found(report);
+    let mut told = Vec::new();
+    if found.remove(fault.check).is_none() {
+        let check = report.checks().find(|check| check.id == fault.check);
+        let verdict = check.map(|check| (check.verdict, &check.skipped));
+        told.push(format!("{} did not find it: {verdict:?}", fault.check));
+    }
+    found.retain(|id, _| !fault.neighbours.contains(&id.as_str()) && !usual.contains_key(id));
+    if !found.is_empty() {
+        told.push(format!("others found it:\n{}", list(&found)));
+    }
+    (!told.is_empty()).then(|| {
+        format!("{}: {} (obstacles: {:?})", fault.name, told.join("; "), &report.obstacles)
+    })
+}
+
+fn list(found: &BTreeMap<String, String>) -> String {
+    found.iter().map(|(id, first)| format!("  {id}: {first}")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_check_has_a_fault() {
+    let covered: BTreeSet<_> = faults::all().map(|fault| fault.check).collect();
+    let excepted: BTreeSet<_> = WITHOUT_A_FAULT.iter().map(|(check, _)| *check).collect();
+    let all: BTreeSet<_> = checks().map(|check| check.id).collect();
+    let treated = &covered | &excepted;
+    let uncovered: Vec<_> = all.difference(&treated).collect();
+    assert!(uncovered.is_empty(), "without a fault: {uncovered:?}");
+    let unknown: Vec<_> = treated.difference(&all).copied().collect();
+    assert!(unknown.is_empty(), "no such check: {unknown:?}");
+    let needless: Vec<_> = excepted.intersection(&covered).collect();
+    assert!(needless.is_empty(), "they have a fault: {needless:?}");
+}
+
+#[test]
+fn names_are_unique_and_say_which_checks_there_are() {
+    let all: BTreeSet<_> = checks().map(|check| check.id).collect();
+    let mut names = BTreeSet::new();
+    for fault in faults::all() {
+        assert!(names.insert(fault.name), "{} is there twice", fault.name);
+        let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        assert!(fault.name.bytes().all(is_word), "{}", fault.name);
+        for neighbour in fault.neighbours {
+            assert!(all.contains(neighbour), "{}: no check {neighbour}", fault.name);
+            assert_ne!(*neighbour, fault.check, "{}", fault.name);
+        }
+    }
+}
