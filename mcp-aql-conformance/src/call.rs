@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::wire::{Answer, Connection, Lost};
+use crate::wire::{Answer, Connection, Lost, is_light};
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
@@ -148,7 +148,8 @@ impl From<Answer> for Reply {
         match answer {
             Answer::Result(raw) => {
                 let text = raw.pointer("/content/0/text").and_then(Value::as_str);
-                let body = text.and_then(|text| serde_json::from_str(text).ok());
+                let light = text.filter(|text| is_light(text.as_bytes()));
+                let body = light.and_then(|text| serde_json::from_str(text).ok());
                 Self::Result { raw, body }
             }
             Answer::Error { code, raw, .. } => Self::Protocol { code, raw },

@@ -70,6 +70,12 @@ impl Settings {
         self
     }
 
+    /// The time limits as they are now.
+    #[must_use]
+    pub fn limits(&self) -> TimeLimits {
+        self.limits
+    }
+
     /// Takes what the configuration file says.
     #[must_use]
     pub fn file(mut self, file: File) -> Self {

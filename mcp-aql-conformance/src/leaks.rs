@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex::RegexSet;
 use serde_json::Value;
 
+use crate::wire::is_light;
+
 /// Texts that no error message may hold (REQ-ERR-04, REQ-CNF-09).
 static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
@@ -26,7 +28,9 @@ pub(crate) fn leak(message: &Value) -> Option<String> {
     if let Some(text) = message.pointer("/error/message").and_then(Value::as_str) {
         texts.push(text.to_owned());
     }
-    if let Some(text) = message.pointer("/result/content/0/text").and_then(Value::as_str) {
+    if let Some(text) = message.pointer("/result/content/0/text").and_then(Value::as_str)
+        && is_light(text.as_bytes())
+    {
         match serde_json::from_str::<Value>(text) {
             Ok(body) => errors(&body, &mut texts),
             Err(_) => texts.push(text.to_owned()),

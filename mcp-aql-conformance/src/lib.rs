@@ -37,4 +37,6 @@ pub use config::{ConfigError, File, Settings};
 pub use learn::{Category, Mode};
 pub use report::{Report, Verdict};
 pub use runner::{Progress, Runner};
-pub use wire::{CommandTarget, MemoryTarget, Target};
+#[cfg(feature = "http")]
+pub use wire::UrlTarget;
+pub use wire::{CommandTarget, MemoryTarget, PerMode, Target};

@@ -47,6 +47,16 @@ pub enum Keyword {
     Should,
 }
 
+impl Keyword {
+    /// In capitals, as the protocol has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+        }
+    }
+}
+
 /// One check.
 pub struct Check {
     /// `area.what`.

@@ -145,8 +145,11 @@ fn stated(whole: &Whole, _: &Settings, cases: &Cases) {
     }
 }
 
-fn env(whole: &Whole, _: &Settings, cases: &Cases) {
-    for surface in whole.surfaces.iter().filter(|surface| surface.asked.is_some()) {
+fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
+    // What is reached in another way was not asked for with the variable.
+    let is_by_env =
+        |asked: &Option<Mode>| asked.is_some_and(|mode| !settings.file.modes.contains_key(&mode));
+    for surface in whole.surfaces.iter().filter(|surface| is_by_env(&surface.asked)) {
         cases.expect(surface.asked == Some(surface.adapter.mode), || {
             Finding::shown(
                 VARIABLE,
@@ -156,7 +159,7 @@ fn env(whole: &Whole, _: &Settings, cases: &Cases) {
             )
         });
     }
-    for (asked, why) in &whole.unlearned {
+    for (asked, why) in whole.unlearned.iter().filter(|(asked, _)| is_by_env(asked)) {
         let Some(asked) = asked else { continue };
         cases.fail(Finding::shown(
             format!("{VARIABLE}={asked}"),
@@ -165,9 +168,9 @@ fn env(whole: &Whole, _: &Settings, cases: &Cases) {
             "read the variable when the adapter starts; it takes semantic, single and all",
         ));
     }
-    let is_asked = whole.surfaces.iter().any(|surface| surface.asked.is_some());
-    if !is_asked && whole.unlearned.is_empty() {
-        cases.not_applicable("nobody could ask for another mode than the one that is served");
+    let asked = whole.surfaces.iter().map(|surface| &surface.asked);
+    if !asked.chain(whole.unlearned.iter().map(|(asked, _)| asked)).any(is_by_env) {
+        cases.not_applicable("the variable was not needed to reach both modes");
     }
 }
 

@@ -3,7 +3,12 @@
 //! Written out here, because a library would hide what has to be judged: members that it does not know,
 //! lines that are no JSON, answers to nobody.
 
+#[cfg(feature = "http")]
+mod events;
+#[cfg(feature = "http")]
+mod http;
 mod lines;
+mod modes;
 mod tap;
 
 use std::collections::HashMap;
@@ -16,9 +21,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+#[cfg(feature = "http")]
+pub use http::UrlTarget;
 pub use lines::{CommandTarget, MemoryTarget};
-pub(crate) use tap::Tap;
-pub(crate) use tap::{Samples, Seen};
+pub use modes::PerMode;
+pub(crate) use tap::{Samples, Seen, Tap};
 
 use crate::learn::Mode;
 
@@ -29,6 +36,10 @@ const MCP_VERSION: &str = "2025-11-25";
 pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
 /// So many notifications are kept, and so many messages that nobody asked for are taken.
 const MOST_UNASKED: usize = 10_000;
+/// So many bytes of such messages.
+const MOST_UNASKED_BYTES: usize = 2 << 20;
+/// So many values one message has at most: each takes much more of our memory than of the wire.
+const MOST_VALUES: usize = 500_000;
 
 /// How to reach an adapter: a command, a URL, or memory. Every connection is a session of its own.
 ///
@@ -94,11 +105,34 @@ pub enum Lost {
     #[error("a message of more than {0} bytes")]
     TooLong(usize),
     /// Messages that nobody asked for, without an end.
-    #[error("more than {0} messages that nobody asked for")]
-    Flooded(usize),
+    #[error(
+        "messages that nobody asked for, without an end: more than {MOST_UNASKED} or {MOST_UNASKED_BYTES} \
+         bytes"
+    )]
+    Flooded,
+    /// One message has more values than anybody needs.
+    #[error("a message of more than {0} values")]
+    TooMany(usize),
     /// HTTP refused the message.
-    #[error("HTTP status {0}")]
+    #[error("HTTP status {0}{hint}", hint = hint(*.0))]
     Status(u16),
+    /// HTTP sends us elsewhere.
+    #[error(
+        "HTTP status {0}: a redirect to `{1}`, which is not followed; give that URL if you trust it"
+    )]
+    Redirected(u16, String),
+    /// HTTP brought something else.
+    #[error("the reply over HTTP is no message of MCP: {0}")]
+    Unfit(String),
+}
+
+/// What to do about a status.
+const fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => ": give what it wants to know with `--header` or `[headers]`",
+        404 | 405 => ": there is no MCP server at this path",
+        _ => "",
+    }
 }
 
 /// What came back.
@@ -135,6 +169,7 @@ struct InboxState {
     /// Whether messages were sent that may be no JSON-RPC: then errors without an id are in order.
     is_raw: bool,
     unasked: usize,
+    unasked_bytes: usize,
     ended: Option<Lost>,
 }
 
@@ -145,11 +180,15 @@ impl Inbox {
 
     /// Takes a message as it came. False when no more is wanted of this connection.
     pub(crate) fn take(&self, text: &[u8]) -> bool {
+        if !is_light(text) {
+            self.end(Lost::TooMany(MOST_VALUES));
+            return false;
+        }
         let message = match std::str::from_utf8(text).map(serde_json::from_str::<Value>) {
             Ok(Ok(message)) if message.is_object() => message,
             _ => {
                 self.tap.nonsense(text);
-                return self.unasked();
+                return self.unasked(text);
             }
         };
         self.tap.message(text, &message);
@@ -167,7 +206,7 @@ impl Inbox {
                     if !(self.lock().is_raw && is_stray(&message)) {
                         self.tap.to_nobody(&message);
                     }
-                    self.unasked()
+                    self.unasked(text)
                 }
             };
         }
@@ -176,16 +215,17 @@ impl Inbox {
             state.notifications.push(message);
         }
         drop(state);
-        self.unasked()
+        self.unasked(text)
     }
 
-    fn unasked(&self) -> bool {
+    fn unasked(&self, text: &[u8]) -> bool {
         let mut state = self.lock();
         state.unasked += 1;
-        let goes_on = state.unasked <= MOST_UNASKED;
+        state.unasked_bytes += text.len();
+        let goes_on = state.unasked <= MOST_UNASKED && state.unasked_bytes <= MOST_UNASKED_BYTES;
         drop(state);
         if !goes_on {
-            self.end(Lost::Flooded(MOST_UNASKED));
+            self.end(Lost::Flooded);
         }
         goes_on
     }
@@ -201,9 +241,33 @@ impl Inbox {
         self.lock().ended.clone()
     }
 
+    /// Whether the request of this id still waits for its answer.
+    #[cfg(feature = "http")]
+    pub(crate) fn waits_for(&self, id: &str) -> bool {
+        self.lock().waiting.contains_key(id)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a text has no more values than fit into our memory, if it is JSON.
+pub(crate) fn is_light(text: &[u8]) -> bool {
+    if text.len() <= MOST_VALUES {
+        return true;
+    }
+    let (mut count, mut in_text, mut escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count <= MOST_VALUES
 }
 
 /// Whether a message is what JSON-RPC has for those whose id could not be read: an error with the id null.

@@ -1,0 +1,383 @@
+//! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use reqwest::header::{
+    ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
+};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::events::Events;
+use super::sealed::Way;
+use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
+use crate::config::ConfigError;
+use crate::learn::Mode;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Many replies may grow so far at the same time; beyond that, one after the other.
+const SMALL: usize = 256 << 10;
+/// How long a stream is read on after it has given the answer, so that its connection can be used again.
+const AFTER_THE_ANSWER: Duration = Duration::from_millis(200);
+/// How long leaving may take at most.
+const GOOD_BYE: Duration = Duration::from_secs(2);
+/// So much of a reply that is no MCP is told.
+const TOLD: usize = 200;
+
+/// An adapter that speaks MCP over streamable HTTP.
+///
+/// Redirects are not followed, and a server on this machine is spoken to without the proxy that the
+/// environment may name.
+///
+/// ```
+/// use mcp_aql_conformance::UrlTarget;
+///
+/// let target = UrlTarget::new("http://127.0.0.1:8080/mcp")?.header("Authorization", "Bearer …")?;
+/// # Ok::<(), mcp_aql_conformance::ConfigError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct UrlTarget {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+}
+
+impl UrlTarget {
+    /// The URL of the MCP endpoint.
+    ///
+    /// # Errors
+    /// [`ConfigError::Wrong`] when it is no URL that can be asked.
+    pub fn new(url: &str) -> Result<Self, ConfigError> {
+        let wrong = |why: String| ConfigError::Wrong(format!("the URL `{url}` {why}"));
+        let parsed = Url::parse(url).map_err(|error| wrong(format!("is no URL: {error}")))?;
+        match parsed.scheme() {
+            "http" => {}
+            "https" => {
+                return Err(wrong(
+                    "needs TLS, which is not built in: start a proxy on this machine that adds it, \
+                     `caddy reverse-proxy --from :8080 --to https://…` say, and give its http:// URL"
+                        .to_owned(),
+                ));
+            }
+            _ => return Err(wrong("does not begin with http://".to_owned())),
+        }
+        let is_local = match parsed.host_str() {
+            None => return Err(wrong("names no host".to_owned())),
+            Some("localhost") => true,
+            Some(host) => {
+                let address = host.trim_start_matches('[').trim_end_matches(']');
+                address.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+            }
+        };
+        let mut client = Client::builder().redirect(Policy::none()).referer(false);
+        if is_local {
+            client = client.no_proxy();
+        }
+        let client =
+            client.build().map_err(|error| wrong(format!("cannot be asked: {}", told(error))))?;
+        let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
+        let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
+        Ok(Self { client, url: parsed, headers })
+    }
+
+    /// Sends this header with every request, in place of another of that name.
+    ///
+    /// # Errors
+    /// [`ConfigError::Wrong`] when it is no header, or one that is not yours to set.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
+        let wrong = |why: &str| ConfigError::Wrong(format!("the header `{name}` {why}"));
+        let parsed =
+            HeaderName::try_from(name).map_err(|_| wrong("has a name that no header can have"))?;
+        if [SESSION, VERSION, ACCEPT, CONTENT_TYPE].contains(&parsed) {
+            return Err(wrong("is set by the runner itself"));
+        }
+        // The value may be a secret, and is not told.
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| wrong("has a value that no header can have"))?;
+        value.set_sensitive(true);
+        self.headers.insert(parsed, value);
+        Ok(self)
+    }
+}
+
+impl Target for UrlTarget {}
+
+impl Way for UrlTarget {
+    fn open(&self, _mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+        Box::pin(async move {
+            let inbox = Inbox::new(tap);
+            let outgoing = Http {
+                target: self.clone(),
+                inbox: Arc::clone(&inbox),
+                state: Mutex::default(),
+                room_for_long: Arc::new(Semaphore::new(1)),
+            };
+            Ok(Link { outgoing: Box::new(outgoing), inbox })
+        })
+    }
+
+    /// A server that runs already serves as it was started.
+    fn offers(&self, _mode: Mode) -> bool {
+        false
+    }
+
+    fn describe(&self) -> String {
+        let mut url = self.url.clone();
+        // A report is shown around. It fails only for URLs without a host, which are refused.
+        let _ = url.set_password(None);
+        let _ = url.set_username("");
+        let had_query = url.query().is_some();
+        url.set_query(None);
+        if had_query { format!("{url}?…") } else { url.into() }
+    }
+}
+
+/// What a connection has learned.
+#[derive(Default)]
+struct State {
+    session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+struct Http {
+    target: UrlTarget,
+    inbox: Arc<Inbox>,
+    state: Mutex<State>,
+    /// Whoever reads a long reply has it.
+    room_for_long: Arc<Semaphore>,
+}
+
+impl Http {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+        let mut headers = self.target.headers.clone();
+        let state = self.lock();
+        headers.extend(state.session.clone().map(|session| (SESSION, session)));
+        headers.extend(state.version.clone().map(|version| (VERSION, version)));
+        drop(state);
+        request.headers(headers)
+    }
+
+    /// Posts a message, and reads until it is answered, or the reply is over.
+    async fn post(&self, message: &[u8]) -> Result<(), Lost> {
+        let asked = asked(message);
+        let request = self.target.client.post(self.target.url.clone());
+        let response = self
+            .with_headers(request)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .body(message.to_vec())
+            .send()
+            .await
+            .map_err(|error| self.failed(error))?;
+        let status = response.status();
+        if let Some(session) = response.headers().get(SESSION)
+            && status.is_success()
+        {
+            self.lock().session.get_or_insert_with(|| session.clone());
+        }
+        if status.is_redirection() {
+            let to =
+                response.headers().get(LOCATION).map(|to| String::from_utf8_lossy(to.as_bytes()));
+            let to: String = to.unwrap_or_default().chars().take(TOLD).collect();
+            return Err(Lost::Redirected(status.as_u16(), to));
+        }
+        if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
+            let gone = Lost::Closed("HTTP status 404: the session is gone".to_owned());
+            self.inbox.end(gone.clone());
+            return Err(gone);
+        }
+        self.read(response, asked.as_deref()).await?;
+        match asked {
+            Some(id) if self.inbox.waits_for(&id) => Err(match status.as_u16() {
+                200 => Lost::Unfit("the reply ended without an answer".to_owned()),
+                other => Lost::Status(other),
+            }),
+            None if !status.is_success() => Err(Lost::Status(status.as_u16())),
+            _ => Ok(()),
+        }
+    }
+
+    async fn read(&self, response: Response, asked: Option<&str>) -> Result<(), Lost> {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        match kind.to_ascii_lowercase().as_str() {
+            "application/json" => {
+                let body = self.whole(response).await?;
+                let text = body.trim_ascii();
+                if !text.is_empty() {
+                    self.inbox.take(text);
+                }
+                Ok(())
+            }
+            "text/event-stream" => self.events(response, asked).await,
+            // Whatever it is, the status says enough; and a reply to a notification is not read.
+            _ if !response.status().is_success() || asked.is_none() => Ok(()),
+            other => {
+                let other: String = other.chars().take(TOLD).collect();
+                let body = self.beginning(response).await;
+                Err(Lost::Unfit(format!("content type `{other}`, {body}")))
+            }
+        }
+    }
+
+    /// A whole body, which is one message.
+    async fn whole(&self, mut response: Response) -> Result<Vec<u8>, Lost> {
+        let mut body = Vec::new();
+        let mut long = None;
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
+            if body.len() + chunk.len() > LONGEST_MESSAGE {
+                return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
+            }
+            if body.len() + chunk.len() > SMALL && long.is_none() {
+                long = self.room_for_long.acquire().await.ok();
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// The first words of what should not have come.
+    async fn beginning(&self, mut response: Response) -> String {
+        match response.chunk().await {
+            Ok(Some(chunk)) => {
+                let text = String::from_utf8_lossy(&chunk);
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                format!("`{}`", text.chars().take(TOLD).collect::<String>())
+            }
+            Ok(None) => "and no body".to_owned(),
+            Err(error) => self.failed(error).to_string(),
+        }
+    }
+
+    /// Events, each a message, until the one that is waited for.
+    async fn events(&self, mut response: Response, asked: Option<&str>) -> Result<(), Lost> {
+        let mut events = Events::default();
+        let mut long = None;
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
+            for byte_run in chunk.chunks(SMALL) {
+                for message in events.take(byte_run) {
+                    if !self.inbox.take(&message) {
+                        return Err(self.inbox.ended().unwrap_or(Lost::Flooded));
+                    }
+                }
+                if events.held() > LONGEST_MESSAGE {
+                    return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
+                }
+            }
+            if events.held() > SMALL && long.is_none() {
+                long = self.room_for_long.acquire().await.ok();
+            } else if events.held() == 0 {
+                long = None;
+            }
+            if asked.is_some_and(|id| !self.inbox.waits_for(id)) {
+                tokio::spawn(rest(response, events, Arc::clone(&self.inbox)));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn flooded(&self, why: Lost) -> Lost {
+        self.inbox.end(why.clone());
+        why
+    }
+
+    /// A server that cannot be connected to any more is gone; otherwise only this message is lost.
+    fn failed(&self, error: reqwest::Error) -> Lost {
+        let is_gone = error.is_connect();
+        let why = told(error);
+        if !is_gone {
+            return Lost::Closed(why);
+        }
+        if self.lock().version.is_none() {
+            return Lost::Unreachable(why);
+        }
+        let gone = Lost::Closed(why);
+        self.inbox.end(gone.clone());
+        gone
+    }
+
+    /// Tells the server that the session is over.
+    fn good_bye(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let request = self.target.client.delete(self.target.url.clone());
+        let request = self.with_headers(request).timeout(GOOD_BYE);
+        self.lock().session.take()?;
+        Some(async move {
+            // Servers may refuse to be told.
+            let _ = request.send().await;
+        })
+    }
+}
+
+impl Outgoing for Http {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+        Box::pin(self.post(message))
+    }
+
+    fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(good_bye) = self.good_bye() {
+                let _ = tokio::time::timeout(limit, good_bye).await;
+            }
+        })
+    }
+
+    fn agreed(&self, version: &str) {
+        self.lock().version = HeaderValue::try_from(version).ok();
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        if let (Some(good_bye), Ok(runtime)) =
+            (self.good_bye(), tokio::runtime::Handle::try_current())
+        {
+            runtime.spawn(good_bye);
+        }
+    }
+}
+
+/// Reads what a stream has to say after the answer, for a short time.
+async fn rest(mut response: Response, mut events: Events, inbox: Arc<Inbox>) {
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let goes_on = events.take(&chunk).iter().all(|message| inbox.take(message));
+            if !goes_on || events.held() > SMALL {
+                return;
+            }
+        }
+    };
+    // A stream that stays open is closed from here.
+    let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
+}
+
+/// The id of the request that a message is, if it is one, as JSON.
+fn asked(message: &[u8]) -> Option<String> {
+    let message: Value = serde_json::from_slice(message).ok()?;
+    message.get("method")?;
+    message.get("id").map(Value::to_string)
+}
+
+/// An error with what caused it, and without the URL, which may hold secrets.
+fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        let deeper = error.to_string();
+        if !text.contains(&deeper) {
+            text = format!("{text}: {deeper}");
+        }
+        cause = error.source();
+    }
+    text
+}
