@@ -166,7 +166,7 @@ struct InboxState {
     /// By id, as JSON: `7` and `"7"` are two.
     waiting: HashMap<String, oneshot::Sender<Value>>,
     notifications: Vec<Value>,
-    /// Whether messages were sent that may be no JSON-RPC: then errors without an id are in order.
+    /// Whether messages were sent that may be no JSON-RPC: then errors that nobody waits for are in order.
     is_raw: bool,
     unasked: usize,
     unasked_bytes: usize,
@@ -203,7 +203,8 @@ impl Inbox {
                     true
                 }
                 None => {
-                    if !(self.lock().is_raw && is_stray(&message)) {
+                    let is_refusal = message.get("error").is_some();
+                    if !(is_refusal && self.lock().is_raw) {
                         self.tap.to_nobody(&message);
                     }
                     self.unasked(text)
@@ -268,11 +269,6 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
         }
     }
     count <= MOST_VALUES
-}
-
-/// Whether a message is what JSON-RPC has for those whose id could not be read: an error with the id null.
-fn is_stray(message: &Value) -> bool {
-    message.get("error").is_some() && message.get("id").is_none_or(Value::is_null)
 }
 
 /// One connection, which is one session.
