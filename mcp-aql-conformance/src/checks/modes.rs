@@ -91,7 +91,14 @@ fn both(whole: &Whole, _: &Settings, cases: &Cases) {
 
 /// What of an operation may not depend on the mode.
 fn lasting(operation: &Operation) -> Value {
-    let member = |name: &str| operation.details().get(name).cloned().unwrap_or_default();
+    let member = |name: &str| {
+        let mut value = operation.details().get(name).cloned().unwrap_or_default();
+        for part in value.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+            // It may tell the tools to call.
+            part.remove("description");
+        }
+        value
+    };
     json!({
         "semantic_category": member("semantic_category"),
         "permissions": member("permissions"),

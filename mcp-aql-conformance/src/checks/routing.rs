@@ -100,14 +100,6 @@ pub(super) const CHECKS: &[Check] = &[
         level: 1,
         body: Body::Reads(later!(wrong_endpoint_code)),
     },
-    Check {
-        id: "routing.single_routes_all",
-        title: "The unified tool takes every operation",
-        requirements: &["REQ-EPT-07"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(single_routes_all)),
-    },
 ];
 
 /// The reserved names with their categories.
@@ -444,24 +436,4 @@ pub(super) async fn recognised(
     let is_known = exchange.body().is_some()
         && !matches!(exchange.code(), Some("NOT_FOUND_OPERATION" | "VALIDATION_ENDPOINT_MISMATCH"));
     Some((exchange, is_known))
-}
-
-async fn single_routes_all(run: &Run, cases: &Cases) {
-    if run.adapter.mode != Mode::Single {
-        return cases.not_applicable("there is a tool for each family");
-    }
-    join_all(run.adapter.operations.iter().map(|operation| async move {
-        if let Some((exchange, is_known)) = recognised(run, operation, cases).await {
-            cases.expect(is_known, || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    "any answer but that there is no such operation at this tool",
-                    "route everything that introspection lists through the one tool, by the \
-                     operation's own description",
-                )
-            });
-        }
-    }))
-    .await;
 }

@@ -1,5 +1,7 @@
 //! A connection is a session, and nothing of one gets into another.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
@@ -55,6 +57,10 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// So many operations are tried to find one that asks for confirmation.
 const MOST_TRIED: usize = 8;
+
+/// So often, and so long each time, progress is waited for.
+const PAUSES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(10);
 
 fn id_of(protocol: &Value) -> Option<&str> {
     protocol.get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty())
@@ -231,6 +237,14 @@ async fn label_only(run: &Run, cases: &Cases) {
     second.close().await;
 }
 
+/// What progress a connection was told of.
+fn progress(connection: &Connection) -> Vec<Value> {
+    let method = json!("notifications/progress");
+    let mut messages = connection.take_notifications();
+    messages.retain(|message| message.get("method") == Some(&method));
+    messages
+}
+
 async fn no_progress_across(run: &Run, cases: &Cases) {
     let reports = |operation: &&Operation| {
         let flag = operation.details().pointer("/lifecycle/progress_reporting");
@@ -251,16 +265,19 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let call = arguments(&operation.name, params);
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = Exchange::make(&first, &operation.tool, call, Some(meta)).await;
+    // Until there is some, or there is none to come.
+    for _ in 0..PAUSES {
+        if !progress(&first).is_empty() {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
     let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
     let other = run.send_on(&second, &run.adapter.introspect, asked).await;
     if let Some(lost) = exchange.lost().or(other.lost()) {
         cases.skip(Skip::CutShort(lost.to_string()));
     } else {
-        let astray: Vec<_> = second
-            .take_notifications()
-            .into_iter()
-            .filter(|message| message.get("method") == Some(&json!("notifications/progress")))
-            .collect();
+        let astray = progress(&second);
         cases.expect(astray.is_empty(), || Finding {
             received: json!(astray),
             ..Finding::of(

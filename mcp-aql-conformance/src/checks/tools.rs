@@ -119,7 +119,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "tools.own_only",
         title: "Every operation that introspection lists can be called",
-        requirements: &["REQ-INT-31"],
+        requirements: &["REQ-INT-31", "REQ-EPT-07"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Reads(later!(own_only)),
@@ -451,9 +451,6 @@ fn all_registered(run: &Run, cases: &Cases) {
 }
 
 async fn own_only(run: &Run, cases: &Cases) {
-    if run.adapter.mode == Mode::Single {
-        return cases.not_applicable("`routing.single_routes_all` is about the one tool");
-    }
     join_all(run.adapter.operations.iter().map(|operation| async move {
         if let Some((exchange, is_known)) = recognised(run, operation, cases).await {
             cases.expect(is_known, || {
