@@ -11,7 +11,7 @@ use crate::checks::{self, Body, Check};
 use crate::config::Settings;
 use crate::learn::{self, Adapter, Mode, Unlearned};
 use crate::report::{CheckReport, Report};
-use crate::run::{Parts, Run};
+use crate::run::{Look, Parts, Run};
 use crate::wire::{Connection, Tap, Target};
 
 /// So many checks are in flight at once.
@@ -166,14 +166,15 @@ impl Runner {
             .collect()
     }
 
-    /// All checks in one mode.
-    async fn surface(
+    /// Reaches the adapter and learns what it is.
+    pub(crate) async fn learned(
         &self,
         asked: Option<Mode>,
         of_all: Mode,
         tap: &Arc<Tap>,
         until: Instant,
-    ) -> Result<Surface, Unlearned> {
+        every: Vec<(Look, Arc<Cases>)>,
+    ) -> Result<Run, Unlearned> {
         let limit = self.settings.limits.request;
         let connection = Connection::open(&*self.target, asked, tap, limit).await?;
         let adapter = learn::learn(&connection, of_all).await?;
@@ -182,12 +183,7 @@ impl Runner {
             mode: adapter.mode,
             operations: adapter.operations.len(),
         });
-        let wanted: Vec<_> =
-            self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
-        let cases: BTreeMap<_, _> =
-            wanted.iter().map(|check| (check.id, Arc::<Cases>::default())).collect();
-        let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
-        let run = Run::new(Parts {
+        Ok(Run::new(Parts {
             adapter,
             settings: Arc::clone(&self.settings),
             target: Arc::clone(&self.target),
@@ -195,14 +191,41 @@ impl Runner {
             tap: Arc::clone(tap),
             connection,
             until,
-            every: wanted
-                .iter()
-                .filter_map(|check| match check.body {
-                    Body::Every(look) => Some((look, of(check))),
-                    _ => None,
-                })
-                .collect(),
-        });
+            every,
+        }))
+    }
+
+    /// How the run is to go.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether the adapter can be asked for that mode.
+    pub(crate) fn offers(&self, mode: Mode) -> bool {
+        self.target.offers(mode)
+    }
+
+    /// All checks in one mode.
+    async fn surface(
+        &self,
+        asked: Option<Mode>,
+        of_all: Mode,
+        tap: &Arc<Tap>,
+        until: Instant,
+    ) -> Result<Surface, Unlearned> {
+        let wanted: Vec<_> =
+            self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
+        let cases: BTreeMap<_, _> =
+            wanted.iter().map(|check| (check.id, Arc::<Cases>::default())).collect();
+        let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
+        let every = wanted
+            .iter()
+            .filter_map(|check| match check.body {
+                Body::Every(look) => Some((look, of(check))),
+                _ => None,
+            })
+            .collect();
+        let run = self.learned(asked, of_all, tap, until, every).await?;
         run.prime().await;
         let done = Mutex::new(0_usize);
         let total = wanted.len();

@@ -48,6 +48,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         output: Output,
     },
+    /// Collect the evidence that the protocol's own conformance runner judges
+    #[command(after_help = "\
+The evidence is introspection and replies to calls that are made for it. No list in it is empty: what \
+could not be collected is said, and nothing is written (exit code 3). Most adapters need --allow \
+create,update, and --allow delete to remove again what was created.")]
+    Evidence {
+        #[command(flatten)]
+        asked: Asked,
+        /// Into this file, in place of standard output
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Render a report that was saved as JSON
     Report {
         /// The report; - reads it from standard input

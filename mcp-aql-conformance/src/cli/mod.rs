@@ -71,6 +71,15 @@ fn run(command: Command) -> Result<Ended, String> {
                 write_report(&report, &output)
             })
         }
+        Command::Evidence { asked, output } => {
+            let runner = runner(&asked, Vec::new())?;
+            output::check(output.as_deref())?;
+            in_the_end(async {
+                let evidence = runner.evidence().await.map_err(|error| error.to_string())?;
+                output::write(output.as_deref(), &output::json(&evidence)?)?;
+                Ok(Ended::Well)
+            })
+        }
         Command::Report { file, output } => {
             let text = output::read(&file)?;
             let report: Report = serde_json::from_str(&text).map_err(|error| {
