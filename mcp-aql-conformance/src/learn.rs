@@ -351,6 +351,17 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
+/// More tools, operations or types than this are not looked at.
+const MOST_LISTED: usize = 5_000;
+
+/// Whether a list is one that can be gone through.
+fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
+    if length <= MOST_LISTED {
+        return Ok(());
+    }
+    Err(Unlearned::NoAdapter(format!("it lists more than {MOST_LISTED} {what}")))
+}
+
 /// All tools, page after page.
 async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
     let mut tools = Vec::new();
@@ -376,6 +387,7 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
                 raw: raw.clone(),
             })
         }));
+        check_length("tools", tools.len())?;
         cursor = result.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
         if cursor.is_none() {
             break;
@@ -458,9 +470,12 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
         list.cloned().unwrap_or_default()
     };
-    let operations = details("operations", list(&operations_reply, "operations"));
+    let (operations, types) = (list(&operations_reply, "operations"), list(&types_reply, "types"));
+    check_length("operations", operations.len())?;
+    check_length("types", types.len())?;
+    let operations = details("operations", operations);
     let operations: Vec<_> = futures_util::StreamExt::collect(operations).await;
-    let types = details("types", list(&types_reply, "types"));
+    let types = details("types", types);
     let types: Vec<_> = futures_util::StreamExt::collect(types).await;
     if let Some(lost) = connection.ended() {
         return Err(lost.into());

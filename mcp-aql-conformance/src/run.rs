@@ -33,7 +33,7 @@ pub(crate) struct Run {
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
     room: Semaphore,
-    until: Instant,
+    pub(crate) until: Instant,
     health: Mutex<Health>,
     /// Values of parameters that were seen in results, by name.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,

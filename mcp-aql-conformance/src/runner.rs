@@ -12,7 +12,7 @@ use crate::config::Settings;
 use crate::learn::{self, Adapter, Mode, Unlearned};
 use crate::report::{CheckReport, Report};
 use crate::run::{Look, Parts, Run};
-use crate::wire::{Connection, Tap, Target};
+use crate::wire::{Connection, Lost, Tap, Target};
 
 /// So many checks are in flight at once.
 const IN_FLIGHT: usize = 64;
@@ -120,13 +120,7 @@ impl Runner {
                 let asked = (!is_all).then_some(other);
                 if is_all || self.target.offers(other) {
                     match self.surface(asked, other, &tap, until).await {
-                        Ok(second) if second.adapter.mode == other => whole.surfaces.push(second),
-                        Ok(_) => whole.unlearned.push((
-                            Some(other),
-                            Unlearned::NoAdapter(format!(
-                                "asked for {other} mode, it still serves {mode} mode"
-                            )),
-                        )),
+                        Ok(second) => whole.surfaces.push(second),
                         Err(why) => whole.unlearned.push((Some(other), why)),
                     }
                 }
@@ -176,8 +170,22 @@ impl Runner {
         every: Vec<(Look, Arc<Cases>)>,
     ) -> Result<Run, Unlearned> {
         let limit = self.settings.limits.request;
-        let connection = Connection::open(&*self.target, asked, tap, limit).await?;
-        let adapter = learn::learn(&connection, of_all).await?;
+        let learning = async {
+            let connection = Connection::open(&*self.target, asked, tap, limit).await?;
+            let adapter = learn::learn(&connection, of_all).await?;
+            Ok::<_, Unlearned>((connection, adapter))
+        };
+        let (connection, adapter) = tokio::time::timeout_at(until.into(), learning)
+            .await
+            .unwrap_or(Err(Lost::TimedOut(self.settings.limits.run).into()))?;
+        if let Some(asked) = asked
+            && asked != adapter.mode
+        {
+            return Err(Unlearned::NoAdapter(format!(
+                "asked for {asked} mode, it still serves {} mode",
+                adapter.mode
+            )));
+        }
         (self.tell)(Progress::Learned {
             name: adapter.name().to_owned(),
             mode: adapter.mode,
@@ -280,7 +288,11 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     }
     match check.body {
         Body::Learned(look) | Body::Seen(look) => look(run, cases),
-        Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => check(run, cases).await,
+        Body::Reads(check) | Body::Changes(check) | Body::Alone(check) => {
+            if tokio::time::timeout_at(run.until.into(), check(run, cases)).await.is_err() {
+                cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
+            }
+        }
         // The one has looked at every call already, the other waits for all modes.
         Body::Every(_) | Body::Modes(_) => {}
     }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
-use mcp_aql_conformance::{Report, Runner, checks};
+use mcp_aql_conformance::{EvidenceError, Report, Runner, checks};
 
 use arguments::{Arguments, Asked, Command};
 use output::Output;
@@ -75,9 +75,19 @@ fn run(command: Command) -> Result<Ended, String> {
             let runner = runner(&asked, Vec::new())?;
             output::check(output.as_deref())?;
             in_the_end(async {
-                let evidence = runner.evidence().await.map_err(|error| error.to_string())?;
-                output::write(output.as_deref(), &output::json(&evidence)?)?;
-                Ok(Ended::Well)
+                match runner.evidence().await {
+                    Ok(evidence) => {
+                        output::write(output.as_deref(), &output::json(&evidence)?)?;
+                        Ok(Ended::Well)
+                    }
+                    Err(why) => {
+                        output::tell(&output::plain_lines(&why.to_string()));
+                        Ok(Ended::Judged(match why {
+                            EvidenceError::Unlearned(_) => 1,
+                            _ => 2,
+                        }))
+                    }
+                }
             })
         }
         Command::Report { file, output } => {

@@ -157,6 +157,11 @@ pub(crate) fn last_lines(report: &Report) -> String {
     lines.join("\n")
 }
 
+/// The same of a text with several lines.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
 /// A text of the adapter's on one line of a terminal, with nothing in it that a terminal obeys.
 pub(crate) fn plain(text: &str) -> String {
     const LONGEST: usize = 400;

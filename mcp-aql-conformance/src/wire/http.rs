@@ -220,7 +220,7 @@ impl Http {
             }
             "text/event-stream" => self.events(response, asked).await,
             // Whatever it is, the status says enough; and a reply to a notification is not read.
-            _ if !response.status().is_success() || asked.is_none() => Ok(()),
+            _ if response.status() != StatusCode::OK || asked.is_none() => Ok(()),
             other => {
                 let other: String = other.chars().take(TOLD).collect();
                 let body = self.beginning(response).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 
 use super::sealed::Way;
@@ -18,6 +18,8 @@ use crate::learn::Mode;
 
 /// Bytes on their way in each direction, in memory.
 const BUFFER: usize = 64 << 10;
+/// How long a process takes to end after it has closed its standard output, unless it lives on.
+const TO_END: Duration = Duration::from_millis(300);
 /// So many last lines of standard error are kept, to say why an adapter ended.
 const LAST_WORDS: usize = 3;
 
@@ -74,10 +76,19 @@ impl Way for CommandTarget {
                 return Err(Lost::Unreachable("it has no standard input and output".to_owned()));
             };
             let last_words = Arc::<Mutex<Vec<String>>>::default();
-            let listening = tokio::spawn(listen(stderr, Arc::clone(&last_words)));
+            let (listens, heard) = oneshot::channel();
+            let words = Arc::clone(&last_words);
+            let listening = tokio::spawn(async move {
+                listen(stderr, words).await;
+                drop(listens);
+            });
             let child = Arc::new(AsyncMutex::new(child));
-            let mut lines =
-                Lines::new(stdout, stdin, tap, Ended::Process(Arc::clone(&child), last_words));
+            let mut lines = Lines::new(
+                stdout,
+                stdin,
+                tap,
+                Ended::Process { child: Arc::clone(&child), last_words, heard },
+            );
             lines.keep(listening, Some(child));
             Ok(lines.into_link())
         })
@@ -151,21 +162,27 @@ impl Way for MemoryTarget {
 #[derive(Debug)]
 enum Ended {
     Memory,
-    Process(Arc<AsyncMutex<Child>>, Arc<Mutex<Vec<String>>>),
+    Process {
+        child: Arc<AsyncMutex<Child>>,
+        last_words: Arc<Mutex<Vec<String>>>,
+        /// Errs once there are no more of them.
+        heard: oneshot::Receiver<()>,
+    },
 }
 
 impl Ended {
-    async fn why(&self) -> Lost {
+    async fn why(self) -> Lost {
         Lost::Closed(match self {
             Self::Memory => "it stopped serving".to_owned(),
-            Self::Process(child, last_words) => {
-                let status = tokio::time::timeout(Duration::from_secs(1), async {
-                    child.lock().await.wait().await
-                });
+            Self::Process { child, last_words, heard } => {
+                let status =
+                    tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
                 let status = match status.await {
                     Ok(Ok(status)) => format!("the process ended, {status}"),
                     _ => "it closed its standard output".to_owned(),
                 };
+                // They may come a little later than the end.
+                let _ = tokio::time::timeout(TO_END, heard).await;
                 let last_words =
                     last_words.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
                 match last_words.is_empty() {
@@ -202,6 +219,17 @@ impl Lines {
         self.child = child;
     }
 
+    /// Why the other side is gone, which whoever reads from it learns a little later than those who write.
+    async fn end(&self) -> Option<Lost> {
+        for _ in 0..50 {
+            if let Some(why) = self.inbox.ended() {
+                return Some(why);
+            }
+            tokio::time::sleep(TO_END / 25).await;
+        }
+        None
+    }
+
     fn into_link(self) -> Link {
         let inbox = Arc::clone(&self.inbox);
         Link { outgoing: Box::new(self), inbox }
@@ -219,7 +247,7 @@ impl Outgoing for Lines {
             };
             match written.await {
                 Ok(()) => Ok(()),
-                Err(error) => Err(self.inbox.ended().unwrap_or(Lost::Closed(error.to_string()))),
+                Err(error) => Err(self.end().await.unwrap_or(Lost::Closed(error.to_string()))),
             }
         })
     }

@@ -34,12 +34,18 @@ const MCP_VERSION: &str = "2025-11-25";
 /// The longest message that is read. The protocol lets a response have up to 100 MB, but our memory is
 /// to stay small: beyond the default of 10 MB, and what JSON-RPC and quoting add, an adapter floods us.
 pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
+/// How long the other side may take to leave; then it is ended.
+const LONGEST_GOOD_BYE: Duration = Duration::from_secs(2);
 /// So many notifications are kept, and so many messages that nobody asked for are taken.
 const MOST_UNASKED: usize = 10_000;
 /// So many bytes of such messages.
 const MOST_UNASKED_BYTES: usize = 2 << 20;
-/// So many values one message has at most: each takes much more of our memory than of the wire.
+/// So many values one message has at most: each takes much more of our memory than of the wire, and an
+/// object as much as so many others.
 const MOST_VALUES: usize = 500_000;
+const OBJECT: usize = 16;
+/// Messages up to this length are taken whatever they hold.
+const SMALL_MESSAGE: usize = 64 << 10;
 
 /// How to reach an adapter: a command, a URL, or memory. Every connection is a session of its own.
 ///
@@ -255,7 +261,7 @@ impl Inbox {
 
 /// Whether a text has no more values than fit into our memory, if it is JSON.
 pub(crate) fn is_light(text: &[u8]) -> bool {
-    if text.len() <= MOST_VALUES {
+    if text.len() <= SMALL_MESSAGE {
         return true;
     }
     let (mut count, mut in_text, mut escaped) = (1, false, false);
@@ -264,7 +270,8 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
             _ if escaped => escaped = false,
             b'\\' if in_text => escaped = true,
             b'"' => in_text = !in_text,
-            b',' | b'[' | b'{' if !in_text => count += 1,
+            b',' | b'[' if !in_text => count += 1,
+            b'{' if !in_text => count += OBJECT,
             _ => {}
         }
     }
@@ -429,6 +436,6 @@ impl Connection {
 
     /// Leaves.
     pub(crate) async fn close(self) {
-        self.link.outgoing.close(self.limit).await;
+        self.link.outgoing.close(self.limit.min(LONGEST_GOOD_BYE)).await;
     }
 }

@@ -19,6 +19,9 @@
 //! # Ok(()) }
 //! ```
 
+#[cfg(feature = "conformance")]
+mod conforms;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +33,13 @@ use tokio::io::{
 };
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
+
+#[cfg(feature = "conformance")]
+pub use conforms::{assert_conforms, assert_conforms_with, conformance_report};
+/// The conformance runner, for the settings of a run and what its report holds.
+#[cfg(feature = "conformance")]
+#[doc(no_inline)]
+pub use mcp_aql_conformance as conformance;
 
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
