@@ -308,3 +308,15 @@ impl Whole {
         CheckReport::judge(check, surfaces.chain(together))
     }
 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::CommandTarget;
+
+    #[test]
+    fn a_run_may_move_between_threads() {
+        fn is_send(_: impl Send + 'static) {}
+        let runner = Runner::new(CommandTarget::new("nothing", [""; 0]), Settings::default());
+        is_send(async move { runner.run().await });
+    }
+}

@@ -122,3 +122,8 @@ pub fn named(name: &str) -> Option<&'static Fault> {
 pub(crate) fn calls(arguments: &Value, operation: &str) -> bool {
     arguments.get("operation").is_some_and(|called| called == operation)
 }
+
+/// Whether a result is a failure with this code.
+pub(crate) fn fails_with(body: &Value, code: &str) -> bool {
+    body.pointer("/error/code").is_some_and(|failed| failed == code)
+}
