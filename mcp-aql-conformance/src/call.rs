@@ -159,6 +159,14 @@ impl From<Answer> for Reply {
 }
 
 /// Time limits of a run.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_aql_conformance::{Settings, TimeLimits};
+///
+/// let limits = TimeLimits { request: Duration::from_secs(2), ..TimeLimits::default() };
+/// let settings = Settings::default().time_limits(limits);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TimeLimits {
     /// For one request.

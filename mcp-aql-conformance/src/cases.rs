@@ -12,7 +12,7 @@ use crate::learn::Category;
 /// So many findings of one check are told; all are counted.
 const MOST_FINDINGS: usize = 10;
 
-/// Something that is not as it should be.
+/// Something that is not as it should be: [`Report::checks`](crate::Report::checks) has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -69,6 +69,8 @@ pub(crate) enum Skip {
     NotAllowed(Category),
     /// Nothing is known to test it with; the text says what the configuration file could give.
     NoFixture(String),
+    /// What it acts on would not be the run's own: the text names the operation.
+    NotOurs(String),
     /// The author of the configuration left it out.
     LeftOut(String),
     /// The adapter no longer answers, or time was over.
@@ -83,6 +85,10 @@ impl Skip {
                 format!("{category} operations were not allowed: --allow {}", category.family())
             }
             Self::NoFixture(what) => format!("nothing to test it with: {what}"),
+            Self::NotOurs(operation) => format!(
+                "`{operation}` acts on what the run has not made: name what it may act on under \
+                 [params.{operation}]"
+            ),
             Self::LeftOut(why) => format!("left out by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),
         }

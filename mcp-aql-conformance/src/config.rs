@@ -11,6 +11,12 @@ use crate::call::TimeLimits;
 use crate::learn::{Category, Mode};
 
 /// How a run is to go. By default it calls nothing but READ operations, and what has to be refused.
+///
+/// ```
+/// use mcp_aql_conformance::{Category, Settings};
+///
+/// let settings = Settings::default().level(1).allow(Category::Create).category("creates");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(crate) level: u8,
@@ -94,7 +100,44 @@ impl Settings {
     }
 }
 
-/// The configuration file.
+/// The configuration file, in TOML: what the command takes with `--config`.
+///
+/// ```
+/// use mcp_aql_conformance::{File, Settings};
+///
+/// let file = File::parse(
+///     r#"
+///     allow = ["create", "update"]
+///
+///     [limits]
+///     request_seconds = 5
+///
+///     [params.send_mail]
+///     to = "nobody@example.com"
+///
+///     [values]
+///     project_id = "test-project"
+///
+///     [resources.task]
+///     create = "create_task"
+///     read = "get_task"
+///     read_only = ["created_at"]
+///
+///     [[skip]]
+///     operation = "send_invoice"
+///     reason = "it costs money"
+///
+///     [env]
+///     API_KEY = "${TEST_API_KEY}"
+///
+///     [modes.single]
+///     command = ["my-adapter", "--single"]
+///     "#,
+///     |name| (name == "TEST_API_KEY").then(|| "secret".to_owned()),
+/// )?;
+/// let settings = Settings::default().file(file);
+/// # Ok::<(), mcp_aql_conformance::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct File {
@@ -176,6 +219,13 @@ pub struct Reach {
 }
 
 /// Why a configuration is no good.
+///
+/// ```
+/// use mcp_aql_conformance::File;
+///
+/// let error = File::parse("alow = ['create']", |_| None).unwrap_err();
+/// assert!(error.to_string().contains("unknown field `alow`"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -11,6 +11,10 @@ use crate::config::ConfigError;
 use crate::wire::{Answer, Connection, Lost};
 
 /// How many tools there are: a family each, one for everything, or all of them.
+///
+/// ```
+/// assert_eq!(mcp_aql_conformance::Mode::Semantic.to_string(), "semantic");
+/// ```
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -42,6 +46,14 @@ impl fmt::Display for Mode {
 }
 
 /// What an operation does to the state.
+///
+/// ```
+/// use mcp_aql_conformance::Category;
+///
+/// assert_eq!("delete".parse::<Category>()?, Category::Delete);
+/// assert_eq!(Category::Delete.as_str(), "DELETE");
+/// # Ok::<(), mcp_aql_conformance::ConfigError>(())
+/// ```
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]

@@ -13,6 +13,31 @@
 //! assert_eq!(report.conformance_level, 1, "{:#?}", report.obstacles);
 //! # }
 //! ```
+//!
+//! | to … | see |
+//! |---|---|
+//! | say what is tested | [`CommandTarget`], `UrlTarget` (feature `http`), [`MemoryTarget`], [`PerMode`] |
+//! | say how | [`Settings`], [`File`], [`TimeLimits`] |
+//! | run it, and watch it | [`Runner`], [`Progress`] |
+//! | read what was found | [`Report`], [`Verdict`], [`Finding`] |
+//! | know what is checked | [`checks`], [`Check`], [`Keyword`] |
+//! | make evidence for the protocol's own runner | [`Runner::evidence`] |
+//!
+//! An adapter that is built with `mcp-aql` has the same as an assertion for its own tests:
+//! `mcp_aql::testing::assert_conforms`.
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `cli` | yes | the command `mcp-aql-conformance` |
+//! | `http` | yes | adapters over streamable HTTP |
+//!
+//! # Limits
+//!
+//! Whatever an adapter sends, a run ends in the time that [`TimeLimits::run`] gives it, and needs memory for
+//! one message of 24 MiB, of 500,000 values, and for 2 MiB of messages that nobody asked for on each
+//! connection. What goes beyond that is a finding, or the end of the run.
 #![forbid(unsafe_code)]
 
 mod call;
@@ -26,6 +51,7 @@ mod learn;
 mod pages;
 mod prime;
 pub mod report;
+mod resources;
 mod run;
 mod runner;
 mod values;

@@ -11,6 +11,7 @@ use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
 use crate::config::Settings;
 use crate::learn::{Adapter, Category, Mode, Operation};
+use crate::resources::Resources;
 use crate::wire::{Connection, Lost, Tap, Target};
 use crate::{checks, values};
 
@@ -39,6 +40,8 @@ pub(crate) struct Run {
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
     /// CREATE operations that were called so that there is something to read.
     planted: Mutex<BTreeSet<String>>,
+    /// Kinds of things, and what the run has made of them.
+    resources: Resources,
     /// The checks that look at every call.
     every: Vec<(Look, Arc<Cases>)>,
 }
@@ -74,6 +77,7 @@ impl Run {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
         let at_once = at_once(&adapter, settings.in_flight);
+        let resources = Resources::of(&adapter, &settings.file);
         Self {
             adapter,
             settings,
@@ -86,6 +90,7 @@ impl Run {
             health: Mutex::default(),
             harvest: Mutex::default(),
             planted: Mutex::default(),
+            resources,
             every,
         }
     }
@@ -135,7 +140,7 @@ impl Run {
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) = self.forbids(operation) {
+        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
             cases.skip(why);
             return None;
         }
@@ -150,11 +155,11 @@ impl Run {
         meta: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) = self.forbids(operation) {
+        let arguments = arguments(&operation.name, params);
+        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
             cases.skip(why);
             return None;
         }
-        let arguments = arguments(&operation.name, params);
         self.answered(&operation.tool, arguments, Some(meta), cases).await
     }
 
@@ -314,6 +319,7 @@ impl Run {
                 None => health.silent = 0,
             }
         }
+        self.resources.note(exchange);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
         }
@@ -325,10 +331,22 @@ impl Run {
         }
     }
 
-    /// Values that results had under this name.
+    /// Values that results had under this name: those first that the run has made, and of which nobody
+    /// says that they are theirs alone.
     pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
+        let mut values = self.resources.shared(name);
         let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
-        harvest.get(name).cloned().unwrap_or_default()
+        for value in harvest.get(name).into_iter().flatten() {
+            if !values.contains(value) && !self.resources.is_kept(name, value) {
+                values.push(value.clone());
+            }
+        }
+        values
+    }
+
+    /// Kinds of things, and what the run has made of them.
+    pub(crate) fn resources(&self) -> &Resources {
+        &self.resources
     }
 
     /// Whether things were created with this operation so that there is something to read.

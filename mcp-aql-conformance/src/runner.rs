@@ -18,6 +18,17 @@ use crate::wire::{Connection, Lost, Tap, Target};
 const IN_FLIGHT: usize = 64;
 
 /// What a run tells while it works.
+///
+/// ```
+/// use mcp_aql_conformance::{CommandTarget, Progress, Runner, Settings};
+///
+/// let target = CommandTarget::new("tasks", ["--db", "test.db"]);
+/// let runner = Runner::new(target, Settings::default()).on_progress(|progress| {
+///     if let Progress::Checked { check, done, total, .. } = progress {
+///         eprintln!("{done} of {total}: {check}");
+///     }
+/// });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -43,7 +54,19 @@ pub enum Progress {
 
 type Tell = dyn Fn(Progress) + Send + Sync;
 
-/// Runs the checks.
+/// Runs the checks against a [`Target`].
+///
+/// ```no_run
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use mcp_aql_conformance::{CommandTarget, Runner, Settings};
+///
+/// let target = CommandTarget::new("npx", ["my-adapter"]).env("DATABASE", "test.db");
+/// let report = Runner::new(target, Settings::default().allow_all()).run().await;
+/// std::fs::write("report.html", report.html()).unwrap();
+/// std::process::exit(report.exit_code().into());
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Runner {
     target: Arc<dyn Target>,
@@ -62,6 +85,8 @@ pub(crate) struct Surface {
     pub(crate) adapter: Adapter,
     pub(crate) asked: Option<Mode>,
     pub(crate) collected: BTreeMap<&'static str, Collected>,
+    /// What the run has made and could not remove.
+    pub(crate) left_behind: Vec<String>,
 }
 
 /// What of a run goes beyond one mode.
@@ -242,7 +267,11 @@ impl Runner {
             *done += 1;
             (self.tell)(Progress::Checked { check: check.id, done: *done, total });
         };
+        let mut left_behind = Vec::new();
         for phase in [0, 1, 2, 3, 4] {
+            if phase == 4 {
+                left_behind = run.clear_up().await;
+            }
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
             let at_once = if phase == 3 { 1 } else { IN_FLIGHT };
             stream::iter(now)
@@ -260,7 +289,7 @@ impl Runner {
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        Ok(Surface { adapter, asked, collected })
+        Ok(Surface { adapter, asked, collected, left_behind })
     }
 }
 

@@ -57,7 +57,7 @@ impl Keyword {
     }
 }
 
-/// One check.
+/// One check: [`checks`](crate::checks) gives all of them.
 pub struct Check {
     /// `area.what`.
     pub id: &'static str,
@@ -114,6 +114,13 @@ macro_rules! later {
 pub(crate) use later;
 
 /// All checks, in the order in which they are reported.
+///
+/// ```
+/// let check = mcp_aql_conformance::checks().next().unwrap();
+/// assert_eq!((check.id, check.category()), ("wire.only_messages", "wire"));
+/// assert_eq!((check.keyword.as_str(), check.level), ("MUST", 1));
+/// assert_eq!(check.requirements, ["REQ-MCP-09"]);
+/// ```
 pub fn all() -> impl Iterator<Item = &'static Check> {
     [
         wire::CHECKS,

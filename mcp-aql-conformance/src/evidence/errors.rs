@@ -6,6 +6,7 @@ use super::Collector;
 use super::parameters::Unknown;
 use crate::call::Exchange;
 use crate::cases::Cases;
+use crate::learn::Category;
 use crate::run::arguments;
 use crate::values::{self, Fault, Shape};
 
@@ -86,23 +87,27 @@ impl Collector<'_> {
     }
 
     /// Values that documented constraints shut out, and writes that were refused.
-    pub(super) async fn constraint_tests(
-        &mut self,
-        mut found: Vec<Value>,
-        updated: &Cases,
-    ) -> Value {
+    pub(super) async fn constraint_tests(&mut self, mut found: Vec<Value>) -> Value {
         let run = self.run;
         let cases = Cases::default();
-        for operation in run.adapter.operations.iter().filter(|operation| operation.is_read()) {
+        // What deletes or acts has no business here.
+        let tried = run.adapter.operations.iter().filter(|operation| {
+            let is_write = matches!(operation.category, Some(Category::Create | Category::Update));
+            (operation.is_read() || is_write) && run.forbids(operation).is_none()
+        });
+        for operation in tried {
             for parameter in &operation.parameters {
-                for wrong in Shape::of(&run.adapter, parameter).wrong() {
-                    let is_told = !matches!(wrong.fault, Fault::Type | Fault::Item | Fault::Member);
-                    let Ok(mut params) = run.valid(operation) else { continue };
-                    if !is_told {
-                        continue;
-                    }
+                let wrong = Shape::of(&run.adapter, parameter).wrong().into_iter();
+                let wrong = wrong.filter(|wrong| {
+                    !matches!(wrong.fault, Fault::Type | Fault::Item | Fault::Member)
+                });
+                for wrong in wrong {
+                    let mut params = self.harmless(operation);
                     params.insert(parameter.name.clone(), wrong.value);
-                    let Some(reply) = run.call(operation, params, &cases).await else { continue };
+                    let asked = arguments(&operation.name, params);
+                    let Some(reply) = run.refused(&operation.tool, asked, &cases).await else {
+                        continue;
+                    };
                     found.push(json!({
                         "name": format!("{}.{}: {}", operation.name, parameter.name, word_of(wrong.fault)),
                         "documented": true,
@@ -111,7 +116,7 @@ impl Collector<'_> {
                 }
             }
         }
-        self.list("constraint_tests", found, updated, "introspection shows no constraint")
+        self.list("constraint_tests", found, &cases, "introspection shows no constraint")
     }
 }
 

@@ -129,10 +129,12 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
     let accepted = collector.accepted_parameters(&unknown).await;
     let missing = collector.missing_required().await;
     let errors = collector.error_tests(&unknown, &missing).await;
-    let things = collector.things().await;
+    let mut things = collector.things().await;
     let defaults = collector.optional_defaults(&things).await;
     let none = Cases::default();
     let unknown_list = unknown.iter().map(parameters::Unknown::case).collect();
+    let round_trips = std::mem::take(&mut things.round_trips);
+    let preserved = std::mem::take(&mut things.preserved);
     let mut bundle = json!({
         "implementation": adapter.name(),
         "version": adapter.version(),
@@ -154,17 +156,17 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
         },
         "error_tests": errors,
         "round_trip_tests": collector.list(
-            "round_trip_tests", things.round_trips, &things.made,
+            "round_trip_tests", round_trips, &things.made,
             "nothing is created and read again: there is no CREATE operation with a READ operation for the same thing",
         ),
         "update_preservation_tests": collector.list(
-            "update_preservation_tests", things.preserved, &things.updated,
+            "update_preservation_tests", preserved, things.unchanged(),
             "there is no UPDATE operation for a thing that can be created",
         ),
     });
     // What the runner looks at for level 2 alone.
     if level >= 2 {
-        let constraints = collector.constraint_tests(things.refused, &things.updated).await;
+        let constraints = collector.constraint_tests(things.refused).await;
         let batch = collector.batch_example().await;
         let semantic = collector.semantic_tests().await;
         if let Some(bundle) = bundle.as_object_mut() {

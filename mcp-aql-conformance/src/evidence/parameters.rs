@@ -71,10 +71,10 @@ fn with(mut params: Map<String, Value>, name: &str, value: Value) -> Map<String,
 impl Collector<'_> {
     /// What an operation can be called with so that it changes nothing: for one that only reads, what it
     /// requires; for others, where they are allowed, the same with names that nobody has; else nothing.
-    fn harmless(&self, operation: &Operation) -> Map<String, Value> {
+    pub(super) fn harmless(&self, operation: &Operation) -> Map<String, Value> {
         let params = match (operation.is_read(), self.run.forbids(operation)) {
             (_, Some(_)) => return Map::new(),
-            (true, None) => self.run.valid(operation),
+            (true, None) => self.run.valid(operation).or_else(|_| self.run.of_nobody(operation)),
             (false, None) => self.run.of_nobody(operation),
         };
         params.unwrap_or_default()
@@ -88,13 +88,13 @@ impl Collector<'_> {
             let parameter = self.run.absent_parameter(operation);
             // Where an operation requires nothing, this would run it if the name were let through.
             let params = with(self.harmless(operation), &parameter, json!("x"));
+            let is_whole = operation.required().all(|required| params.contains_key(&required.name));
             let arguments = arguments(&operation.name, params);
             let reply = self.run.refused(&operation.tool, arguments, &cases).await;
             let Some(reply) = reply else { continue };
-            let forbidden = self.run.forbids(operation).is_some();
             let is_told = reply.failure().is_some_and(|failure| names(failure.message, &parameter));
             // Who was given too little may say that first.
-            if is_told || !forbidden {
+            if is_told || is_whole {
                 found.push(Unknown { operation: operation.name.clone(), parameter, reply });
             }
         }

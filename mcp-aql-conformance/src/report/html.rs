@@ -39,6 +39,7 @@ impl Report {
             html_of_category(category, &mut out);
         }
         self.html_of_left_out(&mut out);
+        self.html_of_left_behind(&mut out);
         let _ = write!(
             out,
             "</main>\n<footer>mcp-aql-conformance {}, for MCP-AQL 1.0.0-draft</footer>\n</body>\n</html>\n",
@@ -133,6 +134,17 @@ impl Report {
         }
         out.push_str("</section>\n");
     }
+
+    fn html_of_left_behind(&self, out: &mut String) {
+        if self.left_behind.is_empty() {
+            return;
+        }
+        out.push_str("<section>\n<h2>Left behind</h2>\n");
+        for left in &self.left_behind {
+            let _ = writeln!(out, "<p>{}</p>", Escaped(&line(left)));
+        }
+        out.push_str("</section>\n");
+    }
 }
 
 const fn verdict_said(verdict: Verdict) -> &'static str {
@@ -187,8 +199,8 @@ fn html_of_check(check: &CheckReport, out: &mut String) {
     if check.passed + check.found > 0 {
         let _ = writeln!(out, "<p>{}</p>", check.tally());
     }
-    for finding in &check.findings {
-        html_of_finding(finding, out);
+    for (finding, modes) in check.told() {
+        html_of_finding(finding, &modes, out);
     }
     if let Some(more) = check.untold() {
         let _ = writeln!(out, "<p class=\"more\">{}</p>", Escaped(&more));
@@ -203,12 +215,12 @@ fn html_of_check(check: &CheckReport, out: &mut String) {
     out.push_str("</details>\n");
 }
 
-fn html_of_finding(finding: &Finding, out: &mut String) {
+fn html_of_finding(finding: &Finding, modes: &str, out: &mut String) {
     let _ = write!(
         out,
         "<article>\n<h3>{}<small>{}</small></h3>\n<dl>\n",
         prose(&finding.subject),
-        Escaped(&finding.in_mode().unwrap_or_default()),
+        Escaped(modes),
     );
     if !finding.sent.is_null() {
         html_of_value("sent", &finding.sent, out);

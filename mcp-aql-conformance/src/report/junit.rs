@@ -118,9 +118,8 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
 /// All findings of a check.
 fn told(check: &CheckReport) -> String {
     let mut told = format!("{}\n{}\n", check.source(), check.tally());
-    for finding in &check.findings {
-        let _ =
-            writeln!(told, "\n{}{}", line(&finding.subject), finding.in_mode().unwrap_or_default());
+    for (finding, modes) in check.told() {
+        let _ = writeln!(told, "\n{}{modes}", line(&finding.subject));
         let mut value = |name: &str, value: &serde_json::Value| {
             let shown = show::shown(value, MOST);
             let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();

@@ -49,6 +49,12 @@ impl Report {
             found.for_each(|check| markdown_of_check(check, &mut out));
         }
         self.markdown_of_left_out(&mut out);
+        if !self.left_behind.is_empty() {
+            out.push_str("\n## Left behind\n\n");
+        }
+        for left in &self.left_behind {
+            let _ = writeln!(out, "- {}", plain(left));
+        }
         self.markdown_of_missing(&mut out);
         out
     }
@@ -99,17 +105,16 @@ impl Report {
 fn markdown_of_check(check: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "\n### {}\n", code(&check.id));
     let _ = writeln!(out, "{}. {} {}.", prose(&check.title), plain(&check.source()), check.tally());
-    for finding in &check.findings {
-        markdown_of_finding(finding, out);
+    for (finding, modes) in check.told() {
+        markdown_of_finding(finding, &modes, out);
     }
     if let Some(more) = check.untold() {
         let _ = writeln!(out, "\n{more}");
     }
 }
 
-fn markdown_of_finding(finding: &Finding, out: &mut String) {
-    let mode = finding.in_mode().map(|mode| plain(&mode)).unwrap_or_default();
-    let _ = writeln!(out, "\n**{}**{mode}\n", code(&finding.subject));
+fn markdown_of_finding(finding: &Finding, modes: &str, out: &mut String) {
+    let _ = writeln!(out, "\n**{}**{}\n", code(&finding.subject), plain(modes));
     let _ = writeln!(out, "- expected: {}", prose(&finding.expected));
     let _ = writeln!(out, "- mend: {}", prose(&finding.mend));
     if !finding.sent.is_null() {

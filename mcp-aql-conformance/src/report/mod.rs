@@ -49,7 +49,22 @@ impl Verdict {
     }
 }
 
-/// A whole report (REQ-CNF-14).
+/// A whole report (REQ-CNF-14), as JSON by `serde`.
+///
+/// ```
+/// use mcp_aql_conformance::{CommandTarget, Report, Runner, Settings, Verdict};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), serde_json::Error> {
+/// let runner = Runner::new(CommandTarget::new("/no/such/adapter", [""; 0]), Settings::default());
+/// let report = runner.run().await;
+/// assert_eq!((report.exit_code(), report.conformance_level), (1, 0));
+/// assert!(report.checks().all(|check| check.verdict == Verdict::Skip));
+///
+/// let saved = serde_json::to_string(&report)?;
+/// assert_eq!(serde_json::from_str::<Report>(&saved)?, report);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -72,6 +87,9 @@ pub struct Report {
     pub obstacles: Vec<String>,
     /// The modes that were looked at.
     pub modes: Vec<Mode>,
+    /// What the run has made and could not remove, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
     /// Milliseconds that the run took.
     pub duration_ms: u64,
     /// How many checks of each verdict.
@@ -176,7 +194,7 @@ impl CheckReport {
             );
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
-                report.partial |= !matches!(why, Skip::LeftOut(_));
+                report.partial |= !matches!(why, Skip::LeftOut(_) | Skip::NotOurs(_));
             }
             if let Some(why) = &collected.not_applicable {
                 report.not_applicable.get_or_insert_with(|| why.clone());
@@ -239,6 +257,14 @@ impl Report {
                 })
                 .collect(),
             modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
+            left_behind: whole
+                .surfaces
+                .iter()
+                .flat_map(|surface| {
+                    let mode = surface.adapter.mode;
+                    surface.left_behind.iter().map(move |left| format!("{mode} mode: {left}"))
+                })
+                .collect(),
             duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
             summary,
             categories,

@@ -62,18 +62,55 @@ impl Shown {
     }
 }
 
-/// A value as JSON: on one line where that is short, else on several, up to so many bytes.
+/// A value as JSON, up to so many bytes: what is short stands on one line, what is long on several.
 pub(super) fn shown(value: &Value, most: usize) -> Shown {
-    let mut short = Cut { kept: Vec::new(), most: ONE_LINE, more: 0 };
-    // Neither can fail: what is written to takes everything.
-    let _ = serde_json::to_writer(&mut short, value);
-    if short.more == 0 {
-        return short.shown();
+    let mut cut = Cut { kept: Vec::new(), most, more: 0 };
+    write(value, 0, &mut cut);
+    cut.shown()
+}
+
+fn write(value: &Value, indent: usize, out: &mut Cut) {
+    let parts: Vec<(Option<&String>, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(name, value)| (Some(name), value)).collect(),
+        Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
+        _ => Vec::new(),
+    };
+    if parts.is_empty() || fits(value, ONE_LINE.saturating_sub(indent)) {
+        out.json(value);
+        return;
     }
-    let mut long = Cut { kept: Vec::new(), most, more: 0 };
-    let pretty = serde_json::ser::PrettyFormatter::with_indent(b"  ");
-    let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut long, pretty));
-    long.shown()
+    let (open, close) = if value.is_object() { (b"{", b"}") } else { (b"[", b"]") };
+    out.put(open);
+    for (at, (name, part)) in parts.into_iter().enumerate() {
+        out.put(if at == 0 { b"\n" } else { b",\n" });
+        out.put(" ".repeat(indent + 2).as_bytes());
+        if let Some(name) = name {
+            out.json(name);
+            out.put(b": ");
+        }
+        write(part, indent + 2, out);
+    }
+    out.put(b"\n");
+    out.put(" ".repeat(indent).as_bytes());
+    out.put(close);
+}
+
+/// Whether a value is no longer than this.
+fn fits(value: &Value, room: usize) -> bool {
+    struct Room(usize);
+
+    impl io::Write for Room {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    serde_json::to_writer(Room(room), value).is_ok()
 }
 
 /// Keeps the first bytes and counts the others, so that no long value is in memory twice.
@@ -84,6 +121,17 @@ struct Cut {
 }
 
 impl Cut {
+    fn put(&mut self, bytes: &[u8]) {
+        let room = self.most.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend(bytes.iter().take(room));
+        self.more += bytes.len() - room;
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        // It takes everything, so this does not fail.
+        let _ = serde_json::to_writer(self, value);
+    }
+
     fn shown(self) -> Shown {
         let whole = self.kept.len();
         let text = String::from_utf8(self.kept).unwrap_or_else(|error| {
@@ -99,9 +147,7 @@ impl Cut {
 
 impl io::Write for Cut {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = self.most.saturating_sub(self.kept.len()).min(bytes.len());
-        self.kept.extend(bytes.iter().take(room));
-        self.more += bytes.len() - room;
+        self.put(bytes);
         Ok(bytes.len())
     }
 
@@ -317,6 +363,30 @@ impl CheckReport {
         format!("{} of {} not as it should be", self.found, counted(total, "case"))
     }
 
+    /// The findings, each once: what was found in both modes is told as it was in the first, with both.
+    pub(super) fn told(&self) -> Vec<(&Finding, String)> {
+        let mut told: Vec<(&Finding, Vec<String>)> = Vec::new();
+        for finding in &self.findings {
+            let mode = finding.mode.as_deref().map(line);
+            let same = told.iter_mut().find(|(first, modes)| {
+                let is_other_mode = mode.as_ref().is_some_and(|mode| !modes.contains(mode));
+                let of = |finding: &Finding| {
+                    [&finding.subject, &finding.expected, &finding.mend].map(Clone::clone)
+                };
+                is_other_mode && of(first) == of(finding)
+            });
+            match same {
+                Some((_, modes)) => modes.extend(mode),
+                None => told.push((finding, mode.into_iter().collect())),
+            }
+        }
+        let named = |modes: Vec<String>| match modes.as_slice() {
+            [] => String::new(),
+            modes => format!(" ({} mode)", modes.join(" and ")),
+        };
+        told.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
+    }
+
     /// That there are more findings than are told.
     pub(super) fn untold(&self) -> Option<String> {
         let more = self.found.saturating_sub(self.findings.len());
@@ -330,13 +400,6 @@ impl CheckReport {
         }
         let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
         if why.is_empty() { NOTHING.to_owned() } else { why.join("; ") }
-    }
-}
-
-impl Finding {
-    /// In which mode it was found, to stand behind the subject.
-    pub(super) fn in_mode(&self) -> Option<String> {
-        self.mode.as_deref().map(|mode| format!(" ({} mode)", line(mode)))
     }
 }
 

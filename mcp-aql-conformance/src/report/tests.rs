@@ -73,6 +73,7 @@ fn report(text: &str) -> Report {
             "level 2: only one endpoint mode could be looked at".to_owned(),
         ],
         modes: vec![Mode::Semantic, Mode::Single],
+        left_behind: vec![format!("semantic mode: {text}")],
         duration_ms: 1234,
         summary: Summary::of(&checks),
         categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
@@ -233,6 +234,11 @@ fn long_values_are_cut_and_the_rest_is_counted() {
         assert!(!shown.contains("end\""), "it is not cut");
         assert!(shown.contains("more bytes") && shown.contains("characters more)"), "{shown}");
     }
+    // What is short stays on its line.
+    let value = json!({ "a": [1, 2], "b": "x".repeat(80), "c": { "d": [] } });
+    let lines =
+        format!("{{\n  \"a\": [1,2],\n  \"b\": \"{}\",\n  \"c\": {{\"d\":[]}}\n}}", "x".repeat(80));
+    assert_eq!(show::shown(&value, 1000).text, lines);
     let cut = show::shown(&json!("é".repeat(100)), 100);
     assert_eq!(cut.text.len() + cut.more, "é".len() * 100 + 2);
     assert_eq!(show::shown(&json!({ "a": 1 }), 100).text, r#"{"a":1}"#);
@@ -265,8 +271,35 @@ fn every_finding_is_told_with_all_that_belongs_to_it() {
     }
     for shown in [report.text(false), report.markdown(), report.html()] {
         assert!(shown.contains("What keeps level 1 away"), "{shown}");
+        assert!(shown.replace("\\_", "_").contains("semantic mode: create_task"), "{shown}");
         assert!(!shown.contains("only one endpoint mode"), "that is about level 2: {shown}");
     }
+}
+
+#[test]
+fn what_is_found_in_both_modes_is_told_once() {
+    let in_mode = |mode: &str, sent: &str| Finding {
+        mode: Some(mode.to_owned()),
+        sent: json!({ "tool": sent }),
+        ..finding("get_task")
+    };
+    let check = CheckReport {
+        found: 3,
+        findings: vec![
+            in_mode("semantic", "mcp_aql_read"),
+            in_mode("single", "mcp_aql"),
+            Finding { mode: Some("single".to_owned()), ..finding("list_tasks") },
+        ],
+        ..check("shapes.union", Verdict::Fail, "x")
+    };
+    let told = check.told();
+    let told: Vec<_> =
+        told.iter().map(|(it, modes)| (it.subject.as_str(), modes.as_str())).collect();
+    assert_eq!(
+        told,
+        [("get_task", " (semantic and single mode)"), ("list_tasks", " (single mode)")]
+    );
+    assert_eq!(check.untold(), None);
 }
 
 #[test]
@@ -298,8 +331,22 @@ fn what_was_not_reached_is_no_success() {
 }
 
 #[test]
+fn the_exit_code_tells_the_verdict() {
+    // REQ-CNF-12
+    assert_eq!(faultless(2).exit_code(), 0);
+    assert_eq!(report("x").exit_code(), 1);
+    assert_eq!(unreached("it is not there").exit_code(), 1);
+    let warned =
+        Report { summary: Summary { warnings: 1, ..faultless(2).summary }, ..faultless(2) };
+    assert_eq!(warned.exit_code(), 2);
+    // Nothing was found, and not all was tried.
+    let untried = Report { requested_level: 2, ..faultless(1) };
+    assert_eq!(untried.exit_code(), 2);
+}
+
+#[test]
 fn a_report_survives_json() {
-    // REQ-CNF-14
+    // REQ-CNF-03, REQ-CNF-14
     for text in HOSTILE {
         let report = report(text);
         let json = serde_json::to_string(&report).unwrap();

@@ -16,7 +16,11 @@ struct Paint(bool);
 
 impl Paint {
     fn with(&self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.0 && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     fn bold(&self, text: &str) -> String {
@@ -58,6 +62,12 @@ impl Report {
             text_of_check(check, &paint, &mut out);
         }
         self.text_of_left_out(&paint, &mut out);
+        if !self.left_behind.is_empty() {
+            let _ = writeln!(out, "\n{}", paint.bold("Left behind"));
+        }
+        for left in &self.left_behind {
+            let _ = writeln!(out, "  {}", line(left));
+        }
         self.text_of_missing(&paint, &mut out);
         out
     }
@@ -149,17 +159,16 @@ fn text_of_check(check: &CheckReport, paint: &Paint, out: &mut String) {
     );
     let _ = writeln!(out, "  {}", line(&check.title));
     let _ = writeln!(out, "  {}", paint.dim(&check.tally()));
-    for finding in &check.findings {
-        text_of_finding(finding, paint, out);
+    for (finding, modes) in check.told() {
+        text_of_finding(finding, &modes, paint, out);
     }
     if let Some(more) = check.untold() {
         let _ = writeln!(out, "\n  {}", paint.dim(&more));
     }
 }
 
-fn text_of_finding(finding: &Finding, paint: &Paint, out: &mut String) {
-    let mode = finding.in_mode().map(|mode| paint.dim(&mode)).unwrap_or_default();
-    let _ = writeln!(out, "\n  {}{mode}", paint.bold(&line(&finding.subject)));
+fn text_of_finding(finding: &Finding, modes: &str, paint: &Paint, out: &mut String) {
+    let _ = writeln!(out, "\n  {}{}", paint.bold(&line(&finding.subject)), paint.dim(modes));
     if !finding.sent.is_null() {
         field("sent", &value(&finding.sent, paint), paint, out);
     }

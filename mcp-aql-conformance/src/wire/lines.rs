@@ -23,7 +23,14 @@ const TO_END: Duration = Duration::from_millis(300);
 /// So many last lines of standard error are kept, to say why an adapter ended.
 const LAST_WORDS: usize = 3;
 
-/// An adapter that speaks over standard input and output: started once for each connection.
+/// An adapter that speaks over standard input and output: started once for each connection, and asked for
+/// an endpoint mode by the variable `MCP_AQL_ENDPOINT_MODE`.
+///
+/// ```
+/// use mcp_aql_conformance::CommandTarget;
+///
+/// let target = CommandTarget::new("python", ["-m", "my_adapter"]).env("DATABASE", "test.db");
+/// ```
 #[derive(Debug, Clone)]
 pub struct CommandTarget {
     program: OsString,
@@ -106,7 +113,17 @@ impl Way for CommandTarget {
 
 type Serve = dyn Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync;
 
-/// An adapter in this very process.
+/// An adapter in this very process: a message a line, in both directions.
+///
+/// ```
+/// use mcp_aql_conformance::{MemoryTarget, Mode};
+/// use tokio::io::DuplexStream;
+///
+/// # async fn serve(stream: DuplexStream, single: bool) {}
+/// let target = MemoryTarget::new("mine", |mode, stream| {
+///     tokio::spawn(serve(stream, mode == Some(Mode::Single)));
+/// });
+/// ```
 #[derive(Clone)]
 pub struct MemoryTarget {
     name: String,

@@ -48,6 +48,7 @@ fn found(report: &Report) -> BTreeMap<String, String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_garden_has_no_fault() {
+    // REQ-CNF-01, REQ-CNF-02
     let report = Runner::new(target(None), settings()).run().await;
     let found = found(&report);
     assert!(found.is_empty(), "{}", list(&found));

@@ -1,0 +1,302 @@
+//! Kinds of things that an adapter keeps: which operations create, read, list, change and remove one, as
+//! names, parameters and results tell, or as the configuration says.
+
+mod fields;
+mod things;
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create};
+pub(crate) use things::{Thing, confirmed, token_of};
+
+use crate::config::File;
+use crate::learn::{Adapter, Category, Operation};
+use crate::run::Run;
+use crate::values;
+
+/// Verbs of names that make a thing, the plainest first. `link_beds` makes something else than beds.
+const MAKES: &[&str] =
+    &["create", "add", "new", "register", "insert", "make", "open", "post", "save", "store"];
+const READS: &[&str] = &["get", "read", "show", "fetch", "describe", "find", "view", "lookup"];
+const LISTS: &[&str] = &["list", "get", "find", "search", "query", "show", "browse", "fetch"];
+const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set", "alter"];
+const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
+
+/// Operations of the safety loop, which are about no things.
+const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
+
+/// One kind of thing.
+#[derive(Debug, Clone)]
+pub(crate) struct Resource {
+    /// What one is called: `task`.
+    pub(crate) name: String,
+    /// The parameter that says which one.
+    pub(crate) id: String,
+    create: String,
+    read: Option<String>,
+    list: Option<String>,
+    update: Option<String>,
+    delete: Option<String>,
+    /// Fields that no update may change, beside those that are found.
+    pub(crate) read_only: Vec<String>,
+    /// Lists that updates may only add to.
+    pub(crate) append_only: Vec<String>,
+}
+
+/// The kinds of things, and what the run has made of them.
+#[derive(Debug, Default)]
+pub(crate) struct Resources {
+    kinds: Vec<Resource>,
+    /// What the configuration says that cannot be.
+    wrong: Vec<String>,
+    made: Mutex<Vec<things::Made>>,
+    /// For texts that must not be there twice.
+    numbers: AtomicUsize,
+    /// What asks for confirmation, once somebody wanted to know.
+    pub(crate) gated: OnceCell<Vec<Gated>>,
+}
+
+/// An operation on a thing that asks for confirmation.
+#[derive(Debug, Clone)]
+pub(crate) struct Gated {
+    /// The kind of thing, by its name.
+    pub(crate) resource: String,
+    /// What is done to it.
+    pub(crate) role: Role,
+}
+
+/// What an operation does to a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Create,
+    Read,
+    List,
+    Update,
+    Delete,
+}
+
+impl Role {
+    const fn category(self) -> Category {
+        match self {
+            Self::Create => Category::Create,
+            Self::Read | Self::List => Category::Read,
+            Self::Update => Category::Update,
+            Self::Delete => Category::Delete,
+        }
+    }
+
+    const fn verbs(self) -> &'static [&'static str] {
+        match self {
+            Self::Create => MAKES,
+            Self::Read => READS,
+            Self::List => LISTS,
+            Self::Update => CHANGES,
+            Self::Delete => REMOVES,
+        }
+    }
+}
+
+impl Resources {
+    /// What the operations tell, with what the configuration says put over it.
+    pub(crate) fn of(adapter: &Adapter, file: &File) -> Self {
+        let mut wrong = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for operation in adapter.of(Category::Create) {
+            let Some((verb, noun)) = operation.name.split_once('_') else { continue };
+            let name = singular(noun);
+            if MAKES.contains(&verb) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let configured = file.resources.keys().filter(|name| !names.contains(name));
+        let names: Vec<_> = configured.cloned().chain(names.iter().cloned()).collect();
+        let kinds = names.into_iter().filter_map(|name| kind(adapter, file, name, &mut wrong));
+        Self { kinds: kinds.collect(), wrong, ..Self::default() }
+    }
+
+    /// The kinds.
+    pub(crate) fn kinds(&self) -> &[Resource] {
+        &self.kinds
+    }
+
+    /// A kind by its name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Resource> {
+        self.kinds.iter().find(|kind| kind.name == name)
+    }
+
+    /// What the configuration says that cannot be.
+    pub(crate) fn wrong(&self) -> &[String] {
+        &self.wrong
+    }
+}
+
+fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -> Option<Resource> {
+    let given = file.resources.get(&name).cloned().unwrap_or_default();
+    let mut role = |role: Role, given: Option<String>| match given {
+        Some(operation) if adapter.operation(&operation).is_none() => {
+            wrong.push(format!(
+                "[resources.{name}] has the operation `{operation}`, which is not there"
+            ));
+            None
+        }
+        Some(operation) => Some(operation),
+        None => operation_on(adapter, &name, role).map(|operation| operation.name.clone()),
+    };
+    let create = role(Role::Create, given.create);
+    let read = role(Role::Read, given.read);
+    let list = role(Role::List, given.list).filter(|list| Some(list) != read.as_ref());
+    let update = role(Role::Update, given.update);
+    let delete = role(Role::Delete, given.delete);
+    let Some(create) = create else {
+        wrong.push(format!("[resources.{name}] needs the name of a CREATE operation: `create`"));
+        return None;
+    };
+    let on_one = [&read, &update, &delete];
+    let on_one = on_one.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
+    let id = given.id.or_else(|| identifier(&name, on_one))?;
+    Some(Resource {
+        name,
+        id,
+        create,
+        read,
+        list,
+        update,
+        delete,
+        read_only: given.read_only,
+        append_only: given.append_only,
+    })
+}
+
+/// The operation that does this to such a thing, by its name: of several, that with the plainest verb.
+fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a Operation> {
+    role.verbs().iter().find_map(|verb| {
+        adapter.of(role.category()).find(|operation| {
+            let Some(noun) =
+                operation.name.strip_prefix(verb).and_then(|rest| rest.strip_prefix('_'))
+            else {
+                return false;
+            };
+            let is_one = noun == name;
+            singular(noun) == name
+                && match role {
+                    Role::Create => true,
+                    Role::List => {
+                        (!is_one || *verb == "list") && operation.required().next().is_none()
+                    }
+                    // Without a parameter it acts on more than one.
+                    Role::Read | Role::Update | Role::Delete => {
+                        is_one && operation.required().next().is_some()
+                    }
+                }
+        })
+    })
+}
+
+/// The parameter that says which one: required wherever one is read, changed or removed.
+fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Option<String> {
+    let on_one: Vec<_> = on_one.collect();
+    let first = on_one.first()?;
+    let everywhere = |parameter: &str| {
+        on_one
+            .iter()
+            .all(|operation| operation.parameter(parameter).is_some_and(|found| found.required))
+    };
+    let shared: Vec<_> = first
+        .required()
+        .map(|parameter| parameter.name.as_str())
+        .filter(|name| everywhere(name))
+        .collect();
+    let usual = [format!("{name}_id"), "id".to_owned(), format!("{name}_name"), "name".to_owned()];
+    usual
+        .iter()
+        .map(String::as_str)
+        .find(|usual| shared.contains(usual))
+        .or_else(|| shared.iter().copied().find(|name| values::is_identifier(name)))
+        .or_else(|| shared.first().copied().filter(|_| shared.len() == 1))
+        .map(str::to_owned)
+}
+
+/// One of them, of a word for many.
+fn singular(noun: &str) -> String {
+    let cut = |end: &str| noun.strip_suffix(end).filter(|stem| stem.len() > 1);
+    if let Some(stem) = cut("ies") {
+        return format!("{stem}y");
+    }
+    for end in ["sses", "xes", "ches", "shes"] {
+        if let Some(stem) = cut(end) {
+            return format!("{stem}{}", end.strip_suffix("es").unwrap_or_default());
+        }
+    }
+    match cut("s") {
+        Some(stem) if !["s", "u", "i"].iter().any(|end| stem.ends_with(end)) => stem.to_owned(),
+        _ => noun.to_owned(),
+    }
+}
+
+impl Resource {
+    /// The operation that does this.
+    pub(crate) fn operation<'a>(&self, run: &'a Run, role: Role) -> Option<&'a Operation> {
+        let name = match role {
+            Role::Create => Some(&self.create),
+            Role::Read => self.read.as_ref(),
+            Role::List => self.list.as_ref(),
+            Role::Update => self.update.as_ref(),
+            Role::Delete => self.delete.as_ref(),
+        };
+        run.adapter.operation(name?)
+    }
+
+    /// Whether this operation changes or removes one.
+    fn acts(&self, operation: &str) -> bool {
+        [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
+    }
+
+    /// The thing itself in `data` of a result about it: under its own name, as all of `data`, or as the
+    /// only object there.
+    pub(crate) fn object<'v>(&self, data: &'v Value) -> Option<&'v Value> {
+        if let Some(own) = data.get(&self.name).filter(|own| own.is_object()) {
+            return Some(own);
+        }
+        if self.identity(data).is_some() {
+            return Some(data);
+        }
+        let mut objects = data.as_object()?.values().filter(|value| value.is_object());
+        objects.next().filter(|_| objects.next().is_none())
+    }
+
+    /// Which one it is.
+    pub(crate) fn identity(&self, object: &Value) -> Option<Value> {
+        let own = format!("{}_id", self.name);
+        [self.id.as_str(), own.as_str(), "id"]
+            .into_iter()
+            .find_map(|name| object.get(name))
+            .filter(|id| id.is_string() || id.is_number())
+            .cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_many_become_words_for_one() {
+        for (many, one) in [
+            ("tasks", "task"),
+            ("task", "task"),
+            ("entries", "entry"),
+            ("boxes", "box"),
+            ("branches", "branch"),
+            ("classes", "class"),
+            ("status", "status"),
+            ("address", "address"),
+            ("houses", "house"),
+        ] {
+            assert_eq!(singular(many), one, "{many}");
+        }
+    }
+}

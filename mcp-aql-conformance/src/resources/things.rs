@@ -1,0 +1,486 @@
+//! Making things, looking at them, changing and removing them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value};
+
+use super::{RESERVED, Resource, Resources, Role, fields};
+use crate::call::Exchange;
+use crate::cases::{Cases, Skip};
+use crate::learn::Operation;
+use crate::run::{Run, arguments};
+use crate::values;
+use crate::wire::Connection;
+
+/// So many things are removed at once in the end.
+const AT_ONCE: usize = 8;
+/// So many are removed in one session, lest it ask for more confirmations than one may.
+const IN_ONE_SESSION: usize = 100;
+
+/// A thing that the run has made.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    resource: String,
+    id: Option<Value>,
+    /// A check has it for itself.
+    kept: bool,
+    /// It was removed.
+    gone: bool,
+}
+
+/// A thing that a check has made for itself.
+pub(crate) struct Thing<'a> {
+    pub(crate) resource: &'a Resource,
+    pub(crate) id: Value,
+    /// What it was made with.
+    pub(crate) sent: Map<String, Value>,
+    /// The call that made it.
+    pub(crate) made: Exchange,
+}
+
+/// The token of a call that is to be confirmed.
+pub(crate) fn token_of(asked: &Exchange) -> Option<&str> {
+    let failure = asked.failure().filter(|failure| failure.code == "CONFIRMATION_REQUIRED")?;
+    failure.details.get("confirmation_token")?.as_str()
+}
+
+/// Parameters with the token that confirms them.
+pub(crate) fn confirmed(
+    operation: &Operation,
+    mut params: Map<String, Value>,
+    token: &str,
+) -> Map<String, Value> {
+    let documented = operation.parameter("confirmation_token").is_some();
+    let name = if documented { "confirmation_token" } else { "_confirmation" };
+    params.insert(name.to_owned(), token.into());
+    params
+}
+
+impl Run {
+    /// Calls an operation, if that is allowed, and confirms the call where it has to be.
+    pub(crate) async fn act(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let asked = self.call(operation, params.clone(), cases).await?;
+        match token_of(&asked) {
+            Some(token) => self.call(operation, confirmed(operation, params, token), cases).await,
+            None => Some(asked),
+        }
+    }
+
+    /// The kinds of things on which there is an operation of this role. Where there is none the check does
+    /// not apply, or the case is skipped and says what the configuration could tell.
+    pub(crate) fn kinds(&self, role: Role, cases: &Cases) -> Vec<&Resource> {
+        let resources = self.resources();
+        for wrong in resources.wrong() {
+            cases.skip(Skip::NoFixture(wrong.clone()));
+        }
+        let kinds: Vec<_> =
+            resources.kinds().iter().filter(|kind| kind.operation(self, role).is_some()).collect();
+        if kinds.is_empty() {
+            let category = role.category();
+            let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
+            match operations.find(|name| !RESERVED.contains(name)) {
+                None => cases.not_applicable(format!("there is no {category} operation on things")),
+                Some(operation) => cases.skip(Skip::NoFixture(format!(
+                    "things that the run can create, and `{operation}` is about: say under \
+                     [resources.NAME] which operations create and change or remove one"
+                ))),
+            }
+        }
+        kinds
+    }
+
+    /// Makes a thing, with as much as can be said of it. Skips the case where that cannot be.
+    pub(crate) async fn make<'r>(&self, kind: &'r Resource, cases: &Cases) -> Option<Thing<'r>> {
+        let operation = kind.operation(self, Role::Create)?;
+        if let Some(why) = self.forbids(operation) {
+            cases.skip(why);
+            return None;
+        }
+        match fields::to_create(self, operation) {
+            Ok(params) => self.make_with(kind, params, cases).await,
+            Err(why) => {
+                cases.skip(why);
+                None
+            }
+        }
+    }
+
+    /// Calls the operation that makes a thing; the thing is this check's own.
+    pub(crate) async fn create(
+        &self,
+        kind: &Resource,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let (_, made) = self.create_somehow(kind, params, cases).await?;
+        if let Some(id) = made.data().and_then(|data| kind.identity(kind.object(data)?)) {
+            self.resources().keep(&kind.name, &id);
+        }
+        Some(made)
+    }
+
+    async fn create_somehow(
+        &self,
+        kind: &Resource,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<(Map<String, Value>, Exchange)> {
+        let operation = kind.operation(self, Role::Create)?;
+        let mut sent = params;
+        let mut made = self.act(operation, sent.clone(), cases).await?;
+        for turn in 1..4 {
+            let Some(code) = made.code() else { break };
+            let others = if code.starts_with("CONFLICT_") {
+                fields::varied(self, operation, &sent, turn)
+            } else if turn == 1 && code.starts_with("VALIDATION_") {
+                self.valid(operation).unwrap_or_default()
+            } else {
+                break;
+            };
+            sent = others;
+            made = self.act(operation, sent.clone(), cases).await?;
+        }
+        Some((sent, made))
+    }
+
+    /// The same with these parameters. Where they are taken already, others like them; where they are
+    /// refused, those alone that are required.
+    pub(crate) async fn make_with<'r>(
+        &self,
+        kind: &'r Resource,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Thing<'r>> {
+        let operation = kind.operation(self, Role::Create)?;
+        let (sent, made) = self.create_somehow(kind, params, cases).await?;
+        let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
+        match id {
+            Some(id) => {
+                self.resources().keep(&kind.name, &id);
+                Some(Thing { resource: kind, id, sent, made })
+            }
+            None => {
+                cases.skip(Skip::NoFixture(if made.succeeded() {
+                    format!("`{}` does not tell the `{}` of what it creates", operation.name, kind.id)
+                } else {
+                    format!(
+                        "`{name}` creates nothing for us, it answers {}: give parameters under [params.{name}]",
+                        made.told(),
+                        name = operation.name,
+                    )
+                }));
+                None
+            }
+        }
+    }
+
+    /// The parameters of an operation on one thing, beside what it does to it.
+    pub(crate) fn on(
+        &self,
+        operation: &Operation,
+        kind: &Resource,
+        id: &Value,
+    ) -> Result<Map<String, Value>, Skip> {
+        let mut params =
+            self.settings.file.params.get(&operation.name).cloned().unwrap_or_default();
+        for parameter in operation.required() {
+            if parameter.name == kind.id
+                || parameter.name == "input"
+                || params.contains_key(&parameter.name)
+            {
+                continue;
+            }
+            let value = values::of(self, operation, parameter, 0).ok_or_else(|| {
+                Skip::NoFixture(format!(
+                    "a value for `{}`: give one under [params.{}]",
+                    parameter.name, operation.name
+                ))
+            })?;
+            params.insert(parameter.name.clone(), value);
+        }
+        params.remove("input");
+        params.insert(kind.id.clone(), id.clone());
+        Ok(params)
+    }
+
+    /// Reads a thing.
+    pub(crate) async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
+        let Some(read) = thing.resource.operation(self, Role::Read) else {
+            cases.skip(Skip::NoFixture(format!(
+                "no READ operation for one {name}: name it under [resources.{name}]",
+                name = thing.resource.name
+            )));
+            return None;
+        };
+        let params = self.on(read, thing.resource, &thing.id);
+        self.call(read, params.map_err(|why| cases.skip(why)).ok()?, cases).await
+    }
+
+    /// What there is of a thing. That it can be read at all is for `creates.read_back` to say.
+    pub(crate) async fn stored(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Value> {
+        let looked = self.look(thing, cases).await?;
+        let object = looked.data().and_then(|data| thing.resource.object(data));
+        if object.is_none() {
+            cases.skip(Skip::NoFixture(format!(
+                "`{}` does not show the {} that was created: {}",
+                looked.operation(),
+                thing.resource.name,
+                looked.told()
+            )));
+        }
+        object.cloned()
+    }
+
+    /// Calls the operation that changes a thing with this `input` and more.
+    pub(crate) async fn update(
+        &self,
+        thing: &Thing<'_>,
+        input: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let operation = thing.resource.operation(self, Role::Update)?;
+        let mut params =
+            self.on(operation, thing.resource, &thing.id).map_err(|why| cases.skip(why)).ok()?;
+        params.insert("input".to_owned(), input);
+        self.act(operation, params, cases).await
+    }
+
+    /// Removes a thing.
+    pub(crate) async fn remove(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
+        let operation = thing.resource.operation(self, Role::Delete)?;
+        let params = self.on(operation, thing.resource, &thing.id);
+        self.act(operation, params.map_err(|why| cases.skip(why)).ok()?, cases).await
+    }
+
+    /// Why an operation that would run with these arguments is not called: it changes or removes what the
+    /// run has not made and the configuration does not name, or nothing says what it would act on.
+    pub(crate) fn spares(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+        use crate::learn::Category;
+        let file = &self.settings.file;
+        let category = operation.category.filter(|category| *category != Category::Create)?;
+        let named = file.params.get(&operation.name);
+        if operation.is_read() || named.is_some_and(Map::is_empty) {
+            return None;
+        }
+        let not_ours = || Some(Skip::NotOurs(operation.name.clone()));
+        let own = self.resources().kinds().iter().filter(|kind| kind.acts(&operation.name));
+        let own: Vec<_> = own.map(|kind| kind.id.as_str()).collect();
+        let mut which = operation.required().filter(|parameter| {
+            own.contains(&parameter.name.as_str()) || values::is_identifier(&parameter.name)
+        });
+        if category == Category::Execute {
+            // It is for running that it was allowed.
+            let is_aimed = operation.required().next().is_some() || named.is_some();
+            return if is_aimed { None } else { not_ours() };
+        }
+        let mut is_aimed = named.is_some();
+        let are_ours = which.all(|which| {
+            is_aimed = true;
+            let Some(value) = parameter(arguments, &which.name) else { return true };
+            let configured = [named, Some(&file.values)];
+            configured.into_iter().flatten().any(|given| given.get(&which.name) == Some(value))
+                || self.resources().is_ours(value)
+                || values::nobody(self, operation, which).as_ref() == Some(value)
+        });
+        if is_aimed && are_ours { None } else { not_ours() }
+    }
+
+    /// Removes what the run has made, as far as that is allowed. Tells what is left, and why.
+    pub(crate) async fn clear_up(&self) -> Vec<String> {
+        let mut made = self.resources().left();
+        // What was made last may hold on to what was made first.
+        made.reverse();
+        let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+        for part in made.chunks(IN_ONE_SESSION) {
+            let gone: Vec<_> = stream::iter(part)
+                .map(|made| async move { (made, self.clear(made, None).await) })
+                .buffer_unordered(AT_ONCE)
+                .collect()
+                .await;
+            let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
+                |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
+            );
+            let again = self.clear_elsewhere(held).await;
+            for (made, gone) in rest.into_iter().chain(again) {
+                let Err(why) = gone else { continue };
+                let id =
+                    made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
+                left.entry((made.resource.clone(), why)).or_default().push(id);
+            }
+        }
+        left.into_iter()
+            .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
+            .collect()
+    }
+
+    /// Has things removed in another session.
+    async fn clear_elsewhere<'m>(
+        &self,
+        held: Vec<(&'m Made, Result<(), String>)>,
+    ) -> Vec<(&'m Made, Result<(), String>)> {
+        if held.is_empty() {
+            return held;
+        }
+        let Ok(connection) = self.open().await else { return held };
+        let mut again = Vec::new();
+        for (made, _) in held {
+            again.push((made, self.clear(made, Some(&connection)).await));
+        }
+        connection.close().await;
+        again
+    }
+
+    /// Removes one thing, or says why it is left.
+    async fn clear(&self, made: &Made, elsewhere: Option<&Connection>) -> Result<(), String> {
+        let kind = self.resources().named(&made.resource);
+        let Some((kind, operation)) =
+            kind.and_then(|kind| Some((kind, kind.operation(self, Role::Delete)?)))
+        else {
+            return Err("there is no DELETE operation for one".to_owned());
+        };
+        let Some(id) = &made.id else {
+            return Err("nothing tells which one it is".to_owned());
+        };
+        if let Some(why) = self.forbids(operation) {
+            return Err(why.reason());
+        }
+        let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
+        let send = |params: Map<String, Value>| async {
+            let arguments = arguments(&operation.name, params);
+            match elsewhere {
+                Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
+                None => self.send(&operation.tool, arguments, None).await,
+            }
+        };
+        let mut exchange = send(params.clone()).await;
+        if let Some(token) = token_of(&exchange) {
+            exchange = send(confirmed(operation, params, token)).await;
+        }
+        match exchange.code() {
+            None if exchange.succeeded() => Ok(()),
+            Some(code) if code.starts_with("NOT_FOUND_") => Ok(()),
+            _ => Err(exchange.told()),
+        }
+    }
+}
+
+impl Resources {
+    /// Takes down what a call has made or removed, whoever made it.
+    pub(crate) fn note(&self, exchange: &Exchange) {
+        let Some(body) = exchange.body() else { return };
+        let asked = exchange.arguments.get("operations").and_then(Value::as_array);
+        let Some(asked) = asked else { return self.note_one(&exchange.arguments, body) };
+        for item in body.get("results").and_then(Value::as_array).into_iter().flatten() {
+            let index = item.get("index").and_then(Value::as_u64);
+            let arguments = index.and_then(|index| asked.get(usize::try_from(index).ok()?));
+            if let Some((arguments, body)) = arguments.zip(item.get("result")) {
+                self.note_one(arguments, body);
+            }
+        }
+    }
+
+    fn note_one(&self, arguments: &Value, body: &Value) {
+        if body.get("success") != Some(&Value::Bool(true)) {
+            return;
+        }
+        let Some(operation) = arguments.get("operation").and_then(Value::as_str) else { return };
+        for kind in &self.kinds {
+            if kind.create == operation {
+                let id = body.get("data").and_then(|data| kind.identity(kind.object(data)?));
+                let mut all = self.lock();
+                match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
+                    Some(made) => made.gone = false,
+                    None => {
+                        all.push(Made { resource: kind.name.clone(), id, kept: false, gone: false })
+                    }
+                }
+            } else if kind.delete.as_deref() == Some(operation) {
+                let id = parameter(arguments, &kind.id);
+                let mut all = self.lock();
+                all.iter_mut()
+                    .filter(|made| made.is(&kind.name, id))
+                    .for_each(|made| made.gone = true);
+            }
+        }
+    }
+
+    /// One check has it for itself from now on.
+    fn keep(&self, resource: &str, id: &Value) {
+        self.lock()
+            .iter_mut()
+            .filter(|made| made.is(resource, Some(id)))
+            .for_each(|made| made.kept = true);
+    }
+
+    /// Identifiers of what the run has made and keeps for no check alone, by the name of their parameter.
+    pub(crate) fn shared(&self, parameter: &str) -> Vec<Value> {
+        let all = self.lock();
+        let ours = all.iter().filter(|made| {
+            let kind = self.named(&made.resource);
+            !made.kept && !made.gone && kind.is_some_and(|kind| kind.id == parameter)
+        });
+        ours.filter_map(|made| made.id.clone()).collect()
+    }
+
+    /// Whether a check has this one for itself.
+    pub(crate) fn is_kept(&self, parameter: &str, id: &Value) -> bool {
+        self.lock().iter().any(|made| {
+            let kind = self.named(&made.resource);
+            (made.kept || made.gone)
+                && made.id.as_ref() == Some(id)
+                && kind.is_some_and(|kind| kind.id == parameter)
+        })
+    }
+
+    /// Whether the run has made something of this identifier, whether it is still there or not.
+    fn is_ours(&self, id: &Value) -> bool {
+        self.lock().iter().any(|made| made.id.as_ref() == Some(id))
+    }
+
+    fn left(&self) -> Vec<Made> {
+        self.lock().iter().filter(|made| !made.gone).cloned().collect()
+    }
+
+    /// A number that no other was given.
+    pub(crate) fn next_number(&self) -> usize {
+        // Beyond what identifiers that others count up have.
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1001
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Made>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Made {
+    fn is(&self, resource: &str, id: Option<&Value>) -> bool {
+        self.resource == resource && id.is_some() && self.id.as_ref() == id
+    }
+}
+
+/// A parameter of a call, wherever it is.
+fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
+    arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
+}
+
+fn name_of(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+}
+
+/// Some names, and how many there are beside them.
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}
