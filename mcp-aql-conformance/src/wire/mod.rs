@@ -376,16 +376,15 @@ impl Connection {
             if let Some(ended) = &state.ended {
                 return Answer::Lost(ended.clone());
             }
-            state.waiting.insert(id.clone(), sender);
+            state.waiting.insert(id, sender);
         }
         let answered = async {
             self.link.outgoing.send(message).await?;
             let gone = || Lost::Closed("while a request was waiting".to_owned());
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
-        let answer = tokio::time::timeout(limit, answered).await;
-        self.link.inbox.lock().waiting.remove(&id);
-        match answer {
+        // Its place is kept when time is over: an answer that is late is still an answer to it.
+        match tokio::time::timeout(limit, answered).await {
             Err(_) => Answer::Lost(Lost::TimedOut(limit)),
             Ok(Err(lost)) => Answer::Lost(lost),
             Ok(Ok(mut message)) => match message.get_mut("result") {

@@ -177,7 +177,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "parameter-in-camel-case",
         check: "introspection.snake_case",
-        neighbours: &["parameters.documented_accepted"],
+        neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if let Some(details) = details_in(arguments, body, "get_house")
                 && let Some(parameters) = details["parameters"].as_array_mut()
@@ -331,7 +331,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "response-limit-out-of-range",
         check: "introspection.limits_in_range",
-        neighbours: &[],
+        neighbours: &["limits.response_size"],
         tamper: Tamper::Body(|_, body| {
             if let Some(protocol) = protocol_in(body) {
                 protocol["limits"]["max_response_size"] = json!(1_000);

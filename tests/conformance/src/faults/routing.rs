@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ignores-case-of-operations",
         check: "routing.case_matters",
-        neighbours: &[],
+        neighbours: &["errors.details"],
         tamper: Tamper::Request(|message| {
             rename(message, str::to_lowercase);
         }),

@@ -126,7 +126,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tool-named-without-its-prefix",
         check: "tools.all_registered",
-        neighbours: &["tools.own_only"],
+        neighbours: &["tools.own_only", "tools.description_current", "routing.case_matters"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "introspect")
                 && let Some(tool) = body.pointer_mut("/data/operation/mcpTool")
@@ -139,7 +139,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lists-what-another-adapter-has",
         check: "tools.own_only",
-        neighbours: &["tools.description_current"],
+        neighbours: &[
+            "tools.description_current",
+            "routing.wrong_endpoint",
+            "routing.wrong_endpoint_code",
+        ],
         tamper: Tamper::Body(|arguments, body| {
             let name = "list_orders";
             if !calls(arguments, "introspect") {

@@ -63,7 +63,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "missing-things-are-json-rpc-errors",
         check: "wire.protocol_errors",
-        neighbours: &[],
+        neighbours: &[
+            "errors.not_found",
+            "encoding.unicode",
+            "limits.request_size",
+            "limits.string_length",
+        ],
         tamper: Tamper::Answer(|_, answer| {
             if code(answer).as_deref() == Some("NOT_FOUND_RESOURCE") {
                 let error = json!({ "code": -32602, "message": "No such thing" });
