@@ -65,8 +65,8 @@ pub(crate) struct Resources {
 pub(crate) struct Gated {
     /// The kind of thing, by its name.
     pub(crate) resource: String,
-    /// What is done to it.
-    pub(crate) role: Role,
+    /// The operation.
+    pub(crate) operation: String,
 }
 
 /// What an operation does to a thing.
@@ -253,6 +253,19 @@ impl Resource {
     /// Whether this operation changes or removes one.
     fn acts(&self, operation: &str) -> bool {
         [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
+    }
+
+    /// All operations that change or remove one thing or act on it, and need no more than to be told which.
+    pub(crate) fn on_one<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Operation> {
+        run.adapter.operations.iter().filter(|operation| {
+            let is_bare = operation.required().all(|parameter| parameter.name == self.id);
+            self.acts(&operation.name)
+                || (matches!(
+                    operation.category,
+                    Some(Category::Update | Category::Delete | Category::Execute)
+                ) && is_bare
+                    && operation.required().next().is_some())
+        })
     }
 
     /// The thing itself in `data` of a result about it: under its own name, as all of `data`, or as the

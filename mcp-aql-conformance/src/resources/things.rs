@@ -300,11 +300,12 @@ impl Run {
         made.reverse();
         let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for part in made.chunks(IN_ONE_SESSION) {
-            let gone: Vec<_> = stream::iter(part)
+            // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
+            let going: Vec<_> = part
+                .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
-                .buffer_unordered(AT_ONCE)
-                .collect()
-                .await;
+                .collect();
+            let gone: Vec<_> = stream::iter(going).buffer_unordered(AT_ONCE).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
                 |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
             );
@@ -338,6 +339,20 @@ impl Run {
         again
     }
 
+    /// Calls what is known to be allowed, here or in another session.
+    async fn send_to(
+        &self,
+        elsewhere: Option<&Connection>,
+        operation: &Operation,
+        params: Map<String, Value>,
+    ) -> Exchange {
+        let arguments = arguments(&operation.name, params);
+        match elsewhere {
+            Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
+            None => self.send(&operation.tool, arguments, None).await,
+        }
+    }
+
     /// Removes one thing, or says why it is left.
     async fn clear(&self, made: &Made, elsewhere: Option<&Connection>) -> Result<(), String> {
         let kind = self.resources().named(&made.resource);
@@ -353,16 +368,10 @@ impl Run {
             return Err(why.reason());
         }
         let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
-        let send = |params: Map<String, Value>| async {
-            let arguments = arguments(&operation.name, params);
-            match elsewhere {
-                Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
-                None => self.send(&operation.tool, arguments, None).await,
-            }
-        };
-        let mut exchange = send(params.clone()).await;
+        let mut exchange = self.send_to(elsewhere, operation, params.clone()).await;
         if let Some(token) = token_of(&exchange) {
-            exchange = send(confirmed(operation, params, token)).await;
+            let params = confirmed(operation, params, token);
+            exchange = self.send_to(elsewhere, operation, params).await;
         }
         match exchange.code() {
             None if exchange.succeeded() => Ok(()),

@@ -141,7 +141,8 @@ impl<'a> Shape<'a> {
         }
     }
 
-    fn is_required(self) -> bool {
+    /// Whether it has to be there, if it is the shape of a field.
+    pub(crate) fn is_required(self) -> bool {
         self.raw.get("required") == Some(&Value::Bool(true))
     }
 

@@ -6,6 +6,7 @@ use super::{Subject, only, subjects};
 use crate::cases::{Cases, Finding, Skip};
 use crate::resources::{Field, other, same};
 use crate::run::Run;
+use crate::values::Shape;
 
 fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
@@ -136,7 +137,7 @@ fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
 }
 
 /// A value for something inside of an object, with all that it takes.
-fn whole(shape: crate::values::Shape<'_>, run: &Run) -> Option<Value> {
+fn whole(shape: Shape<'_>, run: &Run) -> Option<Value> {
     let fields = shape.fields();
     if fields.is_empty() {
         return shape.made(1);
@@ -247,6 +248,11 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
                 removes_key(run, &subject, field.name, cases).await;
                 continue;
             }
+            let mut optional = field.shape.fields();
+            optional.retain(|inner| kind.may_lack_inside(run, field.name, *inner));
+            for inner in optional {
+                has_any |= removes_inside(run, &subject, field.name, inner, cases).await;
+            }
             if !kind.may_lack(run, field.name) {
                 continue;
             }
@@ -278,6 +284,38 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
     if had_subjects && !has_any {
         cases.not_applicable("no field that an UPDATE operation changes can be absent");
     }
+}
+
+/// A null removes an optional field of an object. False where there is nothing that could be removed.
+async fn removes_inside(
+    run: &Run,
+    subject: &Subject<'_>,
+    outer: &str,
+    inner: Shape<'_>,
+    cases: &Cases,
+) -> bool {
+    let Some((name, value)) = inner.name().zip(whole(inner, run)) else { return false };
+    let Some(now) = run.stored(&subject.thing, cases).await else { return false };
+    // Into what is not there it could not be put by itself.
+    if !member(&now, outer).is_object() {
+        return false;
+    }
+    if subject.changed(run, only(outer, only(name, value)), cases).await.is_none() {
+        return true;
+    }
+    let input = only(outer, only(name, Value::Null));
+    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return true };
+    let there = member(&after, outer);
+    cases.expect(there.is_object() && member(there, name).is_null(), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(&format!("{outer}.{name}")),
+            format!("no `{name}` inside of `{outer}` any more, and the rest of it"),
+            "remove what is null inside of objects too, and nothing beside it",
+        )
+    });
+    true
 }
 
 /// A null removes a key of a free-form object too.
