@@ -225,7 +225,8 @@ impl Inbox {
         self.unasked(text)
     }
 
-    fn unasked(&self, text: &[u8]) -> bool {
+    /// Counts what nobody asked for. False when that is enough.
+    pub(crate) fn unasked(&self, text: &[u8]) -> bool {
         let mut state = self.lock();
         state.unasked += 1;
         state.unasked_bytes += text.len();
