@@ -117,7 +117,7 @@ pub enum Lost {
     )]
     Flooded,
     /// One message has more values than anybody needs.
-    #[error("a message of more than {0} values")]
+    #[error("a message of too many values: more than {0}, and an object counts as {OBJECT}")]
     TooMany(usize),
     /// HTTP refused the message.
     #[error("HTTP status {0}{hint}", hint = hint(*.0))]
