@@ -278,6 +278,11 @@ impl Run {
         }
     }
 
+    /// How many requests the adapter may be sent at once.
+    pub(crate) fn at_once(&self) -> usize {
+        at_once(&self.adapter, self.settings.in_flight)
+    }
+
     /// Another connection: another session.
     pub(crate) async fn open(&self) -> Result<Connection, Lost> {
         let limit = self.settings.limits.request;
