@@ -4,11 +4,14 @@
     scripts/conforms.py [FOLDER]      default: target/release
 
 FOLDER is where cargo has put the command, with the examples under `examples/`. `tasks` has to reach
-level 2 and the others level 1, each in both modes and without a finding. Every example starts with a state of its
+level 2, over HTTP too, and the others level 1, each in both modes and without a finding. Every example starts with a state of its
 own, in a folder that is removed afterwards.
 """
 
+import contextlib
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,14 +34,51 @@ def fixtures(name):
     return ["--config", file] if file.exists() else []
 
 
-def problem(folder, name, level, arguments):
+@contextlib.contextmanager
+def started(program, state):
+    """A command that the runner starts itself, over standard input and output."""
+    yield ["--", *program]
+
+
+@contextlib.contextmanager
+def served(program, state):
+    """The URLs of two servers, one for each mode."""
+    urls, servers = {}, []
+    try:
+        for mode in ("semantic", "single"):
+            log = Path(state, f"{mode}.log")
+            folder = Path(state, mode)
+            folder.mkdir()
+            with log.open("w") as stderr:
+                command = [str(word).replace(str(state), str(folder)) for word in program]
+                servers.append(subprocess.Popen(
+                    [*command, "serve", "--http", "127.0.0.1:0"], stderr=stderr, cwd=folder,
+                    env={**os.environ, "MCP_AQL_ENDPOINT_MODE": mode}))
+            until = time.monotonic() + 20
+            while not (found := re.search(r"http://\S+/mcp", log.read_text())):
+                if servers[-1].poll() is not None or time.monotonic() > until:
+                    sys.exit(f"the adapter does not say where it listens\n{log.read_text()}")
+                time.sleep(0.05)
+            urls[mode] = found[0]
+        config = Path(state, "conformance.toml")
+        config.write_text(f"[modes.single]\nurl = '{urls['single']}'\n")
+        yield ["--config", config, "--url", urls["semantic"]]
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+
+
+def problem(folder, name, level, arguments, reached):
     """What is wrong with an example; prints what was found."""
-    with tempfile.TemporaryDirectory() as state:
-        command = [folder / "examples" / name, *(word.format(state) for word in arguments)]
+    with contextlib.ExitStack() as stack:
+        state = stack.enter_context(tempfile.TemporaryDirectory())
+        program = [folder / "examples" / name, *(word.format(state) for word in arguments)]
+        target = stack.enter_context(reached(program, state))
         begun = time.monotonic()
         run = subprocess.run(
             [folder / "mcp-aql-conformance", "test", "--level", str(level), "--format", "json",
-             "--allow", "create,update,delete,execute", *fixtures(name), "--", *command],
+             "--allow", "create,update,delete,execute", *fixtures(name), *target],
             cwd=state, stdout=subprocess.PIPE, timeout=300,
         )
         took = time.monotonic() - begun
@@ -62,9 +102,10 @@ def problem(folder, name, level, arguments):
 def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target" / "release").resolve()
     problems = {
-        name: problem(folder, name, level, arguments)
+        name: problem(folder, name, level, arguments, started)
         for name, (level, arguments) in EXAMPLES.items()
     }
+    problems["tasks over HTTP"] = problem(folder, "tasks", *EXAMPLES["tasks"], served)
     for name, what in problems.items():
         if what:
             print(f"{name}: {what}", file=sys.stderr)

@@ -162,7 +162,8 @@ def shelf():
     runtime = f'path = "{ROOT / "mcp-aql"}"'
     manifest = manifest.replace('path = "../mcp-aql/mcp-aql"', runtime)
     # The profile of the workspace, so that what is built there serves here too.
-    manifest += "\n[workspace]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n"
+    profiles = re.findall(r"^\[profile\.dev[^\n]*\n(?:(?!\[).*\n)*", (ROOT / "Cargo.toml").read_text(), re.M)
+    manifest += "\n[workspace]\n\n" + "".join(profiles)
     (crate / "Cargo.toml").write_text(manifest)
     (crate / "src" / "main.rs").write_text(program)
     shutil.copy(ROOT / "Cargo.lock", crate / "Cargo.lock")
@@ -219,10 +220,10 @@ class Outputs:
         self.paths["conforms"] = f"{TARGET / 'debug'}:{examples}"
 
     def made(self, command):
-        """What a command writes, with its headings below those of the page."""
+        """What a command writes."""
         with tempfile.TemporaryDirectory() as folder:
             text = run(command, folder, self.paths["conforms"])
-        return "\n" + re.sub(r"^#", "##", text.strip(), flags=re.MULTILINE) + "\n\n"
+        return f"\n{text.strip()}\n\n"
 
     def of(self, kind, name, body):
         if kind == "broken" and name == "shelf":

@@ -223,8 +223,8 @@ pub struct Reach {
 /// ```
 /// use mcp_aql_conformance::File;
 ///
-/// let error = File::parse("alow = ['create']", |_| None).unwrap_err();
-/// assert!(error.to_string().contains("unknown field `alow`"));
+/// let error = File::parse("allowed = ['create']", |_| None).unwrap_err();
+/// assert!(error.to_string().contains("unknown field `allowed`"));
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -30,7 +30,7 @@ fn what_makes_no_sense_ends_with_3() {
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let wrong = file("wrong.toml", "alow = ['create']");
+    let wrong = file("wrong.toml", "allowed = ['create']");
     let unset = file("unset.toml", "[headers]\nAuthorization = '${NO_SUCH_VARIABLE_HERE}'");
     let both = file("both.toml", "[modes.single]\ncommand = ['x']\nurl = 'http://x'");
     let all = file("all.toml", "[modes.all]\nurl = 'http://127.0.0.1:1'");
@@ -64,7 +64,7 @@ fn what_makes_no_sense_ends_with_3() {
         (&["test", "--url", "127.0.0.1:80"], "is no URL"),
         (&["test", "--url", "https://127.0.0.1"], "a proxy on this machine that adds it"),
         (&["test", "--config", "no/such.toml", "--", "x"], "cannot read the configuration"),
-        (&["test", "--config", &wrong, "--", "x"], "unknown field `alow`"),
+        (&["test", "--config", &wrong, "--", "x"], "unknown field `allowed`"),
         (&["test", "--config", &unset, "--", "x"], "no variable `NO_SUCH_VARIABLE_HERE`"),
         (&["test", "--config", &both, "--", "x"], "either a `command`"),
         (&["test", "--config", &all, "--", "x"], "is never asked for"),

@@ -80,6 +80,7 @@ mod services;
 mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
 mod stop;
+mod sync;
 mod validate;
 mod vocab;
 

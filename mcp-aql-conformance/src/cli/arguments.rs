@@ -51,7 +51,7 @@ pub(crate) enum Command {
     /// Collect the evidence that the protocol's own conformance runner judges
     #[command(after_help = "\
 The evidence is introspection and replies to calls that are made for it. No list in it is empty: what \
-could not be collected is said, and nothing is written (exit code 3). Most adapters need --allow \
+could not be collected is said, and nothing is written (exit code 2). Most adapters need --allow \
 create,update, and --allow delete to remove again what was created.")]
     Evidence {
         #[command(flatten)]

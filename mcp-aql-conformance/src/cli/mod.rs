@@ -129,6 +129,7 @@ fn in_the_end(work: impl Future<Output = Result<Ended, String>>) -> Result<Ended
         tokio::select! {
             ended = work => ended,
             () = interrupted() => {
+                progress::clear();
                 output::tell("interrupted");
                 Ok(Ended::Interrupted)
             }

@@ -61,6 +61,13 @@ impl Watch {
     }
 }
 
+/// Takes the line of a run away that did not come to its end.
+pub(crate) fn clear() {
+    if std::io::stderr().is_terminal() {
+        rewrite("");
+    }
+}
+
 fn rewrite(line: &str) {
     let mut stderr = std::io::stderr().lock();
     // Nobody looks when this fails.

@@ -43,19 +43,29 @@ impl Unknown {
 
     /// Whether another reply refuses that parameter as this one did: as a name that is not known.
     fn refuses(&self, reply: &Exchange, parameter: &str) -> bool {
-        let Some(failure) = reply.failure() else {
-            // Tolerated and ignored, which a warning says.
-            let warnings = reply.body().and_then(|body| body.get("warnings")?.as_array());
-            return warnings.into_iter().flatten().any(|warning| mentions(warning, parameter));
-        };
-        let unknown = self.reply.failure().map_or("VALIDATION_UNKNOWN_PARAM", |own| own.code);
-        failure.code == unknown && names(failure.message, parameter)
+        match (self.reply.failure(), reply.failure()) {
+            (Some(own), Some(failure)) => {
+                failure.code == own.code && names(failure.message, parameter)
+            }
+            // Others are tolerated and ignored, which a warning says: the same as here. A warning may also
+            // be about something else, as that a parameter is deprecated.
+            (None, None) => warnings(reply).any(|(code, message)| {
+                warnings(&self.reply).any(|own| own.0 == code) && names(message, parameter)
+            }),
+            (None, Some(failure)) => {
+                failure.code == "VALIDATION_UNKNOWN_PARAM" && names(failure.message, parameter)
+            }
+            (Some(_), None) => false,
+        }
     }
 }
 
-fn mentions(warning: &Value, parameter: &str) -> bool {
-    let message = warning.get("message").and_then(Value::as_str);
-    message.is_some_and(|message| names(message, parameter))
+/// The warnings of a reply: codes and messages.
+fn warnings(reply: &Exchange) -> impl Iterator<Item = (&str, &str)> {
+    let warnings = reply.body().and_then(|body| body.get("warnings")?.as_array());
+    warnings.into_iter().flatten().filter_map(|warning| {
+        Some((warning.get("code")?.as_str()?, warning.get("message")?.as_str()?))
+    })
 }
 
 /// Whether a text has this name as a word of its own.
@@ -294,4 +304,49 @@ fn path_to(reply: &Value, name: &str, path: &str) -> Option<String> {
         .iter()
         .filter(|(key, value)| value.is_object() && !key.contains('.'))
         .find_map(|(key, _)| path_to(reply, name, &format!("{path}.{key}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::Reply;
+
+    fn reply(body: Value) -> Exchange {
+        let reply = Reply::Result { raw: Value::Null, body: Some(body) };
+        Exchange { tool: "mcp_aql".to_owned(), arguments: Value::Null, reply }
+    }
+
+    fn failure(code: &str, message: &str) -> Exchange {
+        reply(json!({ "success": false, "error": { "code": code, "message": message } }))
+    }
+
+    fn warned(code: &str, message: &str) -> Exchange {
+        let warnings = json!([{ "code": code, "message": message }]);
+        reply(json!({ "success": true, "data": {}, "warnings": warnings }))
+    }
+
+    #[test]
+    fn a_name_is_not_accepted_where_it_is_treated_as_an_unknown_one_is() {
+        // REQ-CNF-08
+        let unknown = |reply| {
+            let (operation, parameter) = ("list_beds".to_owned(), "probe".to_owned());
+            Unknown { operation, parameter, reply }
+        };
+        let strict = unknown(failure("BAD_NAME", "There is no 'probe'"));
+        assert!(strict.refuses(&failure("BAD_NAME", "There is no 'side'"), "side"));
+        assert!(!strict.refuses(&failure("BAD_NAME", "There is no 'sides'"), "side"));
+        assert!(!strict.refuses(&failure("BAD_VALUE", "'side' is no good"), "side"));
+        assert!(!strict.refuses(&warned("DEPRECATED", "'side' goes away"), "side"));
+        let lenient = unknown(warned("IGNORED", "'probe' is ignored"));
+        assert!(lenient.refuses(&warned("IGNORED", "'side' is ignored"), "side"));
+        assert!(!lenient.refuses(&warned("DEPRECATED", "'side' goes away"), "side"));
+        assert!(lenient.refuses(&failure("VALIDATION_UNKNOWN_PARAM", "no 'side'"), "side"));
+    }
+
+    #[test]
+    fn values_are_found_in_objects_and_not_in_lists() {
+        let reply = json!({ "data": { "items": [{ "first": 1 }], "applied": { "first": 20 } } });
+        assert_eq!(path_to(&reply, "first", "data").as_deref(), Some("data.applied.first"));
+        assert_eq!(path_to(&reply, "items", "data"), None);
+    }
 }

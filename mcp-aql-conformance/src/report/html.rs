@@ -110,7 +110,9 @@ impl Report {
                 let _ = writeln!(out, "<p>{}</p>", prose(&missing.what));
                 continue;
             }
-            let _ = write!(out, "<details><summary>{count}{}</summary><p>", prose(&missing.what));
+            let open = if missing.what == "failed" { " open" } else { "" };
+            let what = prose(&missing.what);
+            let _ = write!(out, "<details{open}><summary>{count}{what}</summary><p>");
             html_list(missing.checks.iter().map(String::as_str), out);
             out.push_str("</p></details>\n");
         }
@@ -178,7 +180,13 @@ fn html_of_category(category: &CategoryReport, out: &mut String) {
         let _ = write!(out, "<span class=\"{word}\">{count} {said}</span>");
     }
     out.push_str("</span></summary>\n");
-    for check in &category.checks {
+    let mut checks: Vec<_> = category.checks.iter().collect();
+    checks.sort_by_key(|check| match check.verdict {
+        Verdict::Fail => 0,
+        Verdict::Warn => 1,
+        Verdict::Skip | Verdict::Pass | Verdict::NotApplicable => 2,
+    });
+    for check in checks {
         html_of_check(check, out);
     }
     out.push_str("</details>\n");

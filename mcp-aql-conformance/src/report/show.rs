@@ -257,11 +257,6 @@ pub(super) fn counts(summary: &Summary) -> String {
 }
 
 impl Report {
-    /// Whether everything is as it should be: the level that was asked for, and not one warning.
-    pub(super) fn is_clean(&self) -> bool {
-        self.exit_code() == 0
-    }
-
     /// The verdict, in a few words.
     pub(super) fn verdict(&self) -> String {
         match (self.modes.is_empty(), self.conformance_level) {

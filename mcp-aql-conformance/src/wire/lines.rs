@@ -318,7 +318,8 @@ async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: 
         }
         if is_whole {
             let text = line.trim_ascii();
-            if !text.is_empty() && !inbox.take(text) {
+            let goes_on = if text.is_empty() { inbox.unasked(text) } else { inbox.take(text) };
+            if !goes_on {
                 return;
             }
             line.clear();

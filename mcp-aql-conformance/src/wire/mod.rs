@@ -117,7 +117,7 @@ pub enum Lost {
     )]
     Flooded,
     /// One message has more values than anybody needs.
-    #[error("a message of more than {0} values")]
+    #[error("a message of too many values: more than {0}, and an object counts as {OBJECT}")]
     TooMany(usize),
     /// HTTP refused the message.
     #[error("HTTP status {0}{hint}", hint = hint(*.0))]
@@ -225,7 +225,8 @@ impl Inbox {
         self.unasked(text)
     }
 
-    fn unasked(&self, text: &[u8]) -> bool {
+    /// Counts what nobody asked for. False when that is enough.
+    pub(crate) fn unasked(&self, text: &[u8]) -> bool {
         let mut state = self.lock();
         state.unasked += 1;
         state.unasked_bytes += text.len();

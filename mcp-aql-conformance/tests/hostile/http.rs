@@ -43,7 +43,7 @@ pub(crate) fn run(case: &Case) -> Ran {
             std::thread::spawn(move || serve(name, stream));
         }
     });
-    super::run(case, &["--header", "X-Test: yes", "--url", &url])
+    super::run(case, "[headers]\nX-Config = 'yes'", &["--header", "X-Test: yes", "--url", &url])
 }
 
 /// One request: method, headers in lower case, message.
@@ -177,6 +177,7 @@ fn answer(
         "accept: application/json, text/event-stream",
         "content-type: application/json",
         "x-test: yes",
+        "x-config: yes",
     ];
     if !is_first {
         wanted.extend(["mcp-session-id: 4711", "mcp-protocol-version: 2025-06-18"]);

@@ -113,6 +113,9 @@ fn faults(case: &Case, ran: &Ran) -> Vec<String> {
     if ran.stderr.contains("panicked") || ran.stderr.contains("error:") {
         faults.push("the command failed itself".to_owned());
     }
+    if ran.stdout.contains('\u{1b}') {
+        faults.push("the server commands the terminal".to_owned());
+    }
     if ran.took > LONGEST {
         faults.push(format!("took {:?}", ran.took));
     }
@@ -122,15 +125,15 @@ fn faults(case: &Case, ran: &Ran) -> Vec<String> {
     faults
 }
 
-/// Runs `test` of the command with small time limits.
-fn run(case: &Case, arguments: &[&str]) -> Ran {
+/// Runs `test` of the command with small time limits and this configuration.
+fn run(case: &Case, config: &str, arguments: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("conformance.toml");
-    std::fs::write(&config, "[limits]\nrun_seconds = 6\n").unwrap();
+    let file = folder.path().join("conformance.toml");
+    std::fs::write(&file, format!("[limits]\nrun_seconds = 6\n{config}")).unwrap();
     let started = Instant::now();
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"))
         .args(["test", "--timeout", case.patience(), "--config"])
-        .arg(&config)
+        .arg(&file)
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -20,6 +20,10 @@ pub(crate) const CASES: &[Case] = &[
         name: "dies_in_the_midst",
         told: &["cut short: the adapter closed the connection: the process ended, exit status: 1"],
     },
+    Case {
+        name: "dies_in_its_other_mode",
+        told: &["single mode: the adapter closed the connection", "cannot open the database"],
+    },
     Case { name: "hangs_at_initialize", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "hangs_at_the_list_of_tools", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "hangs_at_introspect", told: &[NO_ADAPTER, "no answer within 400 ms"] },
@@ -29,11 +33,11 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "floods_with_notifications", told: &[NO_ADAPTER, "nobody asked for"] },
     Case { name: "floods_with_long_notifications", told: &[NO_ADAPTER, "nobody asked for"] },
     Case { name: "floods_with_one_line", told: &[NO_ADAPTER, "a message of more than"] },
-    Case { name: "floods_with_values", told: &[NO_ADAPTER, "a message of more than"] },
-    Case { name: "floods_with_empty_lines", told: &[NO_ADAPTER, "no answer within 400 ms"] },
+    Case { name: "floods_with_values", told: &[NO_ADAPTER, "a message of too many values"] },
+    Case { name: "floods_with_empty_lines", told: &[NO_ADAPTER, "nobody asked for"] },
     Case { name: "floods_standard_error", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "floods_in_the_midst", told: &["nobody asked for"] },
-    Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message of more than"] },
+    Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message of too many values"] },
     Case { name: "lists_too_much", told: &[NO_ADAPTER, "more than 5000 tools"] },
     Case { name: "gives_pages_without_an_end", told: &[NO_ADAPTER] },
     Case { name: "talks_no_json", told: &[NO_ADAPTER, "no answer within 400 ms"] },
@@ -59,10 +63,17 @@ pub(crate) fn run(case: &Case) -> Ran {
         let script = format!(
             r#"read line; echo '{{"jsonrpc":"2.0","id":1,"result":{hello}}}'; exec >&-; exec sleep 60"#
         );
-        return super::run(case, &["--", "sh", "-c", &script]);
+        return super::run(case, "", &["--", "sh", "-c", &script]);
     }
     let this = std::env::current_exe().unwrap();
-    super::run(case, &["--", this.to_str().unwrap(), "serve", case.name])
+    let this = this.to_str().unwrap();
+    let config = match case.name {
+        "dies_in_its_other_mode" => {
+            format!("[modes.single]\ncommand = ['{this}', 'serve', 'dies_at_start']")
+        }
+        _ => String::new(),
+    };
+    super::run(case, &config, &["--", this, "serve", case.name])
 }
 
 fn hello() -> Value {
