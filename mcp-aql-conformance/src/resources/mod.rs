@@ -4,6 +4,7 @@
 mod fields;
 mod things;
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
@@ -54,6 +55,8 @@ pub(crate) struct Resources {
     /// What the configuration says that cannot be.
     wrong: Vec<String>,
     made: Mutex<Vec<things::Made>>,
+    /// CREATE operations that make nothing of these kinds, and how often each has made something.
+    others: Mutex<BTreeMap<String, usize>>,
     /// For texts that must not be there twice.
     numbers: AtomicUsize,
     /// What asks for confirmation, once somebody wanted to know.
@@ -115,7 +118,12 @@ impl Resources {
         let configured = file.resources.keys().filter(|name| !names.contains(name));
         let names: Vec<_> = configured.cloned().chain(names.iter().cloned()).collect();
         let kinds = names.into_iter().filter_map(|name| kind(adapter, file, name, &mut wrong));
-        Self { kinds: kinds.collect(), wrong, ..Self::default() }
+        let kinds: Vec<Resource> = kinds.collect();
+        let others = adapter.of(Category::Create).map(|operation| &operation.name).filter(|name| {
+            !RESERVED.contains(&name.as_str()) && kinds.iter().all(|kind| kind.create != **name)
+        });
+        let others = Mutex::new(others.map(|name| (name.clone(), 0)).collect());
+        Self { kinds, wrong, others, ..Self::default() }
     }
 
     /// The kinds.

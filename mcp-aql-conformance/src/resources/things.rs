@@ -263,9 +263,24 @@ impl Run {
     /// Why an operation that would run with these arguments is not called: it changes or removes what the
     /// run has not made and the configuration does not name, or nothing says what it would act on.
     pub(crate) fn spares(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+        if let Some(items) = arguments.get("operations").and_then(Value::as_array) {
+            return items.iter().find_map(|item| {
+                let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
+                self.spares_one(self.adapter.operation(name)?, item)
+            });
+        }
+        self.spares_one(operation, arguments)
+    }
+
+    fn spares_one(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
         use crate::learn::Category;
         let file = &self.settings.file;
-        let category = operation.category.filter(|category| *category != Category::Create)?;
+        let category = match operation.category {
+            Some(Category::Create) => return None,
+            Some(Category::Execute) => Category::Execute,
+            // What is unlike what it says of itself is taken for the worst.
+            _ => Category::Delete,
+        };
         let named = file.params.get(&operation.name);
         if operation.is_read() || named.is_some_and(Map::is_empty) {
             return None;
@@ -317,8 +332,12 @@ impl Run {
                 left.entry((made.resource.clone(), why)).or_default().push(id);
             }
         }
+        let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
+            format!("what `{operation}` has created in {calls} calls, unless it is gone with something else")
+        });
         left.into_iter()
             .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
+            .chain(others)
             .collect()
     }
 
@@ -401,6 +420,11 @@ impl Resources {
             return;
         }
         let Some(operation) = arguments.get("operation").and_then(Value::as_str) else { return };
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = others.get_mut(operation) {
+            *count += 1;
+        }
+        drop(others);
         for kind in &self.kinds {
             if kind.create == operation {
                 let id = body.get("data").and_then(|data| kind.identity(kind.object(data)?));
@@ -452,6 +476,13 @@ impl Resources {
     /// Whether the run has made something of this identifier, whether it is still there or not.
     fn is_ours(&self, id: &Value) -> bool {
         self.lock().iter().any(|made| made.id.as_ref() == Some(id))
+    }
+
+    /// Operations that have made what is of no known kind, and how often.
+    fn made_otherwise(&self) -> Vec<(String, usize)> {
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = others.iter().filter(|(_, calls)| **calls > 0);
+        made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
     fn left(&self) -> Vec<Made> {

@@ -18,7 +18,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lower-case-code",
         check: "errors.form",
-        neighbours: &["errors.registry", "errors.not_found"],
+        neighbours: &["errors.registry", "errors.not_found", "deletes.not_found"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_bed") && fails_with(body, "NOT_FOUND_RESOURCE") {
                 body["error"]["code"] = json!("not_found_resource");
@@ -28,7 +28,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "code-of-its-own",
         check: "errors.registry",
-        neighbours: &["errors.not_found"],
+        neighbours: &["errors.not_found", "deletes.not_found"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_bed") && fails_with(body, "NOT_FOUND_RESOURCE") {
                 body["error"]["code"] = json!("NO_SUCH_BED");
@@ -105,7 +105,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "nothing-found-is-a-success",
         check: "errors.not_found",
-        neighbours: &[],
+        neighbours: &["deletes.not_found"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_bed") && fails_with(body, "NOT_FOUND_RESOURCE") {
                 *body = json!({ "success": true, "data": null });

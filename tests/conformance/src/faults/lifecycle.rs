@@ -28,7 +28,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "begun-yesterday",
         check: "lifecycle.state_form",
-        neighbours: &["shapes.instants"],
+        neighbours: &["shapes.dates", "shapes.instants"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_execution") && body["data"]["started_at"].is_string() {
                 body["data"]["started_at"] = json!("yesterday");
@@ -74,6 +74,18 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_execution") && succeeds(body) {
                 body["data"]["execution_id"] = json!("exec_of_somebody_else");
+            }
+        }),
+    },
+    Fault {
+        name: "executions-unlisted",
+        check: "lifecycle.listed",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "list_executions")
+                && let Some(items) = body.pointer_mut("/data/items").and_then(Value::as_array_mut)
+            {
+                items.clear();
             }
         }),
     },

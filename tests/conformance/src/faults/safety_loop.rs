@@ -13,6 +13,9 @@ fn watched(options: &mut GardenOptions) {
         |builder| builder.safety_loop(SafetyLoop::new().channel(MemoryChannel::default()));
 }
 
+/// What is found in any watched garden: refusals of codes have words of their own.
+const USUAL: &[&str] = &["errors.details", "errors.template"];
+
 /// Whether these arguments ask `introspect` for the list of operations.
 fn lists(arguments: &Value) -> bool {
     calls(arguments, "introspect")
@@ -24,7 +27,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loop-unstated",
         check: "safety_loop.stated",
-        neighbours: &[],
+        neighbours: USUAL,
         tamper: Tamper::Both(watched, |arguments, body| {
             if lists(arguments)
                 && let Some(capabilities) = body.pointer_mut("/data/_protocol/capabilities")
@@ -37,7 +40,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loop-without-a-way-out",
         check: "safety_loop.complete",
-        neighbours: &["introspection.list_agrees_with_details"],
+        neighbours: &[
+            "errors.details",
+            "errors.template",
+            "introspection.list_agrees_with_details",
+        ],
         tamper: Tamper::Both(watched, |arguments, body| {
             if lists(arguments)
                 && let Some(list) =
@@ -50,7 +57,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "hint-said-to-be-optional",
         check: "safety_loop.step_parameters",
-        neighbours: &["parameters.required_agree"],
+        neighbours: &["errors.details", "errors.template", "parameters.required_agree"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if asks_for(arguments, "record_execution_step")
                 && let Some(hint) =
@@ -63,7 +70,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "agents-start-by-themselves",
         check: "safety_loop.approval",
-        neighbours: &[],
+        neighbours: USUAL,
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "execute_agent") && succeeds(body) {
                 body["data"]["status"] = json!("running");
@@ -73,7 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "agents-go-on-unapproved",
         check: "safety_loop.approval",
-        neighbours: &[],
+        neighbours: USUAL,
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "record_execution_step") && succeeds(body) {
                 body["data"]["autonomy"]["continue"] = json!(true);
@@ -83,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "directive-without-factors",
         check: "safety_loop.directive_form",
-        neighbours: &[],
+        neighbours: USUAL,
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "record_execution_step")
                 && let Some(directive) =
@@ -96,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "any-code-confirms",
         check: "safety_loop.wrong_code",
-        neighbours: &[],
+        neighbours: USUAL,
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "confirm_operation") && fails_with(body, "TOKEN_INVALID") {
                 *body = json!({ "success": true, "data": { "confirmed": true } });
@@ -106,7 +113,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tried-code-repeated",
         check: "safety_loop.no_echo",
-        neighbours: &["errors.echo"],
+        neighbours: &["errors.details", "errors.echo", "errors.template"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "confirm_operation") && fails_with(body, "TOKEN_INVALID") {
                 body["error"]["details"]["token"] =

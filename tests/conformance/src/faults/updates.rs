@@ -25,7 +25,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "missing-input-unnamed",
         check: "updates.input_required",
-        neighbours: &["parameters.missing_required", "parameters.details_names"],
+        neighbours: &[
+            "errors.says_what",
+            "errors.template",
+            "parameters.missing_required",
+            "parameters.details_names",
+        ],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "update_bed")
                 && fails_with(body, "VALIDATION_MISSING_PARAM")
@@ -105,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "changed-in-part",
         check: "updates.nothing_on_failure",
-        neighbours: &[],
+        neighbours: &["updates.if_match"],
         tamper: Tamper::Proxy(|| {
             Behind::new(|arguments, body| {
                 let name = arguments["params"]["input"].get("name")?;
@@ -126,7 +131,8 @@ pub(super) const FAULTS: &[Fault] = &[
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(input) = input_of(message)
-                && input.get("length").is_some_and(Value::is_number)
+                && let Some(length) = input.get("length").and_then(Value::as_f64)
+                && (0.5..=100.0).contains(&length)
             {
                 input.remove("length");
             }
