@@ -51,6 +51,14 @@ pub(super) const CHECKS: &[Check] = &[
         level: 2,
         body: Body::Changes(later!(unharmed)),
     },
+    Check {
+        id: "encoding.binary",
+        title: "Bytes in results are padded base64, with what they are beside them",
+        requirements: &["REQ-ENC-06"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(binary),
+    },
 ];
 
 /// Texts that careless programs refuse, cut or put right.
@@ -174,7 +182,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
     let behind = async {
         let answer = run
             .send_on(
-                &connection,
+                connection,
                 &tool,
                 json!({ "operation": "introspect", "params": {
                     "query": "operations", "name": "conformance_probe",
@@ -251,7 +259,8 @@ fn with_text(
     if !shape.accepts(&text) {
         return None;
     }
-    match run.valid(operation) {
+    // What is asked for need not be there.
+    match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
         Ok(mut params) => {
             params.insert(parameter.name.clone(), text);
             Some(params)
@@ -336,4 +345,69 @@ async fn create_with(
 fn find<'a>(data: &'a Value, name: &str) -> Option<&'a Value> {
     let members = data.as_object()?;
     members.get(name).or_else(|| members.values().find_map(|member| find(member, name)))
+}
+
+/// What a result says of bytes in it: the name, whatever stands under it, and its MIME type.
+fn bytes_in<'a>(
+    value: &'a Value,
+    found: &mut Vec<(&'a str, Option<&'a Value>, Option<&'a Value>)>,
+) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match name.strip_suffix("_encoding") {
+                    Some(of) if *member == "base64" => {
+                        found.push((of, members.get(of), members.get(&format!("{of}_mime_type"))));
+                    }
+                    _ => bytes_in(member, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| bytes_in(item, found)),
+        _ => {}
+    }
+}
+
+/// Whether a text is base64 as RFC 4648 has it, with its padding.
+fn is_base64(text: &str) -> bool {
+    let bare = text.trim_end_matches('=');
+    text.len().is_multiple_of(4)
+        && text.len() - bare.len() <= 2
+        && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+}
+
+fn binary(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(data) = exchange.data() else { return };
+    let mut found = Vec::new();
+    bytes_in(data, &mut found);
+    if found.is_empty() {
+        cases.not_applicable("no result has a member such as `content_encoding`: base64");
+    }
+    for (name, bytes, kind) in found {
+        let holds = bytes.and_then(Value::as_str).is_some_and(is_base64)
+            && kind.is_some_and(Value::is_string);
+        cases.expect(holds, || {
+            Finding::of(
+                exchange,
+                format!("{}: `{name}`", exchange.operation()),
+                format!("padded base64 of the usual alphabet in `{name}`, and `{name}_mime_type`"),
+                "encode bytes as RFC 4648 §4 has it, and say beside them what they are",
+            )
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_has_its_alphabet_and_its_padding() {
+        for text in ["", "AP8BAg==", "AP8B", "+/+/", "AAA="] {
+            assert!(is_base64(text), "{text}");
+        }
+        for text in ["AP8BAg", "AP8BAg=", "AP8B Ag==", "-_-_", "A===", "AP8=BAg="] {
+            assert!(!is_base64(text), "{text}");
+        }
+    }
 }

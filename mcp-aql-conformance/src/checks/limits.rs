@@ -103,10 +103,10 @@ const MARGIN: usize = 2_048;
 
 /// An operation that changes nothing and can be called, with its parameters: another one than `introspect`,
 /// whose failures have no details, where there is one. `wants` says which of its parameters is to be used.
-fn carrier<'a>(
-    run: &'a Run,
+fn carrier(
+    run: &Run,
     wants: impl Fn(&Parameter) -> bool,
-) -> Option<(&'a Operation, Map<String, Value>, Option<&'a Parameter>)> {
+) -> Option<(&Operation, Map<String, Value>, Option<&Parameter>)> {
     let introspect = run.adapter.operation("introspect").into_iter();
     let valid = run.adapter.reads().chain(introspect).filter_map(|operation| {
         let params = match operation.name.as_str() {
@@ -143,22 +143,9 @@ fn is_too_large(exchange: &Exchange) -> bool {
     exchange.code() == Some("VALIDATION_PAYLOAD_TOO_LARGE")
 }
 
-/// A report shows which call it was, and not a megabyte of it.
-fn shortened(exchange: &Exchange, limit: Limit, expected: String, mend: &str) -> Finding {
-    let size = exchange.arguments.to_string().len();
-    Finding {
-        sent: json!(format!(
-            "{} through {}: {size} bytes of arguments",
-            exchange.operation(),
-            exchange.tool
-        )),
-        ..Finding::of(
-            exchange,
-            format!("{}: {}", exchange.operation(), limit.name()),
-            expected,
-            mend,
-        )
-    }
+/// What a finding is about.
+fn subject(exchange: &Exchange, limit: Limit) -> String {
+    format!("{}: {}", exchange.operation(), limit.name())
 }
 
 /// What is within the limit is not too large, whatever else may be said of it.
@@ -167,9 +154,9 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
     let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
     cases.expect(!is_too_large(&exchange) && !is_unheard, || {
         let stated = limit.stated(run);
-        shortened(
+        Finding::of(
             &exchange,
-            limit,
+            subject(&exchange, limit),
             format!("no refusal for its size: {} is {stated}", limit.name()),
             "take as much as `_protocol.limits` states, or state less",
         )
@@ -181,9 +168,9 @@ async fn beyond(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
     let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
     cases.expect(is_too_large(&exchange), || {
         let stated = limit.stated(run);
-        shortened(
+        Finding::of(
             &exchange,
-            limit,
+            subject(&exchange, limit),
             format!(
                 "a failure VALIDATION_PAYLOAD_TOO_LARGE: {} is {stated}, as `_protocol.limits` states or \
                  the protocol has it",
@@ -302,9 +289,9 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
         None => format!("`limit_type`: {}", Limit::ALL.map(Limit::name).join(", ")),
     };
     cases.expect(holds, || {
-        shortened(
+        Finding::of(
             exchange,
-            limit.unwrap_or(Limit::Request),
+            format!("{}: VALIDATION_PAYLOAD_TOO_LARGE", exchange.operation()),
             expected,
             "say in the details which limit it was, and use the words of the protocol for it",
         )

@@ -218,8 +218,9 @@ fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
     const META: Form =
         Form::Open(&[may("request_id", Form::Text), may("duration_ms", Form::AtLeast(0.0))]);
     let Some(body) = of_success(exchange) else { return };
-    // Without one there is nothing wrong with it.
-    let Some(meta) = body.get("_meta") else { return cases.pass() };
+    let Some(meta) = body.get("_meta") else {
+        return cases.not_applicable("no result has `_meta`, which nobody has to send");
+    };
     META.check(meta, cases, |told| {
         Finding::of(
             exchange,
@@ -229,6 +230,8 @@ fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
         )
     });
 }
+
+const NO_WARNINGS: &str = "no result has `warnings`, which nobody has to send";
 
 const SEVERITIES: [&str; 3] = ["high", "medium", "low"];
 
@@ -240,7 +243,9 @@ fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("severity", Form::OneOf(&SEVERITIES)),
     ]));
     let Some(body) = of_success(exchange) else { return };
-    let Some(warnings) = body.get("warnings") else { return cases.pass() };
+    let Some(warnings) = body.get("warnings") else {
+        return cases.not_applicable(NO_WARNINGS);
+    };
     WARNINGS.check(warnings, cases, |told| {
         Finding::of(
             exchange,
@@ -254,7 +259,9 @@ fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
 
 fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(body) = of_success(exchange) else { return };
-    let Some(Value::Array(warnings)) = body.get("warnings") else { return cases.pass() };
+    let Some(Value::Array(warnings)) = body.get("warnings") else {
+        return cases.not_applicable(NO_WARNINGS);
+    };
     let ranks: Vec<_> = warnings
         .iter()
         .map(|warning| {
@@ -373,6 +380,8 @@ fn whens<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
     }
 }
 
+const NO_DATES: &str = "no result has a member such as `created_at`";
+
 /// An instant, with its offset.
 fn instant(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>> {
     chrono::DateTime::parse_from_rfc3339(text).ok()
@@ -386,6 +395,9 @@ fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(body) = exchange.body() else { return };
     let mut found = Vec::new();
     whens(body, &mut found);
+    if found.is_empty() {
+        return cases.not_applicable(NO_DATES);
+    }
     let wrong = found.iter().find(|(_, value)| {
         let is_iso = value.as_str().is_some_and(|text| {
             instant(text).is_some() || text.parse::<chrono::NaiveDate>().is_ok()
@@ -411,6 +423,9 @@ fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(body) = exchange.body() else { return };
     let mut found = Vec::new();
     whens(body, &mut found);
+    if found.is_empty() {
+        return cases.not_applicable(NO_DATES);
+    }
     let elsewhere = found.iter().find_map(|(name, value)| {
         let text = value.as_str()?;
         (instant(text).is_some() && !text.ends_with('Z')).then_some((*name, text))
@@ -462,7 +477,9 @@ fn confirmation_mirror(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("reasons", Form::List(&Form::Text)),
     ]);
     let Some(body) = of_failure(exchange) else { return };
-    let Some(mirror) = body.get("confirmation") else { return cases.pass() };
+    let Some(mirror) = body.get("confirmation") else {
+        return cases.not_applicable("no failure has `confirmation`, which nobody has to send");
+    };
     let details = body.pointer("/error/details");
     let is_same = |mirrored: &str, detail: &str| {
         let detail = details.and_then(|details| details.get(detail));

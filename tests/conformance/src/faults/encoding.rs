@@ -50,6 +50,16 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     },
+    Fault {
+        name: "base64-without-padding",
+        check: "encoding.binary",
+        neighbours: &[],
+        tamper: Tamper::Body(|_, body| {
+            if let Some(Value::String(image)) = body.pointer_mut("/data/picture/image/content") {
+                *image = format!("{}A", image.trim_end_matches('='));
+            }
+        }),
+    },
 ];
 
 /// Does this to every text of a message.

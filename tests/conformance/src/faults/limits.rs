@@ -9,38 +9,37 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "request-larger-than-stated",
         check: "limits.request_size",
         neighbours: &["limits.details"],
-        tamper: Tamper::Body(|_, body| states(body, "max_request_size", 512 << 10)),
+        tamper: Tamper::Body(|_, body| states(body, "max_request_size", 64 << 10)),
     },
     Fault {
         name: "request-smaller-than-stated",
         check: "limits.request_size",
         neighbours: &["limits.details", "limits.string_length"],
-        tamper: Tamper::Body(|_, body| states(body, "max_request_size", 2 << 20)),
+        tamper: Tamper::Body(|_, body| states(body, "max_request_size", 200 << 10)),
     },
     Fault {
         name: "text-longer-than-stated",
         check: "limits.string_length",
         neighbours: &["limits.details"],
-        tamper: Tamper::Body(|_, body| states(body, "max_string_length", 128 << 10)),
+        tamper: Tamper::Body(|_, body| states(body, "max_string_length", 64 << 10)),
     },
     Fault {
         name: "list-longer-than-stated",
         check: "limits.array_elements",
         neighbours: &["limits.details"],
-        tamper: Tamper::Body(|_, body| states(body, "max_array_elements", 500)),
+        tamper: Tamper::Body(|_, body| states(body, "max_array_elements", 300)),
     },
     Fault {
         name: "deeper-than-stated",
         check: "limits.nesting_depth",
         neighbours: &["limits.details"],
-        tamper: Tamper::Body(|_, body| states(body, "max_nesting_depth", 20)),
+        tamper: Tamper::Body(|_, body| states(body, "max_nesting_depth", 16)),
     },
     Fault {
         name: "response-larger-than-stated",
         check: "limits.response_size",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
-            states(body, "max_response_size", 1 << 20);
             if calls(arguments, "get_house") && body["success"] == true {
                 body["data"]["house"]["name"] = json!("x".repeat(1 << 20));
             }
