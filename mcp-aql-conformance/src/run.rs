@@ -289,12 +289,6 @@ impl Run {
         Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
     }
 
-    /// Another connection, without a handshake.
-    pub(crate) async fn open_raw(&self) -> Result<Connection, Lost> {
-        let limit = self.settings.limits.request;
-        Connection::open_raw(&*self.target, self.asked_mode, &self.tap, limit).await
-    }
-
     /// Calls on a connection of the check's own; for calls that are known to be harmless or allowed.
     pub(crate) async fn send_on(
         &self,

@@ -324,7 +324,7 @@ impl Connection {
     }
 
     /// Connects without a handshake.
-    pub(crate) async fn open_raw(
+    async fn open_raw(
         target: &dyn Target,
         mode: Option<Mode>,
         tap: &Arc<Tap>,

@@ -130,7 +130,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "one-token-for-all-beds",
         check: "confirmation.other_params",
-        neighbours: &[],
+        neighbours: &["sessions.label_only"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "delete_bed") && fails_with(body, "TOKEN_SCOPE_MISMATCH") {
                 *body = done(arguments);

@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ascii-only",
         check: "encoding.unicode",
-        neighbours: &["encoding.unharmed"],
+        neighbours: &["encoding.unharmed", "wire.is_error"],
         tamper: Tamper::Body(|arguments, body| {
             if !arguments.to_string().is_ascii() {
                 *body = json!({ "success": false, "error": {

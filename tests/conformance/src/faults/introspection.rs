@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "introspect-not-listed",
         check: "introspection.introspect_listed",
-        neighbours: &[],
+        neighbours: &["danger.stated"],
         tamper: Tamper::Body(|arguments, body| {
             if let Some(list) = list_in(arguments, body, "operations") {
                 list.retain(|entry| entry["name"] != "introspect");

@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "reserved-name-for-something-else",
         check: "routing.reserved",
-        neighbours: &[],
+        neighbours: &["safety_loop.complete", "safety_loop.stated"],
         tamper: Tamper::Proxy(|| Box::new(Renamed("get_house", "verify_challenge"))),
     },
     Fault {

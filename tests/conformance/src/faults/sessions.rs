@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tokens-outlive-their-session",
         check: "sessions.tokens_end",
-        neighbours: &["sessions.label_only", "confirmation.other_session"],
+        neighbours: &["sessions.label_only"],
         tamper: Tamper::Shared(|shared| {
             Box::new(Lenient { shared, own: Vec::new(), needs_label: false })
         }),

@@ -8,7 +8,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "success-in-words",
         check: "shapes.union",
-        neighbours: &[],
+        neighbours: &["routing.wrong_endpoint", "routing.wrong_endpoint_code"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_house") {
                 body["success"] = json!("yes");

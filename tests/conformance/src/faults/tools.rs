@@ -143,6 +143,9 @@ pub(super) const FAULTS: &[Fault] = &[
             "tools.description_current",
             "routing.wrong_endpoint",
             "routing.wrong_endpoint_code",
+            "danger.levels",
+            "danger.stated",
+            "danger.words",
         ],
         tamper: Tamper::Body(|arguments, body| {
             let name = "list_orders";

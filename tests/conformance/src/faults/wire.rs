@@ -47,7 +47,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "hangs-up-on-unknown-operations",
         check: "wire.stays_open",
-        neighbours: &["wire.answers"],
+        neighbours: &["wire.answers", "danger.levels", "danger.stated", "danger.words"],
         tamper: Tamper::Proxy(|| Box::new(Touchy)),
     },
     Fault {
@@ -68,6 +68,8 @@ pub(super) const FAULTS: &[Fault] = &[
             "encoding.unicode",
             "limits.request_size",
             "limits.string_length",
+            "deletes.not_found",
+            "deletes.twice",
         ],
         tamper: Tamper::Answer(|_, answer| {
             if code(answer).as_deref() == Some("NOT_FOUND_RESOURCE") {
