@@ -12,6 +12,11 @@ use crate::learn::Category;
 /// So many findings of one check are told; all are counted.
 const MOST_FINDINGS: usize = 10;
 
+/// So much of a text is told,
+const LONGEST_TEXT: usize = 500;
+/// and so many elements of a list.
+const MOST_ELEMENTS: usize = 100;
+
 /// Something that is not as it should be: [`Report::checks`](crate::Report::checks) has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,6 +63,29 @@ impl Finding {
         mend: impl Into<String>,
     ) -> Self {
         Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, mend) }
+    }
+}
+
+/// Leaves out of a value what nobody would read: what tests limits is as long as these.
+fn abridge(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > LONGEST_TEXT => {
+            let bytes = text.len();
+            let mut start: String = text.chars().take(LONGEST_TEXT / 5).collect();
+            start.push_str(&format!("… ({bytes} bytes)"));
+            *text = start;
+        }
+        Value::Array(items) => {
+            let more = items.len().saturating_sub(MOST_ELEMENTS);
+            if more > 0 {
+                items.truncate(MOST_ELEMENTS / 5);
+                let more = more + MOST_ELEMENTS - items.len();
+                items.push(Value::String(format!("… ({more} more)")));
+            }
+            items.iter_mut().for_each(abridge);
+        }
+        Value::Object(members) => members.values_mut().for_each(abridge),
+        _ => {}
     }
 }
 
@@ -119,10 +147,12 @@ impl Cases {
     }
 
     /// A case is not.
-    pub(crate) fn fail(&self, finding: Finding) {
+    pub(crate) fn fail(&self, mut finding: Finding) {
         let mut inner = self.lock();
         inner.found += 1;
         if inner.findings.len() < MOST_FINDINGS {
+            abridge(&mut finding.sent);
+            abridge(&mut finding.received);
             inner.findings.push(finding);
         }
     }
@@ -154,5 +184,22 @@ impl Cases {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Collected> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn findings_tell_the_beginning_of_what_is_long() {
+        let mut value = json!({ "text": "é".repeat(400), "list": vec![7; 101], "short": ["a"] });
+        abridge(&mut value);
+        assert_eq!(value["text"], format!("{}… (800 bytes)", "é".repeat(100)));
+        assert_eq!(value["list"].as_array().map(Vec::len), Some(21));
+        assert_eq!(value["list"][20], "… (81 more)");
+        assert_eq!(value["short"], json!(["a"]));
     }
 }

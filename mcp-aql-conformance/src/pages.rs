@@ -22,6 +22,11 @@ pub(crate) fn items(data: &Value) -> Option<Vec<&Value>> {
     edges.iter().map(|edge| edge.get("node")).collect()
 }
 
+/// A field of an item, by its path.
+pub(crate) fn at<'a>(item: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(item, |inside, name| inside.get(name))
+}
+
 /// `pageInfo`.
 pub(crate) fn info(data: &Value) -> Option<&Map<String, Value>> {
     data.get("pageInfo")?.as_object()

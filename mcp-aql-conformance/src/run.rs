@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -17,6 +18,8 @@ use crate::{checks, values};
 
 /// After so many requests without an answer, one after the other, the adapter is taken to hang.
 const MOST_SILENT: usize = 3;
+/// So many cases of one check are tested at once.
+const CASES_AT_ONCE: usize = 16;
 /// So often a connection that the adapter has closed is opened again.
 const MOST_REOPENED: usize = 3;
 
@@ -275,16 +278,15 @@ impl Run {
         }
     }
 
+    /// How many requests the adapter may be sent at once.
+    pub(crate) fn at_once(&self) -> usize {
+        at_once(&self.adapter, self.settings.in_flight)
+    }
+
     /// Another connection: another session.
     pub(crate) async fn open(&self) -> Result<Connection, Lost> {
         let limit = self.settings.limits.request;
         Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
-    }
-
-    /// Another connection, without a handshake.
-    pub(crate) async fn open_raw(&self) -> Result<Connection, Lost> {
-        let limit = self.settings.limits.request;
-        Connection::open_raw(&*self.target, self.asked_mode, &self.tap, limit).await
     }
 
     /// Calls on a connection of the check's own; for calls that are known to be harmless or allowed.
@@ -424,6 +426,15 @@ fn at_once(adapter: &Adapter, most: usize) -> usize {
     let stated = stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(most);
     stated.clamp(1, most)
 }
+
+/// Does all of these, some at once. They are gathered before the first begins, so that the future is `Send`
+/// whatever made them.
+pub(crate) fn do_all<F: Future<Output = ()>>(jobs: impl IntoIterator<Item = F>) -> All<F> {
+    let jobs: Vec<F> = jobs.into_iter().collect();
+    stream::iter(jobs).for_each_concurrent(CASES_AT_ONCE, std::convert::identity)
+}
+
+type All<F> = stream::ForEachConcurrent<stream::Iter<std::vec::IntoIter<F>>, F, fn(F) -> F>;
 
 /// Arguments of a call: `operation` and `params`.
 pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {

@@ -94,7 +94,8 @@ pub(crate) struct Whole {
     pub(crate) surfaces: Vec<Surface>,
     /// Why nothing or no other mode could be learned, by the mode that was asked for.
     pub(crate) unlearned: Vec<(Option<Mode>, Unlearned)>,
-    pub(crate) tap: Arc<Tap>,
+    /// What the checks of all modes together found.
+    pub(crate) collected: BTreeMap<&'static str, Collected>,
     pub(crate) took: Duration,
 }
 
@@ -129,7 +130,7 @@ impl Runner {
         let mut whole = Whole {
             surfaces: Vec::new(),
             unlearned: Vec::new(),
-            tap: Arc::clone(&tap),
+            collected: BTreeMap::new(),
             took: Duration::ZERO,
         };
         // As it is started first; then whichever mode that was not.
@@ -151,8 +152,37 @@ impl Runner {
             }
             Err(why) => whole.unlearned.push((None, why)),
         }
+        if !whole.surfaces.is_empty() {
+            whole.collected = self.of_modes(&whole);
+        }
         whole.took = started.elapsed();
         whole
+    }
+
+    /// The checks that are wanted.
+    fn wanted(&self) -> impl Iterator<Item = &'static Check> {
+        checks::all().filter(|check| check.level <= self.settings.level).filter(|check| {
+            self.settings.categories.is_empty()
+                || self.settings.categories.contains(check.category())
+        })
+    }
+
+    /// The checks of all modes together.
+    fn of_modes(&self, whole: &Whole) -> BTreeMap<&'static str, Collected> {
+        let checks = self.wanted().filter_map(|check| match check.body {
+            Body::Modes(look) => Some((check, look)),
+            _ => None,
+        });
+        checks
+            .map(|(check, look)| {
+                let cases = Cases::default();
+                match check.left_out(&self.settings) {
+                    Some(why) => cases.skip(Skip::LeftOut(why)),
+                    None => look(whole, &self.settings, &cases),
+                }
+                (check.id, cases.collected())
+            })
+            .collect()
     }
 
     /// Reaches the adapter and learns what it is.
@@ -216,13 +246,8 @@ impl Runner {
         tap: &Arc<Tap>,
         until: Instant,
     ) -> Result<Surface, Unlearned> {
-        let wanted: Vec<_> = checks::all()
-            .filter(|check| check.level <= self.settings.level)
-            .filter(|check| {
-                self.settings.categories.is_empty()
-                    || self.settings.categories.contains(check.category())
-            })
-            .collect();
+        let wanted: Vec<_> =
+            self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
         let cases: BTreeMap<_, _> =
             wanted.iter().map(|check| (check.id, Arc::<Cases>::default())).collect();
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
@@ -275,7 +300,7 @@ const fn phase_of(body: &Body) -> u8 {
         Body::Reads(_) => 1,
         Body::Changes(_) => 2,
         Body::Alone(_) => 3,
-        Body::Every(_) | Body::Seen(_) => 4,
+        Body::Every(_) | Body::Seen(_) | Body::Modes(_) => 4,
     }
 }
 
@@ -284,7 +309,7 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
         cases.skip(Skip::LeftOut(why));
         return;
     }
-    if !matches!(check.body, Body::Learned(_) | Body::Every(_) | Body::Seen(_))
+    if !matches!(check.body, Body::Learned(_) | Body::Every(_) | Body::Seen(_) | Body::Modes(_))
         && let Some(lost) = run.lost()
     {
         cases.skip(Skip::CutShort(lost.to_string()));
@@ -297,18 +322,30 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
                 cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
             }
         }
-        // It has looked at every call already.
-        Body::Every(_) => {}
+        // The one has looked at every call already, the other waits for all modes.
+        Body::Every(_) | Body::Modes(_) => {}
     }
 }
 
 impl Whole {
     /// What a check found in all modes together.
     pub(crate) fn of(&self, check: &Check) -> CheckReport {
-        let surfaces = self
-            .surfaces
-            .iter()
-            .filter_map(|surface| Some((surface.adapter.mode, surface.collected.get(check.id)?)));
-        CheckReport::judge(check, surfaces)
+        let surfaces = self.surfaces.iter().filter_map(|surface| {
+            Some((Some(surface.adapter.mode), surface.collected.get(check.id)?))
+        });
+        let together = self.collected.get(check.id).map(|collected| (None, collected));
+        CheckReport::judge(check, surfaces.chain(together))
+    }
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::CommandTarget;
+
+    #[test]
+    fn a_run_may_move_between_threads() {
+        fn is_send(_: impl Send + 'static) {}
+        let runner = Runner::new(CommandTarget::new("nothing", [""; 0]), Settings::default());
+        is_send(async move { runner.run().await });
     }
 }

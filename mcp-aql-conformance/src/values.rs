@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::shape::{Fault, Shape, Wrong, type_of};
+pub(crate) use self::shape::{Fault, Shape, Wrong};
 use crate::cases::Skip;
 use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
@@ -88,6 +88,9 @@ pub(crate) fn of(
     if is_known && let Some(value) = seen(run, operation, parameter, turn) {
         return Some(value);
     }
+    if let Some(value) = element(run, operation, parameter, turn) {
+        return Some(value);
+    }
     // What varies is made; a single call takes what its author shows.
     if turn > 0
         && !is_known
@@ -134,23 +137,47 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     };
     let rotated =
         |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
-    if let Some(value) = rotated(fit(&parameter.name), turn) {
+    // `link_beds` takes `bed_id` and `target_id`: another bed. Only where nothing can be lost by it.
+    let may_guess = matches!(operation.category, Some(Category::Create | Category::Read));
+    let own = fit(&parameter.name);
+    let others = operation
+        .required()
+        .take_while(|other| other.name != parameter.name)
+        .filter(|other| may_guess && other.kind == parameter.kind)
+        .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
+    for other in others {
+        let known = fit(&other.name);
+        // What was seen of it are such identifiers; numbers are alike whatever they are of.
+        let is_same = own.iter().all(|value| value.is_string() && known.contains(value));
+        if is_same && known.len() > 1 {
+            return rotated(known, turn + 1);
+        }
+    }
+    if let Some(value) = rotated(own, turn) {
         return Some(value);
     }
-    if parameter.name == "id" {
-        // `get_bed` takes `id`, and the list calls it `bed_id`.
-        let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
-        return own.and_then(|values| rotated(values, turn));
+    if parameter.name != "id" {
+        return None;
     }
-    // `link_beds` takes `bed_id` and `target_id`: another bed. Only where nothing can be lost by it.
-    if matches!(operation.category, Some(Category::Create | Category::Read)) {
-        let others = operation
-            .required()
-            .filter(|other| other.name != parameter.name && other.kind == parameter.kind)
-            .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
-        return others.map(|other| fit(&other.name)).find_map(|values| rotated(values, turn + 1));
+    // `get_bed` takes `id`, and the list calls it `bed_id`.
+    let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
+    own.and_then(|values| rotated(values, turn))
+}
+
+/// An element that relationships may start from: its kind as in examples, and one that results had.
+fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
+    let fields = Shape::of(&run.adapter, parameter).fields();
+    let has = |name: &str| fields.iter().any(|field| field.name() == Some(name));
+    if !has("element_type") || !has("element_name") {
+        return None;
     }
-    None
+    in_examples(operation, &parameter.name).find_map(|example| {
+        let kind = example.get("element_type")?.as_str()?;
+        let names = [format!("{kind}_id"), format!("{kind}_name"), "element_name".to_owned()];
+        let known = names.iter().map(|name| run.harvested(name)).find(|known| !known.is_empty())?;
+        let name = known.get(turn.checked_rem(known.len())?)?;
+        Some(json!({ "element_type": kind, "element_name": name }))
+    })
 }
 
 /// A value in the right form that nothing is called by.

@@ -11,8 +11,8 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{Form, may, must};
-use crate::learn::Operation;
-use crate::resources::{Gated, Role, Thing, confirmed, token_of};
+use crate::learn::{Category, Operation};
+use crate::resources::{Gated, Thing, confirmed, token_of};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -120,7 +120,6 @@ const UNKNOWN: &str = "conf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 /// A call that is to be confirmed.
 pub(super) struct Asked<'a> {
     thing: Thing<'a>,
-    role: Role,
     pub(super) operation: &'a Operation,
     params: Map<String, Value>,
     /// The answer, which asks for confirmation.
@@ -166,20 +165,11 @@ impl Asked<'_> {
 }
 
 /// Parameters of an operation on a thing that was made for it.
-fn params(
-    run: &Run,
-    operation: &Operation,
-    role: Role,
-    thing: &Thing<'_>,
-) -> Option<Map<String, Value>> {
+fn params(run: &Run, operation: &Operation, thing: &Thing<'_>) -> Option<Map<String, Value>> {
     let mut params = run.on(operation, thing.resource, &thing.id).ok()?;
-    if role == Role::Update {
-        let now = thing
-            .made
-            .data()
-            .and_then(|data| thing.resource.object(data))
-            .cloned()
-            .unwrap_or_default();
+    if operation.parameter("input").is_some() {
+        let shown = thing.made.data().and_then(|data| thing.resource.object(data));
+        let now = shown.cloned().unwrap_or_default();
         let input = thing.resource.changeable(run).into_iter().find_map(|field| {
             let value = field.other(now.get(field.name).unwrap_or(&Value::Null))?;
             Some(json!({ field.name: value }))
@@ -192,11 +182,11 @@ fn params(
 /// Makes a thing, and calls what is to be confirmed.
 async fn asked_for<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
     let kind = run.resources().named(&gated.resource)?;
-    let operation = kind.operation(run, gated.role)?;
+    let operation = run.adapter.operation(&gated.operation)?;
     let thing = run.make(kind, cases).await?;
-    let params = params(run, operation, gated.role, &thing)?;
+    let params = params(run, operation, &thing)?;
     let exchange = run.call(operation, params.clone(), cases).await?;
-    Some(Asked { thing, role: gated.role, operation, params, exchange })
+    Some(Asked { thing, operation, params, exchange })
 }
 
 /// The operations on things that ask for confirmation.
@@ -205,12 +195,15 @@ async fn gated(run: &Run) -> &[Gated] {
         let mut found = Vec::new();
         let unheard = Cases::default();
         for kind in run.resources().kinds() {
-            for role in [Role::Delete, Role::Update] {
-                let Some(operation) = kind.operation(run, role) else { continue };
+            let mut on_one: Vec<_> = kind.on_one(run).collect();
+            // What removes things is the likeliest.
+            on_one.sort_by_key(|operation| operation.category != Some(Category::Delete));
+            for operation in on_one {
                 if run.forbids(operation).is_some() {
                     continue;
                 }
-                let gated = Gated { resource: kind.name.clone(), role };
+                let gated =
+                    Gated { resource: kind.name.clone(), operation: operation.name.clone() };
                 let asked = asked_for(run, &gated, &unheard).await;
                 if asked.is_some_and(|asked| asked.exchange.code() == Some("CONFIRMATION_REQUIRED"))
                 {
@@ -240,11 +233,9 @@ async fn none(run: &Run, cases: &Cases) {
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);
-    let on_things = run.resources().kinds().iter().flat_map(|kind| {
-        [Role::Delete, Role::Update].into_iter().filter_map(|role| kind.operation(run, role))
-    });
-    let forbidden = on_things.filter_map(|operation| run.forbids(operation)).next();
-    match (forbidden, confirmed) {
+    let on_things = run.resources().kinds().iter().flat_map(|kind| kind.on_one(run));
+    let mut forbidden = on_things.filter_map(|operation| run.forbids(operation));
+    match (forbidden.next(), confirmed) {
         (Some(why), _)
             if is_claimed || confirmed.is_some() || !super::danger::offers(run, "danger") =>
         {
@@ -441,7 +432,7 @@ async fn other_params(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
     let Some(token) = asked.token(cases) else { return };
     let Some(other) = run.make(asked.thing.resource, cases).await else { return };
-    let Some(params) = params(run, asked.operation, asked.role, &other) else { return };
+    let Some(params) = params(run, asked.operation, &other) else { return };
     let theirs = confirmed(asked.operation, params.clone(), &token);
     let Some(exchange) = run.call(asked.operation, theirs, cases).await else { return };
     let other = Asked { thing: other, params, exchange, ..asked };

@@ -131,29 +131,40 @@ pub(super) fn has_gates(run: &Run, stated: &Stated) -> bool {
         || run.adapter.operations.iter().any(|operation| stated.level(operation).is_some())
 }
 
+/// Whether the query for it, where there is one, gets an answer to work with.
+fn is_answered(stated: &Stated, cases: &Cases) -> bool {
+    let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
+    if !is_answered {
+        cases.skip(Skip::NoFixture("a result of `introspect` with the query `danger`".to_owned()));
+    }
+    is_answered
+}
+
 async fn stated(run: &Run, cases: &Cases) {
     let stated = Stated::ask(run).await;
     if !has_gates(run, &stated) {
         return cases.not_applicable("nothing says that operations differ in danger");
     }
-    for operation in &run.adapter.operations {
-        // Without a query for it, what is harmless need not say so.
-        let may_be_silent = stated.reply.is_none()
-            && !matches!(operation.category, Some(Category::Delete | Category::Execute));
-        if may_be_silent || operation.name == "introspect" {
-            continue;
+    const MEND: &str = "tell it in the answer to `introspect` with the query `danger`: \
+                        {\"operations\": [{\"name\": …, \"level\": …}]}, or in the description";
+    let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
+        if stated.reply.is_none() {
+            // Without a query for it, what is harmless need not say so.
+            let told = run.adapter.operations.iter().any(|it| stated.level(it).is_some());
+            cases.expect(told, || {
+                let expected = "the danger levels of those operations that are to be confirmed";
+                Finding::shown("introspect", run.adapter.protocol().clone(), expected, MEND)
+            });
         }
+        return;
+    };
+    for operation in run.adapter.operations.iter().filter(|it| it.name != "introspect") {
         cases.expect(stated.level(operation).is_some(), || {
-            let received = match &stated.reply {
-                Some(reply) => reply.received(),
-                None => operation.details().clone(),
-            };
             Finding::shown(
                 &operation.name,
-                received,
+                reply.received(),
                 "the danger level of the operation",
-                "tell it in the answer to `introspect` with the query `danger`: \
-                 {\"operations\": [{\"name\": …, \"level\": …}]}, or in the description",
+                MEND,
             )
         });
     }
@@ -164,6 +175,9 @@ async fn words(run: &Run, cases: &Cases) {
     let Some(reply) = &stated.reply else {
         return cases.not_applicable("`introspect` publishes no query `danger`");
     };
+    if !is_answered(&stated, cases) {
+        return;
+    }
     let entries = reply.data().and_then(|data| data.get("operations")?.as_array());
     let Some(entries) = entries else {
         return cases.fail(Finding::of(
@@ -199,6 +213,9 @@ async fn levels(run: &Run, cases: &Cases) {
     let stated = Stated::ask(run).await;
     if stated.reply.is_none() {
         return cases.not_applicable("`introspect` publishes no query `danger`");
+    }
+    if !is_answered(&stated, cases) {
+        return;
     }
     for operation in &run.adapter.operations {
         let level = stated.level(operation).unwrap_or_default();

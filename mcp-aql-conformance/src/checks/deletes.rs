@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
         requirements: &["REQ-CLS-02", "REQ-CNF-04"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Changes(later!(only_that)),
+        body: Body::Alone(later!(only_that)),
     },
     Check {
         id: "deletes.reads_change_nothing",

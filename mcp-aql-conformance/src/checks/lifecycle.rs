@@ -10,6 +10,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation};
+use crate::pages;
 use crate::run::{Run, arguments};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -60,6 +61,14 @@ pub(super) const CHECKS: &[Check] = &[
         keyword: Keyword::Must,
         level: 2,
         body: Body::Changes(later!(readable)),
+    },
+    Check {
+        id: "lifecycle.listed",
+        title: "A list of executions has those that were begun in the session",
+        requirements: &["REQ-CLS-01", "REQ-LIF-04"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(listed)),
     },
     Check {
         id: "lifecycle.transitions",
@@ -303,6 +312,37 @@ async fn readable(run: &Run, cases: &Cases) {
                 looked.operation(),
                 format!("the state of the execution `{}`", execution.id),
                 "answer with the state of the execution that was asked for",
+            )
+        });
+    }
+}
+
+async fn listed(run: &Run, cases: &Cases) {
+    let starters = starters(run, cases);
+    let had_any = !starters.is_empty();
+    let list = run.adapter.reads().find(|operation| {
+        operation.name.ends_with("_executions") && operation.required().next().is_none()
+    });
+    let Some(list) = list else {
+        if had_any {
+            cases.not_applicable("there is no READ operation that lists executions");
+        }
+        return;
+    };
+    for starter in starters {
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(all) = run.call(list, Map::new(), cases).await else { continue };
+        let items = all.data().and_then(pages::items).unwrap_or_default();
+        let is_it = |item: &&Value| item.get("execution_id").is_some_and(|id| *id == execution.id);
+        cases.expect(items.iter().any(is_it), || {
+            Finding::of(
+                &all,
+                &list.name,
+                format!(
+                    "an item with the `execution_id` \"{}\", which has just begun",
+                    execution.id
+                ),
+                "list the executions of the session as items, the newest first",
             )
         });
     }

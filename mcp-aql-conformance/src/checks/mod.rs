@@ -33,7 +33,9 @@ use futures_util::future::BoxFuture;
 
 use crate::call::Exchange;
 use crate::cases::Cases;
+use crate::config::Settings;
 use crate::run::Run;
+use crate::runner::Whole;
 
 /// How much a requirement asks for, and so what a finding is: a failure, or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +101,8 @@ pub(crate) enum Body {
     Every(fn(&Run, &Exchange, &Cases)),
     /// On what was seen of all messages, at the end.
     Seen(fn(&Run, &Cases)),
+    /// On all modes together, after everything else.
+    Modes(fn(&Whole, &Settings, &Cases)),
 }
 
 /// Makes a function of an async one, as the table holds it.

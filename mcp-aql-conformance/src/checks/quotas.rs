@@ -115,7 +115,7 @@ fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     const EXCEEDED: Form = Form::Open(&[
         must("limit", Form::AtLeast(0.0)),
         must("remaining", Form::AtLeast(0.0)),
-        must("window", Form::Word),
+        must("window", Form::Either(&[Form::Word, Form::AtLeast(0.0)])),
         must("resets_at", INSTANT),
         must("retry_after_seconds", Form::AtLeast(0.0)),
     ]);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::forms::{Form, may, must};
 use crate::run::Run;
 
@@ -55,7 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
         requirements: &["REQ-OOB-06", "REQ-AUT-15"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Changes(later!(wrong_code)),
+        body: Body::Alone(later!(wrong_code)),
     },
     Check {
         id: "safety_loop.no_echo",
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
         requirements: &["REQ-OOB-05", "REQ-TOK-15"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(no_echo)),
+        body: Body::Every(no_echo),
     },
 ];
 
@@ -245,7 +245,7 @@ fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     });
 }
 
-/// Tries codes that nobody was given.
+/// Tries codes that nobody was given. Few, and late: adapters stop whoever tries often.
 async fn tries(run: &Run, cases: &Cases) -> Vec<Exchange> {
     let mut tried = Vec::new();
     let confirmed = json!({ "confirmation_token": CODE });
@@ -271,22 +271,26 @@ async fn wrong_code(run: &Run, cases: &Cases) {
     }
 }
 
-async fn no_echo(run: &Run, cases: &Cases) {
-    if !has_loop(run, cases) {
+fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
+    /// What is shorter may be in any text.
+    const SHORTEST: usize = 12;
+    if !has_loop(run, cases)
+        || !matches!(exchange.operation(), "confirm_operation" | "verify_challenge")
+        || exchange.failure().is_none()
+    {
         return;
     }
-    for exchange in tries(run, cases).await {
-        if exchange.failure().is_none() {
-            cases.skip(Skip::NoFixture(format!("a code that `{}` refuses", exchange.operation())));
-            continue;
-        }
-        cases.expect(!exchange.received().to_string().contains(CODE), || {
-            Finding::of(
-                &exchange,
-                exchange.operation(),
-                "an answer without the code that was tried",
-                "name neither right nor wrong codes in what a model reads",
-            )
-        });
+    let given = |name: &str| exchange.arguments.get("params")?.get(name)?.as_str();
+    let Some(code) = given("code").or_else(|| given("confirmation_token")) else { return };
+    if code.len() < SHORTEST {
+        return;
     }
+    cases.expect(!exchange.received().to_string().contains(code), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "an answer without the code that was tried",
+            "name neither right nor wrong codes in what a model reads",
+        )
+    });
 }

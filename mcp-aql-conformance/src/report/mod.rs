@@ -163,7 +163,7 @@ pub struct CheckReport {
 impl CheckReport {
     pub(crate) fn judge<'a>(
         check: &Check,
-        surfaces: impl Iterator<Item = (Mode, &'a Collected)>,
+        surfaces: impl Iterator<Item = (Option<Mode>, &'a Collected)>,
     ) -> Self {
         let mut report = Self {
             id: check.id.to_owned(),
@@ -190,7 +190,7 @@ impl CheckReport {
                     .findings
                     .iter()
                     .cloned()
-                    .map(|finding| Finding { mode: Some(mode.to_string()), ..finding }),
+                    .map(|finding| Finding { mode: mode.map(|mode| mode.to_string()), ..finding }),
             );
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;

@@ -127,6 +127,15 @@ impl Resource {
             .is_some_and(|parameter| !parameter.required && parameter.member("default").is_none())
     }
 
+    /// The same of a field inside of another: the type says so that the thing is shown as, for in what
+    /// updates take everything may be left out.
+    pub(crate) fn may_lack_inside(&self, run: &Run, outer: &str, inner: Shape<'_>) -> bool {
+        let outer = self.fields(run).into_iter().find(|field| field.name == outer);
+        let fields = outer.map(|outer| outer.shape.fields()).unwrap_or_default();
+        let found = fields.into_iter().find(|field| field.name() == inner.name());
+        found.is_some_and(|found| !found.is_required())
+    }
+
     /// The fields of the type that a thing is shown as.
     fn fields<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
         let of_type = [Role::Read, Role::Create].into_iter().find_map(|role| {

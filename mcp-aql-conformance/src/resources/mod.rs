@@ -4,6 +4,7 @@
 mod fields;
 mod things;
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 
@@ -54,6 +55,8 @@ pub(crate) struct Resources {
     /// What the configuration says that cannot be.
     wrong: Vec<String>,
     made: Mutex<Vec<things::Made>>,
+    /// CREATE operations that make nothing of these kinds, and how often each has made something.
+    others: Mutex<BTreeMap<String, usize>>,
     /// For texts that must not be there twice.
     numbers: AtomicUsize,
     /// What asks for confirmation, once somebody wanted to know.
@@ -65,8 +68,8 @@ pub(crate) struct Resources {
 pub(crate) struct Gated {
     /// The kind of thing, by its name.
     pub(crate) resource: String,
-    /// What is done to it.
-    pub(crate) role: Role,
+    /// The operation.
+    pub(crate) operation: String,
 }
 
 /// What an operation does to a thing.
@@ -115,7 +118,12 @@ impl Resources {
         let configured = file.resources.keys().filter(|name| !names.contains(name));
         let names: Vec<_> = configured.cloned().chain(names.iter().cloned()).collect();
         let kinds = names.into_iter().filter_map(|name| kind(adapter, file, name, &mut wrong));
-        Self { kinds: kinds.collect(), wrong, ..Self::default() }
+        let kinds: Vec<Resource> = kinds.collect();
+        let others = adapter.of(Category::Create).map(|operation| &operation.name).filter(|name| {
+            !RESERVED.contains(&name.as_str()) && kinds.iter().all(|kind| kind.create != **name)
+        });
+        let others = Mutex::new(others.map(|name| (name.clone(), 0)).collect());
+        Self { kinds, wrong, others, ..Self::default() }
     }
 
     /// The kinds.
@@ -253,6 +261,19 @@ impl Resource {
     /// Whether this operation changes or removes one.
     fn acts(&self, operation: &str) -> bool {
         [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
+    }
+
+    /// All operations that change or remove one thing or act on it, and need no more than to be told which.
+    pub(crate) fn on_one<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Operation> {
+        run.adapter.operations.iter().filter(|operation| {
+            let is_bare = operation.required().all(|parameter| parameter.name == self.id);
+            self.acts(&operation.name)
+                || (matches!(
+                    operation.category,
+                    Some(Category::Update | Category::Delete | Category::Execute)
+                ) && is_bare
+                    && operation.required().next().is_some())
+        })
     }
 
     /// The thing itself in `data` of a result about it: under its own name, as all of `data`, or as the

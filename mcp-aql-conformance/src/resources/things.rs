@@ -263,9 +263,24 @@ impl Run {
     /// Why an operation that would run with these arguments is not called: it changes or removes what the
     /// run has not made and the configuration does not name, or nothing says what it would act on.
     pub(crate) fn spares(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+        if let Some(items) = arguments.get("operations").and_then(Value::as_array) {
+            return items.iter().find_map(|item| {
+                let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
+                self.spares_one(self.adapter.operation(name)?, item)
+            });
+        }
+        self.spares_one(operation, arguments)
+    }
+
+    fn spares_one(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
         use crate::learn::Category;
         let file = &self.settings.file;
-        let category = operation.category.filter(|category| *category != Category::Create)?;
+        let category = match operation.category {
+            Some(Category::Create) => return None,
+            Some(Category::Execute) => Category::Execute,
+            // What is unlike what it says of itself is taken for the worst.
+            _ => Category::Delete,
+        };
         let named = file.params.get(&operation.name);
         if operation.is_read() || named.is_some_and(Map::is_empty) {
             return None;
@@ -300,11 +315,12 @@ impl Run {
         made.reverse();
         let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for part in made.chunks(IN_ONE_SESSION) {
-            let gone: Vec<_> = stream::iter(part)
+            // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
+            let going: Vec<_> = part
+                .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
-                .buffer_unordered(AT_ONCE)
-                .collect()
-                .await;
+                .collect();
+            let gone: Vec<_> = stream::iter(going).buffer_unordered(AT_ONCE).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
                 |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
             );
@@ -316,8 +332,12 @@ impl Run {
                 left.entry((made.resource.clone(), why)).or_default().push(id);
             }
         }
+        let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
+            format!("what `{operation}` has created in {calls} calls, unless it is gone with something else")
+        });
         left.into_iter()
             .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
+            .chain(others)
             .collect()
     }
 
@@ -338,6 +358,20 @@ impl Run {
         again
     }
 
+    /// Calls what is known to be allowed, here or in another session.
+    async fn send_to(
+        &self,
+        elsewhere: Option<&Connection>,
+        operation: &Operation,
+        params: Map<String, Value>,
+    ) -> Exchange {
+        let arguments = arguments(&operation.name, params);
+        match elsewhere {
+            Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
+            None => self.send(&operation.tool, arguments, None).await,
+        }
+    }
+
     /// Removes one thing, or says why it is left.
     async fn clear(&self, made: &Made, elsewhere: Option<&Connection>) -> Result<(), String> {
         let kind = self.resources().named(&made.resource);
@@ -353,16 +387,10 @@ impl Run {
             return Err(why.reason());
         }
         let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
-        let send = |params: Map<String, Value>| async {
-            let arguments = arguments(&operation.name, params);
-            match elsewhere {
-                Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
-                None => self.send(&operation.tool, arguments, None).await,
-            }
-        };
-        let mut exchange = send(params.clone()).await;
+        let mut exchange = self.send_to(elsewhere, operation, params.clone()).await;
         if let Some(token) = token_of(&exchange) {
-            exchange = send(confirmed(operation, params, token)).await;
+            let params = confirmed(operation, params, token);
+            exchange = self.send_to(elsewhere, operation, params).await;
         }
         match exchange.code() {
             None if exchange.succeeded() => Ok(()),
@@ -392,6 +420,11 @@ impl Resources {
             return;
         }
         let Some(operation) = arguments.get("operation").and_then(Value::as_str) else { return };
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = others.get_mut(operation) {
+            *count += 1;
+        }
+        drop(others);
         for kind in &self.kinds {
             if kind.create == operation {
                 let id = body.get("data").and_then(|data| kind.identity(kind.object(data)?));
@@ -443,6 +476,13 @@ impl Resources {
     /// Whether the run has made something of this identifier, whether it is still there or not.
     fn is_ours(&self, id: &Value) -> bool {
         self.lock().iter().any(|made| made.id.as_ref() == Some(id))
+    }
+
+    /// Operations that have made what is of no known kind, and how often.
+    fn made_otherwise(&self) -> Vec<(String, usize)> {
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = others.iter().filter(|(_, calls)| **calls > 0);
+        made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
     fn left(&self) -> Vec<Made> {

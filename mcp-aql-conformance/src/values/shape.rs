@@ -74,7 +74,7 @@ pub(crate) struct Wrong {
 }
 
 /// The name of the JSON type of a value.
-pub(crate) const fn type_of(value: &Value) -> &'static str {
+const fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -141,7 +141,8 @@ impl<'a> Shape<'a> {
         }
     }
 
-    fn is_required(self) -> bool {
+    /// Whether it has to be there, if it is the shape of a field.
+    pub(crate) fn is_required(self) -> bool {
         self.raw.get("required") == Some(&Value::Bool(true))
     }
 
@@ -287,7 +288,7 @@ impl<'a> Shape<'a> {
                 let number = (least + turn as f64).min(most);
                 whole(number).or_else(|| Some(json!(number)))
             }
-            Kind::Flag => Some(Value::Bool(turn % 2 == 0)),
+            Kind::Flag => Some(Value::Bool(turn.is_multiple_of(2))),
             Kind::List => {
                 let count = self.count("minItems").unwrap_or(1).max(1);
                 let Some(shape) = self.items() else { return Some(json!([])) };

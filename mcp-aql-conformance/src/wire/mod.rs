@@ -25,8 +25,7 @@ use tokio::sync::oneshot;
 pub use http::UrlTarget;
 pub use lines::{CommandTarget, MemoryTarget};
 pub use modes::PerMode;
-pub(crate) use tap::Seen;
-pub(crate) use tap::Tap;
+pub(crate) use tap::{Samples, Seen, Tap};
 
 use crate::learn::Mode;
 
@@ -173,7 +172,7 @@ struct InboxState {
     /// By id, as JSON: `7` and `"7"` are two.
     waiting: HashMap<String, oneshot::Sender<Value>>,
     notifications: Vec<Value>,
-    /// Whether messages were sent that may be no JSON-RPC: then errors without an id are in order.
+    /// Whether messages were sent that may be no JSON-RPC: then errors that nobody waits for are in order.
     is_raw: bool,
     unasked: usize,
     unasked_bytes: usize,
@@ -210,7 +209,8 @@ impl Inbox {
                     true
                 }
                 None => {
-                    if !(self.lock().is_raw && is_stray(&message)) {
+                    let is_refusal = message.get("error").is_some();
+                    if !(is_refusal && self.lock().is_raw) {
                         self.tap.to_nobody(&message);
                     }
                     self.unasked(text)
@@ -279,11 +279,6 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
     count <= MOST_VALUES
 }
 
-/// Whether a message is what JSON-RPC has for those whose id could not be read: an error with the id null.
-fn is_stray(message: &Value) -> bool {
-    message.get("error").is_some() && message.get("id").is_none_or(Value::is_null)
-}
-
 /// One connection, which is one session.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -329,7 +324,7 @@ impl Connection {
     }
 
     /// Connects without a handshake.
-    pub(crate) async fn open_raw(
+    async fn open_raw(
         target: &dyn Target,
         mode: Option<Mode>,
         tap: &Arc<Tap>,
@@ -382,16 +377,15 @@ impl Connection {
             if let Some(ended) = &state.ended {
                 return Answer::Lost(ended.clone());
             }
-            state.waiting.insert(id.clone(), sender);
+            state.waiting.insert(id, sender);
         }
         let answered = async {
             self.link.outgoing.send(message).await?;
             let gone = || Lost::Closed("while a request was waiting".to_owned());
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
-        let answer = tokio::time::timeout(limit, answered).await;
-        self.link.inbox.lock().waiting.remove(&id);
-        match answer {
+        // Its place is kept when time is over: an answer that is late is still an answer to it.
+        match tokio::time::timeout(limit, answered).await {
             Err(_) => Answer::Lost(Lost::TimedOut(limit)),
             Ok(Err(lost)) => Answer::Lost(lost),
             Ok(Ok(mut message)) => match message.get_mut("result") {

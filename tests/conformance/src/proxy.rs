@@ -126,7 +126,7 @@ impl Faulty {
     /// A garden of its own, with this fault if any.
     pub fn new(tamper: Option<&'static Tamper>) -> Self {
         let garden = match tamper {
-            Some(Tamper::Garden(change)) => {
+            Some(Tamper::Garden(change) | Tamper::Both(change, _)) => {
                 let mut options = crate::GardenOptions::default();
                 change(&mut options);
                 Garden::new(options)
@@ -140,7 +140,9 @@ impl Faulty {
         let calls = Calls::default();
         Some(match self.tamper? {
             Tamper::Garden(_) => return None,
-            Tamper::Body(change) => Box::new(Bodies { change: *change, calls }),
+            Tamper::Body(change) | Tamper::Both(_, change) => {
+                Box::new(Bodies { change: *change, calls })
+            }
             Tamper::Answer(change) => Box::new(Answers { change: *change, calls }),
             Tamper::Request(change) => Box::new(Requests(*change)),
             Tamper::Proxy(make) => make(),

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_aql_conformance::{MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks};
+use mcp_aql_conformance::{
+    Finding, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
+};
 use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -42,8 +45,20 @@ fn found(report: &Report) -> BTreeMap<String, String> {
     report
         .checks()
         .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
-        .map(|check| (check.id.clone(), format!("{:#?}", check.findings.first())))
+        .map(|check| (check.id.clone(), check.findings.first().map(told).unwrap_or_default()))
         .collect()
+}
+
+/// A finding in a few lines.
+fn told(finding: &Finding) -> String {
+    let brief = |value: &Value| value.to_string().chars().take(400).collect::<String>();
+    format!(
+        "{}: expected {}\n    sent {}\n    received {}",
+        finding.subject,
+        finding.expected,
+        brief(&finding.sent),
+        brief(&finding.received)
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -212,7 +212,7 @@ pub(super) async fn values_checked(run: &Run, cases: &Cases) {
 
 pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
-        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
         let others = subject.thing.resource.changeable(run);
         let wrong = others
             .into_iter()
@@ -224,6 +224,7 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
             inputs.push(json!({ name: value, other: wrong }));
         }
         for input in inputs {
+            let Some(now) = run.stored(&subject.thing, cases).await else { break };
             let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                 continue;
             };

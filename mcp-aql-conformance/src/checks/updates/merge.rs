@@ -6,6 +6,7 @@ use super::{Subject, only, subjects};
 use crate::cases::{Cases, Finding, Skip};
 use crate::resources::{Field, other, same};
 use crate::run::Run;
+use crate::values::Shape;
 
 fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
@@ -102,7 +103,7 @@ fn free(field: &str) -> Merge<'_> {
 }
 
 /// Of what has fields, one is changed.
-fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
+fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
     let there = now.as_object()?;
     let inner = field.shape.fields();
     let (name, value) = inner.iter().find_map(|inner| {
@@ -113,7 +114,7 @@ fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
         // So that something else could be lost, it has to be there.
         let (beside, more) = inner.iter().find_map(|inner| {
             let beside = inner.name().filter(|beside| *beside != name)?;
-            Some((beside, whole(*inner, run)?))
+            Some((beside, whole(*inner)?))
         })?;
         let mut expected = there.clone();
         expected.insert(beside.to_owned(), more.clone());
@@ -136,13 +137,13 @@ fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
 }
 
 /// A value for something inside of an object, with all that it takes.
-fn whole(shape: crate::values::Shape<'_>, run: &Run) -> Option<Value> {
+fn whole(shape: Shape<'_>) -> Option<Value> {
     let fields = shape.fields();
     if fields.is_empty() {
         return shape.made(1);
     }
     let members =
-        fields.into_iter().filter_map(|field| Some((field.name()?.to_owned(), whole(field, run)?)));
+        fields.into_iter().filter_map(|field| Some((field.name()?.to_owned(), whole(field)?)));
     Some(Value::Object(members.collect()))
 }
 
@@ -160,7 +161,7 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             } else if field.shape.fields().is_empty() {
                 None
             } else {
-                typed(run, field, there)
+                typed(field, there)
             };
             let Some(merge) = merge else { continue };
             has_object = true;
@@ -247,12 +248,17 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
                 removes_key(run, &subject, field.name, cases).await;
                 continue;
             }
+            let mut optional = field.shape.fields();
+            optional.retain(|inner| kind.may_lack_inside(run, field.name, *inner));
+            for inner in optional {
+                has_any |= removes_inside(run, &subject, field.name, inner, cases).await;
+            }
             if !kind.may_lack(run, field.name) {
                 continue;
             }
             let Some(now) = run.stored(&subject.thing, cases).await else { break };
             if member(&now, field.name).is_null() {
-                let Some(value) = whole(field.shape, run) else { continue };
+                let Some(value) = whole(field.shape) else { continue };
                 if subject.changed(run, only(field.name, value), cases).await.is_none() {
                     continue;
                 }
@@ -278,6 +284,38 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
     if had_subjects && !has_any {
         cases.not_applicable("no field that an UPDATE operation changes can be absent");
     }
+}
+
+/// A null removes an optional field of an object. False where there is nothing that could be removed.
+async fn removes_inside(
+    run: &Run,
+    subject: &Subject<'_>,
+    outer: &str,
+    inner: Shape<'_>,
+    cases: &Cases,
+) -> bool {
+    let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
+    let Some(now) = run.stored(&subject.thing, cases).await else { return false };
+    // Into what is not there it could not be put by itself.
+    if !member(&now, outer).is_object() {
+        return false;
+    }
+    if subject.changed(run, only(outer, only(name, value)), cases).await.is_none() {
+        return true;
+    }
+    let input = only(outer, only(name, Value::Null));
+    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return true };
+    let there = member(&after, outer);
+    cases.expect(there.is_object() && member(there, name).is_null(), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(&format!("{outer}.{name}")),
+            format!("no `{name}` inside of `{outer}` any more, and the rest of it"),
+            "remove what is null inside of objects too, and nothing beside it",
+        )
+    });
+    true
 }
 
 /// A null removes a key of a free-form object too.

@@ -26,12 +26,13 @@ mod robustness;
 mod routing;
 mod safety_loop;
 mod sessions;
+mod shadow;
 mod shapes;
 mod tools;
 mod updates;
 mod wire;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::garden::GardenOptions;
 use crate::proxy::{Proxy, Shared};
@@ -64,6 +65,8 @@ pub enum Tamper {
     Shared(fn(Shared) -> Box<dyn Proxy>),
     /// Grows another garden.
     Garden(fn(&mut GardenOptions)),
+    /// Grows another garden, and changes what its operations answer.
+    Both(fn(&mut GardenOptions), fn(&Value, &mut Value)),
 }
 
 impl std::fmt::Debug for Tamper {
@@ -75,6 +78,7 @@ impl std::fmt::Debug for Tamper {
             Self::Proxy(_) => "Proxy",
             Self::Shared(_) => "Shared",
             Self::Garden(_) => "Garden",
+            Self::Both(..) => "Both",
         })
     }
 }
@@ -121,4 +125,41 @@ pub fn named(name: &str) -> Option<&'static Fault> {
 /// Whether these arguments call that operation.
 pub(crate) fn calls(arguments: &Value, operation: &str) -> bool {
     arguments.get("operation").is_some_and(|called| called == operation)
+}
+
+/// Whether a result is a failure with this code.
+pub(crate) fn fails_with(body: &Value, code: &str) -> bool {
+    body.pointer("/error/code").is_some_and(|failed| failed == code)
+}
+
+/// The parameters of a call, as the client sends it, if it is one of this operation.
+pub(crate) fn params_of<'v>(
+    message: &'v mut Value,
+    operation: &str,
+) -> Option<&'v mut Map<String, Value>> {
+    let arguments = message.pointer_mut("/params/arguments")?;
+    if !calls(arguments, operation) {
+        return None;
+    }
+    arguments.get_mut("params")?.as_object_mut()
+}
+
+/// `input` of an update, as the client sends it.
+pub(crate) fn input_of(message: &mut Value) -> Option<&mut Map<String, Value>> {
+    params_of(message, "update_bed")?.get_mut("input")?.as_object_mut()
+}
+
+/// The entry of an operation or another thing in a list of them, by its name.
+pub(crate) fn entry<'v>(list: Option<&'v mut Value>, name: &str) -> Option<&'v mut Value> {
+    list?.as_array_mut()?.iter_mut().find(|entry| entry["name"] == name)
+}
+
+/// Whether these arguments ask `introspect` for the details of this operation or type.
+pub(crate) fn asks_for(arguments: &Value, name: &str) -> bool {
+    calls(arguments, "introspect") && arguments["params"]["name"] == name
+}
+
+/// Whether a result is a success.
+pub(crate) fn succeeds(body: &Value) -> bool {
+    body["success"] == true
 }

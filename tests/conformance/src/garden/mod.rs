@@ -10,7 +10,7 @@ use chrono::{DateTime, Days, NaiveDate, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::{CursorKey, Edge, EdgesAt, Element, RelationshipSource};
 use mcp_aql::store::MemoryStore;
-use mcp_aql::{AdapterBuilder, EndpointMode};
+use mcp_aql::{AdapterBuilder, EndpointMode, Limits};
 use mcp_aql_conformance::Mode;
 use model::{Climate, Lamp, Link, NewBed};
 use serde_json::json;
@@ -19,6 +19,15 @@ pub use model::{Bed, Crop};
 
 /// So many beds there are to begin with.
 const BEDS: u32 = 60;
+/// Low ones, so that trying them out takes no time.
+const LIMITS: Limits = Limits {
+    max_request_size: 96 << 10,
+    max_response_size: 1 << 20,
+    max_string_length: 80 << 10,
+    max_array_elements: 500,
+    max_nesting_depth: 24,
+    max_batch_operations: 100,
+};
 /// What a bed is called among the elements of a graph.
 const TYPE: &str = "bed";
 
@@ -93,6 +102,7 @@ impl Garden {
             .version(env!("CARGO_PKG_VERSION"))
             .instructions("Look at the beds with list_beds, then water them with execute_watering.")
             .without_config()
+            .limits(LIMITS)
             .mode(match mode {
                 Mode::Semantic => EndpointMode::Semantic,
                 Mode::Single => EndpointMode::Single,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use mcp_aql::encoding::Binary;
 use mcp_aql::prelude::*;
 use mcp_aql::query::Selected;
 
@@ -183,6 +184,13 @@ impl Garden {
         /// In which unit.
         #[param(default = "celsius", enum = ["celsius", "kelvin"])]
         unit: String,
+        /// What `days` was called once.
+        #[param(
+            minimum = 1,
+            maximum = 14,
+            deprecated(replacement = "days", removal_date = "2031-05-06")
+        )]
+        span: Option<u32>,
         /// Postal code.
         #[param(pattern = "^[A-Z]{2}-[0-9]{4,6}$")]
         code: Option<String>,
@@ -228,11 +236,17 @@ impl Garden {
         Forecast {
             place,
             side,
-            degrees: (0..days).map(|day| zero + f64::from(day) / 2.0).collect(),
+            degrees: (0..span.unwrap_or(days)).map(|day| zero + f64::from(day) / 2.0).collect(),
             unit,
             sensors,
             remark: detailed.then(|| format!("{known} facts considered, {near} metres walked")),
         }
+    }
+
+    /// Get a picture of the house.
+    #[operation(category = "READ")]
+    fn get_picture(&self) -> Picture {
+        Picture { image: Binary::new(b"\x00house\xff".to_vec(), "image/x-garden") }
     }
 
     /// Get the house itself.
@@ -249,4 +263,11 @@ pub(crate) struct House {
     name: String,
     /// How many beds it has.
     beds: usize,
+}
+
+/// A picture.
+#[derive(Debug, serde::Serialize, JsonSchema)]
+pub(crate) struct Picture {
+    /// What it looks like.
+    image: Binary,
 }

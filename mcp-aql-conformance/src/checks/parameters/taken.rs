@@ -1,0 +1,202 @@
+//! What has to be taken.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{all, is_harmless, is_in, subject, with};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Operation, Parameter};
+use crate::run::{Run, do_all};
+use crate::values::{self, Shape};
+
+/// Whether a failure is about this parameter.
+fn blames(exchange: &Exchange, parameter: &str) -> bool {
+    exchange.failure().is_some_and(|failure| {
+        let in_details = failure
+            .details
+            .get("param_name")
+            .and_then(Value::as_str)
+            .is_some_and(|name| is_in(name, parameter));
+        let among_unknown = failure
+            .details
+            .get("unknown_params")
+            .and_then(Value::as_array)
+            .is_some_and(|names| names.iter().any(|name| name == parameter));
+        failure.code.starts_with("VALIDATION_") && (in_details || among_unknown)
+    })
+}
+
+pub(super) async fn boundaries(run: &Run, cases: &Cases) {
+    let edges = |parameter: &Parameter| Shape::of(&run.adapter, parameter).edges();
+    let mut calls = Vec::new();
+    for (operation, params) in all(run, cases) {
+        for parameter in &operation.parameters {
+            for edge in edges(parameter) {
+                if is_harmless(operation) {
+                    let params = with(&params, operation, &parameter.name, edge);
+                    calls.push((operation, parameter, params));
+                } else {
+                    cases.skip(Skip::NoFixture(format!(
+                        "`{}` might really act, and nothing in its parameters keeps it from that",
+                        operation.name
+                    )));
+                }
+            }
+        }
+    }
+    let has_edges = |operation: &Operation| {
+        operation.name != "introspect"
+            && operation.parameters.iter().any(|parameter| !edges(parameter).is_empty())
+    };
+    if !run.adapter.operations.iter().any(has_edges) {
+        cases.not_applicable("no parameter is documented with a constraint that has an edge");
+    }
+    let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        cases.expect(!blames(&exchange, &parameter.name), || {
+            Finding::of(
+                &exchange,
+                subject(operation, parameter),
+                "no complaint: the value is just within what introspection shows",
+                "enforce exactly what introspection shows; lengths are counted in characters",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+/// Whether introspection says all there is to say of a value.
+fn is_told_in_full(parameter: &Parameter) -> bool {
+    let is_simple = ["string", "integer", "number", "boolean", "array"]
+        .iter()
+        .any(|kind| parameter.kind == *kind);
+    let is_cursor = ["after", "before", "cursor", "fields"].contains(&parameter.name.as_str());
+    is_simple && !is_cursor && !values::is_identifier(&parameter.name)
+}
+
+pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
+    let mut calls = Vec::new();
+    for (operation, params) in all(run, cases) {
+        for parameter in &operation.parameters {
+            if !is_harmless(operation) {
+                cases.skip(Skip::NoFixture(format!(
+                    "`{}` might really act, and nothing in its parameters keeps it from that",
+                    operation.name
+                )));
+                continue;
+            }
+            let value = params
+                .get(&parameter.name)
+                .cloned()
+                .or_else(|| values::of(run, operation, parameter, 0))
+                .or_else(|| values::nobody(run, operation, parameter));
+            match value {
+                Some(value) => {
+                    let params = with(&params, operation, &parameter.name, value);
+                    calls.push((operation, parameter, params));
+                }
+                None => cases.skip(Skip::NoFixture(format!(
+                    "a value for `{}`: give one under [params.{}]",
+                    parameter.name, operation.name
+                ))),
+            }
+        }
+    }
+    let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let is_unknown = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
+        let is_blamed = blames(&exchange, &parameter.name);
+        cases.expect(!(is_blamed && (is_unknown || is_told_in_full(parameter))), || {
+            Finding::of(
+                &exchange,
+                subject(operation, parameter),
+                format!("`{}` to be taken: introspection shows it like this", parameter.name),
+                "take every parameter that introspection shows, in the form that it shows",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+pub(super) async fn default_effect(run: &Run, cases: &Cases) {
+    let with_default = |operation: &Operation| {
+        operation.parameters.iter().any(|parameter| parameter.member("default").is_some())
+    };
+    if !run.adapter.reads().any(with_default) {
+        // Those of operations that create show in what they create: `creates.defaults_shown`.
+        cases.not_applicable("no READ operation documents a default");
+        return;
+    }
+    let jobs = run.adapter.reads().filter(|operation| with_default(operation)).map(
+        |operation| async move {
+            let params = match run.valid(operation) {
+                Ok(params) => params,
+                Err(why) => return cases.skip(why),
+            };
+            let Some(first) = run.call(operation, params.clone(), cases).await else { return };
+            let Some(second) = run.call(operation, params.clone(), cases).await else { return };
+            if first.data().is_none() || first.data() != second.data() {
+                return cases.skip(Skip::NoFixture(format!(
+                    "`{}` does not give the same twice",
+                    operation.name
+                )));
+            }
+            for parameter in &operation.parameters {
+                let Some(default) = parameter.member("default").filter(|value| !value.is_null())
+                else {
+                    continue;
+                };
+                if params.contains_key(&parameter.name) {
+                    continue;
+                }
+                let params = with(&params, operation, &parameter.name, default.clone());
+                let Some(third) = run.call(operation, params, cases).await else { return };
+                cases.expect(third.data() == first.data(), || {
+                    Finding::of(
+                        &third,
+                        subject(operation, parameter),
+                        "the same data as without the parameter: this is its default",
+                        "fill in the documented default where the parameter is left out, or document \
+                         the one that is filled in",
+                    )
+                });
+            }
+        },
+    );
+    do_all(jobs).await;
+}
+
+pub(super) fn shared_agree(run: &Run, cases: &Cases) {
+    let mut shared: BTreeMap<&str, Vec<(&Operation, &Parameter)>> = BTreeMap::new();
+    for operation in &run.adapter.operations {
+        // What `introspect` takes is set by the protocol.
+        for parameter in operation.parameters.iter().filter(|_| operation.name != "introspect") {
+            shared.entry(&parameter.name).or_default().push((operation, parameter));
+        }
+    }
+    shared.retain(|_, places| places.len() > 1);
+    if shared.is_empty() {
+        cases.not_applicable("no two operations have a parameter of the same name");
+    }
+    for (name, places) in shared {
+        let Some(((first, model), others)) = places.split_first() else { continue };
+        let other = others.iter().find(|(_, parameter)| {
+            let defaults = (parameter.member("default"), model.member("default"));
+            let differ = matches!(defaults, (Some(one), Some(two)) if one != two);
+            parameter.kind != model.kind || differ
+        });
+        cases.expect(other.is_none(), || {
+            let (second, parameter) = other.copied().unwrap_or((first, model));
+            let mut shown = parameter.raw.clone();
+            shown.remove("description");
+            Finding::shown(
+                format!("{name} of {} and {}", first.name, second.name),
+                Value::Object(shown),
+                format!("type and default as `{}` has them: {}", first.name, model.kind),
+                "let one name mean one thing, or choose another name",
+            )
+        });
+    }
+}
