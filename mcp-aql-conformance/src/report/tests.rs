@@ -12,7 +12,7 @@ const HOSTILE: [&str; 12] = [
     "\u{1b}[2J\u{1b}[1;31mPASS\u{1b}]0;title\u{7}",
     "nul \0 bell \u{7} backspace \u{8} delete \u{7f} c1 \u{9b}31m",
     "line\r\nover\u{2028}lines\u{85}",
-    "right\u{202e}ot tfel\u{2066} zero\u{200b}width \u{feff} \u{e0041}",
+    "right\u{202e}left\u{2066} zero\u{200b}width \u{feff} \u{e0041}",
     "not XML \u{fffe}\u{ffff}",
     "```\n# heading\n* [link](http://evil.example) ![x](y) @everyone #1 |\n```",
     "`odd` backtick ` in it",
