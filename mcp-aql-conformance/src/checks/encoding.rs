@@ -272,13 +272,17 @@ fn with_text(
     }
 }
 
+/// Whether a call went wrong for the text in it.
+fn is_text_refused(exchange: &Exchange) -> bool {
+    let code = exchange.code();
+    code == Some("VALIDATION_INVALID_ENCODING")
+        || code == Some("INTERNAL_ERROR")
+        || matches!(exchange.reply, Reply::Protocol { .. })
+}
+
 /// Text that introspection lets through may name nothing that there is, but it is text.
 fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
-    let code = exchange.code();
-    let is_text_refused = code == Some("VALIDATION_INVALID_ENCODING")
-        || code == Some("INTERNAL_ERROR")
-        || matches!(exchange.reply, Reply::Protocol { .. });
-    cases.expect(!is_text_refused, || {
+    cases.expect(!is_text_refused(exchange), || {
         Finding::of(
             exchange,
             format!("{}: `{parameter}`", exchange.operation()),
@@ -323,7 +327,13 @@ async fn create_with(
     let Some(exchange) = run.call(operation, params, cases).await else { return };
     let Some(data) = exchange.data() else {
         // Whether it can be created at all is seen elsewhere.
-        return is_taken(&exchange, &parameter.name, what, cases);
+        if is_text_refused(&exchange) {
+            return is_taken(&exchange, &parameter.name, what, cases);
+        }
+        return cases.skip(Skip::NoFixture(format!(
+            "`{}` did not create anything: give parameters that it takes under [params.{}]",
+            operation.name, operation.name
+        )));
     };
     let Some(shown) = find(data, &parameter.name) else {
         return cases.skip(Skip::NoFixture(format!(

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::RegexSet;
 use serde_json::{Value, json};
 
-use super::shapes::{results, subject};
+use super::shapes::{is_batch, results, subject};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
@@ -140,12 +140,24 @@ const CATEGORIES: [&str; 8] = [
     "INTERNAL_",
 ];
 
-/// Codes of the protocol that begin like no category.
-const OTHERS: [&str; 4] = [
+/// Codes of the protocol that begin like no category: of batches, gates and introspection, and of plugins.
+const OTHERS: [&str; 16] = [
     "BATCH_VALIDATION_ERROR",
     "CONFIRMATION_REQUIRED",
     "INTROSPECTION_ERROR",
     "INVALID_QUERY_TYPE",
+    "PLUGIN_NOT_FOUND",
+    "TRANSPORT_DNS_ERROR",
+    "TRANSPORT_CONNECTION_REFUSED",
+    "TRANSPORT_TIMEOUT",
+    "TRANSPORT_TLS_ERROR",
+    "TRANSPORT_NETWORK_ERROR",
+    "PROTOCOL_INVALID_MAPPING",
+    "PROTOCOL_MISSING_PARAM",
+    "SERIALIZATION_CIRCULAR_REF",
+    "SERIALIZATION_PARSE_ERROR",
+    "AUTH_CONFIG_INVALID",
+    "AUTH_CREDENTIAL_MISSING",
 ];
 
 /// Codes that were once, and what took their place.
@@ -284,8 +296,8 @@ const DETAILS: [(&str, Form); 15] = [
 
 fn details(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (operation, error) in errors(exchange) {
-        // Failures of `introspect` have no details (REQ-INT-28).
-        if operation == "introspect" {
+        // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
+        if operation == "introspect" || (operation.is_empty() && is_batch(exchange)) {
             continue;
         }
         let code = text(error, "code");
@@ -400,6 +412,16 @@ const SLOTS: [(&str, &[&str]); 6] = [
     ("TOKEN_SCOPE_MISMATCH", &["token_operation", "requested_operation"]),
 ];
 
+/// Whether these words stand in a message, and not as a part of longer ones.
+fn has_word(message: &str, words: &str) -> bool {
+    let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    message.match_indices(words).any(|(at, _)| {
+        let (before, rest) = message.split_at(at);
+        let after = rest.strip_prefix(words).and_then(|after| after.chars().next());
+        !is_part(before.chars().next_back()) && !is_part(after)
+    })
+}
+
 fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         let (code, message) = (text(error, "code"), text(error, "message"));
@@ -408,7 +430,7 @@ fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
         let bare = slots.iter().find_map(|slot| {
             let value =
                 error.get("details")?.get(slot)?.as_str().filter(|value| !value.is_empty())?;
-            let is_bare = message.contains(value) && !message.contains(&format!("'{value}'"));
+            let is_bare = has_word(message, value) && !message.contains(&format!("'{value}'"));
             is_bare.then_some(value)
         });
         cases.expect(bare.is_none(), || {
@@ -584,4 +606,19 @@ async fn try_secret(
              kept and logged by others",
         )
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_no_part_of_another() {
+        for (message, words) in [("id is missing", "id"), ("no such 'x'", "x"), ("a b, c", "b, c")] {
+            assert!(has_word(message, words), "{message}");
+        }
+        for (message, words) in [("Invalid", "id"), ("an execution", "x"), ("bed_id", "id")] {
+            assert!(!has_word(message, words), "{message}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
+use super::shapes::is_batch;
 use super::{Body, Check, Keyword, later};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
@@ -74,14 +75,24 @@ enum Limit {
 impl Limit {
     const ALL: [Self; 5] = [Self::Request, Self::Response, Self::Text, Self::List, Self::Depth];
 
-    /// `limit_type`, the member of `_protocol.limits`, what holds where nothing is stated, and `unit`.
-    const fn words(self) -> (&'static str, &'static str, usize, &'static str) {
+    /// `limit_type`, the member of `_protocol.limits`, and `unit`.
+    const fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Request => ("request_size", "max_request_size", 1 << 20, "bytes"),
-            Self::Response => ("response_size", "max_response_size", 10 << 20, "bytes"),
-            Self::Text => ("string_length", "max_string_length", 1 << 20, "bytes"),
-            Self::List => ("array_elements", "max_array_elements", 10_000, "elements"),
-            Self::Depth => ("nesting_depth", "max_nesting_depth", 32, "levels"),
+            Self::Request => ("request_size", "max_request_size", "bytes"),
+            Self::Response => ("response_size", "max_response_size", "bytes"),
+            Self::Text => ("string_length", "max_string_length", "bytes"),
+            Self::List => ("array_elements", "max_array_elements", "elements"),
+            Self::Depth => ("nesting_depth", "max_nesting_depth", "levels"),
+        }
+    }
+
+    /// The least and the most that an adapter may set.
+    const fn range(self) -> (usize, usize) {
+        match self {
+            Self::Request | Self::Text => (64 << 10, 10 << 20),
+            Self::Response => (1 << 20, 100 << 20),
+            Self::List => (100, 100_000),
+            Self::Depth => (8, 64),
         }
     }
 
@@ -89,12 +100,23 @@ impl Limit {
         self.words().0
     }
 
-    /// What the adapter states.
-    fn stated(self, run: &Run) -> usize {
-        let (_, member, default, _) = self.words();
+    /// What the adapter states, if it does: it may tell its limits elsewhere. What no adapter may set is a
+    /// finding of `introspection.limits_in_range`.
+    fn stated(self, run: &Run) -> Option<usize> {
         let limits = run.adapter.protocol().get("limits");
-        let stated = limits.and_then(|limits| limits.get(member)?.as_u64());
-        stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(default)
+        let stated = limits.and_then(|limits| limits.get(self.words().1)?.as_u64())?;
+        let (least, most) = self.range();
+        usize::try_from(stated).ok().filter(|stated| (least..=most).contains(stated))
+    }
+
+    /// So much has to be taken.
+    fn least(self, run: &Run) -> usize {
+        self.stated(run).unwrap_or(self.range().0)
+    }
+
+    /// More than this must not be taken.
+    fn most(self, run: &Run) -> usize {
+        self.stated(run).unwrap_or(self.range().1)
     }
 }
 
@@ -153,11 +175,11 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
     let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
     let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
     cases.expect(!is_too_large(&exchange) && !is_unheard, || {
-        let stated = limit.stated(run);
+        let least = limit.least(run);
         Finding::of(
             &exchange,
             subject(&exchange, limit),
-            format!("no refusal for its size: {} is {stated}", limit.name()),
+            format!("no refusal for its size: {} is at least {least}", limit.name()),
             "take as much as `_protocol.limits` states, or state less",
         )
     });
@@ -167,12 +189,12 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
 async fn beyond(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &Cases) {
     let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
     cases.expect(is_too_large(&exchange), || {
-        let stated = limit.stated(run);
+        let most = limit.most(run);
         Finding::of(
             &exchange,
             subject(&exchange, limit),
             format!(
-                "a failure VALIDATION_PAYLOAD_TOO_LARGE: {} is {stated}, as `_protocol.limits` states or \
+                "a failure VALIDATION_PAYLOAD_TOO_LARGE: {} is at most {most}, as `_protocol.limits` states or \
                  the protocol has it",
                 limit.name()
             ),
@@ -183,10 +205,9 @@ async fn beyond(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
 
 async fn request_size(run: &Run, cases: &Cases) {
     let Some(carrier) = carrier(run, |_| false) else { return };
-    let limit = Limit::Request.stated(run);
     // Many texts: none of them, and not their list, breaks another limit.
     let filled = |size: usize| {
-        let piece = (Limit::Text.stated(run) / 2).clamp(1, 16 << 10);
+        let piece = (Limit::Text.least(run) / 2).clamp(1, 16 << 10);
         let empty = call(&carrier, json!([])).to_string().len();
         let mut left = size.saturating_sub(empty);
         let mut pieces = Vec::new();
@@ -198,20 +219,21 @@ async fn request_size(run: &Run, cases: &Cases) {
         call(&carrier, pieces.into())
     };
     let tool = &carrier.0.tool;
-    within(run, Limit::Request, tool, filled(limit.saturating_sub(MARGIN)), cases).await;
-    beyond(run, Limit::Request, tool, filled(limit + MARGIN), cases).await;
+    let (least, most) = (Limit::Request.least(run), Limit::Request.most(run));
+    within(run, Limit::Request, tool, filled(least.saturating_sub(MARGIN)), cases).await;
+    beyond(run, Limit::Request, tool, filled(most.saturating_add(MARGIN)), cases).await;
 }
 
 async fn string_length(run: &Run, cases: &Cases) {
     let is_roomy =
         |parameter: &Parameter| is_free(run, parameter) && parameter.member("maxLength").is_none();
     let Some(carrier) = carrier(run, is_roomy) else { return };
-    let limit = Limit::Text.stated(run);
     let tool = &carrier.0.tool;
     // The request around it must not be too large for the request's own limit.
-    let most = limit.min(Limit::Request.stated(run).saturating_sub(MARGIN));
-    within(run, Limit::Text, tool, call(&carrier, json!("x".repeat(most))), cases).await;
-    beyond(run, Limit::Text, tool, call(&carrier, json!("x".repeat(limit + 1))), cases).await;
+    let least = Limit::Text.least(run).min(Limit::Request.least(run).saturating_sub(MARGIN));
+    let most = Limit::Text.most(run);
+    within(run, Limit::Text, tool, call(&carrier, json!("x".repeat(least))), cases).await;
+    beyond(run, Limit::Text, tool, call(&carrier, json!("x".repeat(most + 1))), cases).await;
 }
 
 async fn array_elements(run: &Run, cases: &Cases) {
@@ -221,15 +243,16 @@ async fn array_elements(run: &Run, cases: &Cases) {
         .and_then(|parameter| Shape::of(&run.adapter, parameter).items()?.made(0))
         .filter(|element| !element.is_array() && !element.is_object())
         .unwrap_or_else(|| json!(1));
-    let limit = Limit::List.stated(run);
+    let (least, most) = (Limit::List.least(run), Limit::List.most(run));
     let list = |length: usize| call(&carrier, Value::from(vec![element.clone(); length]));
     let tool = &carrier.0.tool;
     // Many elements may be a large request.
-    if list(limit + 1).to_string().len() + MARGIN > Limit::Request.stated(run) {
+    let size = list(least + 1).to_string().len() + MARGIN;
+    if size > Limit::Request.least(run) {
         return cases.not_applicable("so many elements are too large a request in any case");
     }
-    within(run, Limit::List, tool, list(limit), cases).await;
-    beyond(run, Limit::List, tool, list(limit + 1), cases).await;
+    within(run, Limit::List, tool, list(least), cases).await;
+    beyond(run, Limit::List, tool, list(most + 1), cases).await;
 }
 
 async fn nesting_depth(run: &Run, cases: &Cases) {
@@ -242,17 +265,17 @@ async fn nesting_depth(run: &Run, cases: &Cases) {
         }
         call(&carrier, value)
     };
-    let limit = Limit::Depth.stated(run);
+    let (least, most) = (Limit::Depth.least(run), Limit::Depth.most(run));
     let tool = &carrier.0.tool;
-    within(run, Limit::Depth, tool, nested(limit), cases).await;
-    // Two more, as some count from `params`.
-    beyond(run, Limit::Depth, tool, nested(limit + 2), cases).await;
+    // Two less, as some count from the MCP request; two more, as some count from `params`.
+    within(run, Limit::Depth, tool, nested(least.saturating_sub(2)), cases).await;
+    beyond(run, Limit::Depth, tool, nested(most + 2), cases).await;
 }
 
 fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Reply::Result { raw, .. } = &exchange.reply else { return };
     let Some(text) = raw.pointer("/content/0/text").and_then(Value::as_str) else { return };
-    let limit = Limit::Response.stated(run);
+    let limit = Limit::Response.most(run);
     cases.expect(text.len() <= limit, || Finding {
         received: json!(format!("{} bytes", text.len())),
         ..Finding::of(
@@ -266,8 +289,17 @@ fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {
 }
 
 fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
-    // Failures of `introspect` have no details (REQ-INT-28).
-    if !is_too_large(exchange) || exchange.operation() == "introspect" {
+    if !is_too_large(exchange) {
+        return;
+    }
+    // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
+    if exchange.operation() == "introspect" {
+        if run.adapter.reads().next().is_none() {
+            cases.not_applicable("`introspect` alone can be asked too much, and tells no details");
+        }
+        return;
+    }
+    if is_batch(exchange) {
         return;
     }
     let details = exchange.failure().map(|failure| failure.details).unwrap_or(&Value::Null);
@@ -275,16 +307,16 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
     let number = |name: &str| details.get(name).and_then(Value::as_u64);
     let limit = Limit::ALL.into_iter().find(|limit| limit.name() == told);
     let holds = limit.is_some_and(|limit| {
-        let stated = u64::try_from(limit.stated(run)).ok();
-        details.get("unit").is_some_and(|unit| *unit == limit.words().3)
-            && number("limit_value") == stated
-            && number("actual_value") > stated
+        let stated = limit.stated(run).and_then(|stated| u64::try_from(stated).ok());
+        details.get("unit").is_some_and(|unit| *unit == limit.words().2)
+            && number("limit_value").is_some_and(|told| stated.is_none_or(|stated| told == stated))
+            && number("actual_value") > number("limit_value")
     });
     let expected = match limit {
         Some(limit) => format!(
-            "`limit_value` {}, a larger `actual_value`, `unit` {}",
-            limit.stated(run),
-            limit.words().3
+            "`limit_value`{}, a larger `actual_value`, `unit` {}",
+            limit.stated(run).map(|stated| format!(" {stated}")).unwrap_or_default(),
+            limit.words().2
         ),
         None => format!("`limit_type`: {}", Limit::ALL.map(Limit::name).join(", ")),
     };

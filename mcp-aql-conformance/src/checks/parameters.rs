@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
-use crate::cases::Cases;
+use crate::cases::{Cases, Skip};
 use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
 use crate::values;
@@ -86,6 +86,12 @@ pub(super) const CHECKS: &[Check] = &[
         "Missing parameters are told before wrong types, these before unknown names, these before constraints",
         &["REQ-RQ-07"],
         Body::Changes(later!(missing::order)),
+    ),
+    check(
+        "parameters.required_agree",
+        "No operation misses a parameter that introspection shows as optional",
+        &["REQ-INT-20", "REQ-RQ-07"],
+        Body::Every(missing::required_agree),
     ),
     check(
         "parameters.wrong_type",
@@ -245,6 +251,30 @@ fn with(
     }
     params.insert(name.to_owned(), value);
     params
+}
+
+/// Sends a call that has to be refused. The case is skipped where the reply tells nothing about parameters,
+/// which is what other checks are for.
+async fn refused(
+    run: &Run,
+    operation: &Operation,
+    arguments: Value,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let exchange = run.refused(&operation.tool, arguments, cases).await?;
+    let code = exchange.code();
+    let why = if !exchange.body().is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
+    {
+        format!("`{}` gives no operation result", operation.name)
+    } else if code == Some("NOT_FOUND_OPERATION") {
+        format!("`{}` is listed and not there", operation.name)
+    } else if let Some(missed) = missing::optional(operation, &exchange) {
+        format!("`{}` misses `{missed}`, which is shown as optional", operation.name)
+    } else {
+        return Some(exchange);
+    };
+    cases.skip(Skip::NoFixture(why));
+    None
 }
 
 /// Whether a failure has one of these codes and names the parameter, in its details or its message.

@@ -114,7 +114,7 @@ const LARGEST: f64 = 9_007_199_254_740_991.0;
 const MOST_WARNINGS: usize = 10;
 
 /// Whether a call is a batch.
-fn is_batch(exchange: &Exchange) -> bool {
+pub(super) fn is_batch(exchange: &Exchange) -> bool {
     exchange.arguments.get("operations").is_some()
 }
 
@@ -168,6 +168,8 @@ fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
         must("data", Form::Any),
         may("warnings", Form::Any),
         may("_meta", Form::Any),
+        may("results", Form::Any),
+        may("summary", Form::Any),
     ]);
     const BATCH: Form = Form::Object(&[
         must("success", Form::Just(true)),
@@ -387,14 +389,23 @@ fn instant(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>> {
     chrono::DateTime::parse_from_rfc3339(text).ok()
 }
 
-fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
-    // What introspection shows is about such members, and holds none.
-    if exchange.operation() == "introspect" {
-        return;
-    }
-    let Some(body) = exchange.body() else { return };
+/// Every value that says when something was, wherever in the data of a call. Details of failures are
+/// named like the parameters that they are about, and what introspection shows is about such members.
+fn whens_of(exchange: &Exchange) -> Vec<(&str, &Value)> {
     let mut found = Vec::new();
-    whens(body, &mut found);
+    for (operation, result) in results(exchange) {
+        if operation != "introspect"
+            && result.get("success") == Some(&Value::Bool(true))
+            && let Some(data) = result.get("data")
+        {
+            whens(data, &mut found);
+        }
+    }
+    found
+}
+
+fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let found = whens_of(exchange);
     if found.is_empty() {
         return cases.not_applicable(NO_DATES);
     }
@@ -417,12 +428,7 @@ fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
 }
 
 fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
-    if exchange.operation() == "introspect" {
-        return;
-    }
-    let Some(body) = exchange.body() else { return };
-    let mut found = Vec::new();
-    whens(body, &mut found);
+    let found = whens_of(exchange);
     if found.is_empty() {
         return cases.not_applicable(NO_DATES);
     }

@@ -37,7 +37,7 @@ fn settings() -> Settings {
 /// Time enough for a garden that shares its processors with others, and not too much where it is silent.
 fn impatient() -> Settings {
     settings()
-        .time_limits(TimeLimits { request: Duration::from_secs(4), run: Duration::from_secs(240) })
+        .time_limits(TimeLimits { request: Duration::from_secs(10), run: Duration::from_secs(240) })
 }
 
 /// The areas that look for this fault: its own, those of its neighbours, and those that look at every call.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{all, is_harmless, refuses, subject, with};
+use super::{all, is_harmless, refused, refuses, subject, with};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
@@ -21,7 +21,7 @@ async fn without_each(run: &Run, cases: &Cases, look: impl Fn(&Operation, &Param
     });
     let jobs = calls.map(|(operation, parameter, params)| async move {
         let sent = arguments(&operation.name, params);
-        if let Some(exchange) = run.refused(&operation.tool, sent, cases).await {
+        if let Some(exchange) = refused(run, operation, sent, cases).await {
             look(operation, parameter, &exchange);
         }
     });
@@ -85,6 +85,39 @@ pub(super) async fn missing_text(run: &Run, cases: &Cases) {
     .await;
 }
 
+/// The parameter that a call is said to miss, where introspection shows it as optional.
+pub(super) fn optional<'a>(operation: &'a Operation, exchange: &Exchange) -> Option<&'a str> {
+    let failure = exchange.failure().filter(|it| it.code == "VALIDATION_MISSING_PARAM")?;
+    let missed = operation.parameter(failure.details.get("param_name")?.as_str()?)?;
+    (!missed.required).then_some(missed.name.as_str())
+}
+
+/// Looks at calls with all that is required and nothing else: what one optional parameter may need besides,
+/// introspection has no words for.
+pub(super) fn required_agree(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let params = exchange.arguments.get("params").and_then(Value::as_object);
+    let Some((operation, params)) = run.adapter.operation(exchange.operation()).zip(params) else {
+        return;
+    };
+    let is_bare = operation.name != "introspect"
+        && exchange.arguments.as_object().is_some_and(|arguments| arguments.len() == 2)
+        && params.len() == operation.required().count()
+        && operation.required().all(|one| params.get(&one.name).is_some_and(|it| !it.is_null()));
+    if !is_bare || exchange.body().is_none() {
+        return;
+    }
+    let missed = optional(operation, exchange);
+    cases.expect(missed.is_none(), || {
+        let missed = missed.unwrap_or_default();
+        Finding::of(
+            exchange,
+            format!("{}: {missed}", operation.name),
+            format!("no want of `{missed}`: introspection shows it as optional"),
+            "show the parameter as `required: true`, or do without it",
+        )
+    });
+}
+
 pub(super) async fn null_required(run: &Run, cases: &Cases) {
     let calls = all(run, cases).into_iter().flat_map(|(operation, params)| {
         operation.required().map(move |parameter| {
@@ -98,7 +131,7 @@ pub(super) async fn null_required(run: &Run, cases: &Cases) {
         .filter(|(_, parameter, _)| !parameter.kind.contains("null") && parameter.kind != "any")
         .map(|(operation, parameter, params)| async move {
             let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             let codes =
                 ["VALIDATION_MISSING_PARAM", "VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
             cases.expect(refuses(&exchange, &codes, &parameter.name), || {
@@ -154,7 +187,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().flat_map(|(operation, params)| {
         mixtures(run, operation, &params).into_iter().map(move |(params, code, what)| async move {
             let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             cases.expect(exchange.code() == Some(code), || {
                 Finding::of(
                     &exchange,

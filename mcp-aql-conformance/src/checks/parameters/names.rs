@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{all, is_harmless, subject, with};
+use super::{all, is_harmless, refused, subject, with};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::learn::Operation;
@@ -51,7 +51,7 @@ async fn unknown(run: &Run, cases: &Cases, is_nested: bool) {
         } else {
             json!({ "operation": operation.name, "params": params, name.as_str(): 1 })
         };
-        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
         cases.expect(tells_unknown(&exchange, &[&name]), || {
             Finding::of(
                 &exchange,
@@ -83,7 +83,7 @@ pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
         let mut params = params;
         params.extend([(first.clone(), json!(1)), (second.clone(), json!(1))]);
         let sent = arguments(&operation.name, params);
-        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
         // Where not even one is told, the check above finds that.
         if exchange.code() != Some("VALIDATION_UNKNOWN_PARAM") {
             return;
@@ -134,7 +134,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
         let mut all = params.clone();
         all.extend(names.iter().map(|name| ((*name).to_owned(), plausible(name))));
         let sent = arguments(&operation.name, all);
-        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
         // One call tells of all of them where all are named; else each is tried.
         for name in names {
             if tells_unknown(&exchange, &[name]) {
@@ -144,7 +144,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
             let mut params = params.clone();
             params.insert(name.to_owned(), plausible(name));
             let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             let is_refused = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
             cases.expect(is_refused, || {
                 Finding::of(
@@ -201,7 +201,7 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
     }
     let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
         let sent = arguments(&operation.name, params);
-        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
         let is_refused =
             exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
         cases.expect(is_refused, || {

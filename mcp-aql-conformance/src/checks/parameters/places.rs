@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{all, refuses, subject};
-use crate::cases::{Cases, Finding};
+use super::{all, refused, refuses, subject};
+use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Operation, Parameter};
 use crate::run::{Run, do_all};
 use crate::values::{Fault, Shape};
 
 pub(super) async fn nested(run: &Run, cases: &Cases) {
+    if run.adapter.reads().next().is_none() {
+        nested_in_introspect(run, cases).await;
+    }
     let jobs = run.adapter.reads().map(|operation| async move {
         let params = match run.valid(operation) {
             Ok(params) => params,
@@ -26,6 +29,22 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
         });
     });
     do_all(jobs).await;
+}
+
+/// Where there is no other READ operation, `introspect` shows where parameters are looked for.
+async fn nested_in_introspect(run: &Run, cases: &Cases) {
+    let exchange = run.introspect(json!({ "query": "operations" })).await;
+    if let Some(lost) = exchange.lost() {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    cases.expect(exchange.succeeded(), || {
+        Finding::of(
+            &exchange,
+            "introspect",
+            "a success: `query` is in `params`",
+            "look for each parameter in `params` first",
+        )
+    });
 }
 
 /// A parameter with a value of a wrong type: the reply tells whether it was looked at.
@@ -52,7 +71,7 @@ pub(super) async fn top_level(run: &Run, cases: &Cases) {
         let mut params = params;
         params.insert(parameter.name.clone(), value);
         let arguments = Value::Object(flat(&operation.name, params));
-        let Some(exchange) = run.refused(&operation.tool, arguments, cases).await else { return };
+        let Some(exchange) = refused(run, operation, arguments, cases).await else { return };
         cases.expect(refuses(&exchange, &TYPES, &parameter.name), || {
             Finding::of(
                 &exchange,
@@ -83,7 +102,7 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
         let mut sent =
             flat(&operation.name, Map::from_iter([(parameter.name.clone(), right.clone())]));
         sent.insert("params".to_owned(), inside.into());
-        if let Some(exchange) = run.refused(&operation.tool, sent.into(), cases).await {
+        if let Some(exchange) = refused(run, operation, sent.into(), cases).await {
             cases.expect(refuses(&exchange, &TYPES, &parameter.name), || {
                 Finding::of(
                     &exchange,
@@ -117,7 +136,7 @@ pub(super) async fn params_no_object(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().flat_map(|(operation, _)| {
         [json!("conformance"), json!(7), json!([]), json!(true)].map(|params| async move {
             let sent = json!({ "operation": operation.name, "params": params });
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
             cases.expect(exchange.code() == Some("VALIDATION_INVALID_TYPE"), || {
                 Finding::of(
                     &exchange,

@@ -148,7 +148,9 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                 else {
                     continue;
                 };
-                if params.contains_key(&parameter.name) {
+                // One that is no value of the parameter is a finding of `introspection.defaults_fit`.
+                let is_fit = Shape::of(&run.adapter, parameter).accepts(default);
+                if params.contains_key(&parameter.name) || !is_fit {
                     continue;
                 }
                 let params = with(&params, operation, &parameter.name, default.clone());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{all, is_in, refuses, subject, with};
+use super::{all, is_in, refused, refuses, subject, with};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
@@ -55,7 +55,7 @@ async fn each(
     }
     let jobs = calls.into_iter().map(|(operation, parameter, wrong, params)| async move {
         let sent = arguments(&operation.name, params);
-        if let Some(exchange) = run.refused(&operation.tool, sent, cases).await {
+        if let Some(exchange) = refused(run, operation, sent, cases).await {
             look(operation, parameter, &wrong, &exchange);
         }
     });

@@ -1,6 +1,6 @@
 //! Faults of the area `creates`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::shadow::Behind;
 use super::{Fault, Tamper, calls, params_of, succeeds};
@@ -25,7 +25,7 @@ pub(super) const FAULTS: &[Fault] = &[
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(params) = params_of(message, "create_bed")
-                && params.contains_key("keeper")
+                && params.get("keeper").and_then(Value::as_str).is_some_and(|it| it.contains('@'))
             {
                 params.insert("keeper".to_owned(), json!("somebody@example.com"));
             }

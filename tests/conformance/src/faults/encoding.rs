@@ -33,7 +33,8 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Body(|arguments, body| {
             if !arguments.to_string().is_ascii() {
                 *body = json!({ "success": false, "error": {
-                    "code": "INTERNAL_ERROR", "message": "Internal error",
+                    "code": "VALIDATION_INVALID_ENCODING",
+                    "message": "Invalid character encoding in request",
                 }});
             }
         }),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::parameters::{change, details, failure};
-use super::{Fault, Tamper, calls};
+use super::{Fault, Tamper, arguments_of, calls};
 
 /// A fault that the check alone finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
             {
                 *body = failure(
                     "VALIDATION_INVALID_VALUE",
-                    "Parameter 'fields' names a field that is not there",
+                    "Parameter 'fields' names a field without a value",
                     json!({ "param_name": "fields", "field": field }),
                 );
             }
@@ -142,8 +142,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "search-shows-everything",
         "fields.default_preset",
         Tamper::Request(|request| {
-            let arguments = &mut request["params"]["arguments"];
-            if calls(arguments, "search_beds")
+            if let Some(arguments) = arguments_of(request)
+                && calls(arguments, "search_beds")
                 && let Some(Value::Object(params)) = arguments.get_mut("params")
                 && params.keys().all(|name| name == "query")
             {

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
+use super::routing::Renamed;
 use super::{Fault, Tamper, calls};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -178,16 +179,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "parameter-in-camel-case",
         check: "introspection.snake_case",
         neighbours: &[],
-        tamper: Tamper::Body(|arguments, body| {
-            if let Some(details) = details_in(arguments, body, "get_house")
-                && let Some(parameters) = details["parameters"].as_array_mut()
-            {
-                parameters.push(json!({
-                    "name": "inDetail", "type": "boolean", "required": false,
-                    "description": "Say more.",
-                }));
-            }
-        }),
+        tamper: Tamper::Proxy(|| Box::new(Renamed("detailed", "inDetail"))),
     },
     Fault {
         name: "introspect-not-listed",

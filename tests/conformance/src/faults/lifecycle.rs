@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shadow::Mindful;
-use super::{Fault, Tamper, asks_for, calls, succeeds};
+use super::{Fault, Tamper, asks_for, calls, params_of, succeeds};
 use crate::proxy::{Proxy, Wire};
 
 /// Whether a result is the state of an execution that is over.
@@ -109,7 +109,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "cancelled-after-the-end",
         check: "lifecycle.terminal",
-        neighbours: &[],
+        neighbours: &["lifecycle.cancel"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "cancel_execution") && body["error"]["code"] != "NOT_FOUND_RESOURCE"
             {
@@ -128,10 +128,9 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "lifecycle.cancel",
         neighbours: &[],
         tamper: Tamper::Request(|message| {
-            let is_cancel = message["params"]["arguments"]["operation"] == "cancel_execution";
-            let id = &message["params"]["arguments"]["params"]["execution_id"];
-            if is_cancel
-                && id.as_str().is_some_and(|id| id.starts_with("exec_"))
+            let id = params_of(message, "cancel_execution");
+            let id = id.and_then(|params| params.get("execution_id")?.as_str());
+            if id.is_some_and(|id| id.starts_with("exec_"))
                 && message["params"]["name"] == "mcp_aql_execute"
             {
                 message["params"]["name"] = json!("mcp_aql_read");

@@ -132,12 +132,17 @@ pub(crate) fn fails_with(body: &Value, code: &str) -> bool {
     body.pointer("/error/code").is_some_and(|failed| failed == code)
 }
 
+/// The arguments of a call, as the client sends it.
+pub(crate) fn arguments_of(message: &mut Value) -> Option<&mut Value> {
+    message.pointer_mut("/params/arguments")
+}
+
 /// The parameters of a call, as the client sends it, if it is one of this operation.
 pub(crate) fn params_of<'v>(
     message: &'v mut Value,
     operation: &str,
 ) -> Option<&'v mut Map<String, Value>> {
-    let arguments = message.pointer_mut("/params/arguments")?;
+    let arguments = arguments_of(message)?;
     if !calls(arguments, operation) {
         return None;
     }

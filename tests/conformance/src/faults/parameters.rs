@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, Tamper, calls};
+use super::{Fault, Tamper, arguments_of, calls};
 
 /// A fault that the check alone finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
@@ -34,8 +34,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "top-level-not-read",
             "parameters.top_level",
             Tamper::Request(|request| {
-                let arguments = &mut request["params"]["arguments"];
-                if let Value::Object(arguments) = arguments
+                if let Some(Value::Object(arguments)) = arguments_of(request)
                     && arguments.contains_key("operation")
                     && !arguments.contains_key("operations")
                 {
@@ -50,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "top-level-before-params",
         "parameters.nested_wins",
         Tamper::Request(|request| {
-            let Value::Object(arguments) = &mut request["params"]["arguments"] else { return };
+            let Some(Value::Object(arguments)) = arguments_of(request) else { return };
             let outside = arguments.clone();
             if let Some(Value::Object(params)) = arguments.get_mut("params") {
                 for (name, value) in params.iter_mut() {
@@ -65,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "params-of-any-type",
         "parameters.params_no_object",
         Tamper::Request(|request| {
-            if let Value::Object(arguments) = &mut request["params"]["arguments"]
+            if let Some(Value::Object(arguments)) = arguments_of(request)
                 && arguments.get("operation").is_some_and(|operation| operation == "get_house")
                 && arguments.get("params").is_some_and(|params| params.is_string())
             {
@@ -73,17 +72,21 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
-        "missing-parameter-not-in-details",
-        "parameters.missing_required",
-        Tamper::Body(|_, body| {
-            if body["error"]["code"] == "VALIDATION_MISSING_PARAM"
-                && body["error"]["details"]["param_name"] == "place"
-            {
-                body["error"]["details"]["param_name"] = json!("params");
-            }
-        }),
-    ),
+    Fault {
+        // Message and details do not agree.
+        neighbours: &["errors.says_what", "errors.template", "parameters.order"],
+        ..fault(
+            "missing-parameter-not-in-details",
+            "parameters.missing_required",
+            Tamper::Body(|_, body| {
+                if body["error"]["code"] == "VALIDATION_MISSING_PARAM"
+                    && body["error"]["details"]["param_name"] == "place"
+                {
+                    body["error"]["details"]["param_name"] = json!("params");
+                }
+            }),
+        )
+    },
     fault(
         "missing-parameter-without-its-form",
         "parameters.missing_text",
@@ -132,6 +135,18 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
+    Fault {
+        neighbours: &["introspection.list_agrees_with_details", "parameters.nested"],
+        ..fault(
+            "place-said-to-be-optional",
+            "parameters.required_agree",
+            Tamper::Body(|arguments, body| {
+                shown(arguments, body, "get_forecast", "place", |place| {
+                    place["required"] = json!(false);
+                });
+            }),
+        )
+    },
     fault(
         "type-not-looked-at",
         "parameters.wrong_type",
@@ -246,8 +261,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "another-default-than-documented",
         "parameters.default_effect",
         Tamper::Request(|request| {
-            let arguments = &mut request["params"]["arguments"];
-            if calls(arguments, "get_forecast")
+            if let Some(arguments) = arguments_of(request)
+                && calls(arguments, "get_forecast")
                 && let Some(Value::Object(params)) = arguments.get_mut("params")
                 && params.contains_key("place")
             {
@@ -274,8 +289,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "unknown-top-level-ignored",
         "parameters.unknown_top_level",
         Tamper::Request(|request| {
-            let arguments = &mut request["params"]["arguments"];
-            if calls(arguments, "get_house")
+            if let Some(arguments) = arguments_of(request)
+                && calls(arguments, "get_house")
                 && let Value::Object(arguments) = arguments
             {
                 arguments.remove("conformance_probe");
@@ -298,8 +313,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "metadata-refused",
         "parameters.reserved_prefix",
         Tamper::Request(|request| {
-            let arguments = &mut request["params"]["arguments"];
-            if let Value::Object(arguments) = arguments
+            if let Some(Value::Object(arguments)) = arguments_of(request)
                 && let Some(label) = arguments.remove("_conformance_probe")
             {
                 arguments.insert("conformance_label".to_owned(), label);
@@ -339,7 +353,7 @@ pub(super) fn change(
     parameter: &str,
     change: impl FnOnce(&mut Value),
 ) {
-    let Some(arguments) = request.pointer_mut("/params/arguments") else { return };
+    let Some(arguments) = arguments_of(request) else { return };
     if calls(arguments, operation)
         && let Some(value) =
             arguments.get_mut("params").and_then(|params| params.get_mut(parameter))
@@ -355,7 +369,7 @@ pub(super) fn drop_if(
     parameter: &str,
     is_dropped: impl FnOnce(&Value) -> bool,
 ) {
-    let Some(arguments) = request.pointer_mut("/params/arguments") else { return };
+    let Some(arguments) = arguments_of(request) else { return };
     if calls(arguments, operation)
         && let Some(Value::Object(params)) = arguments.get_mut("params")
         && params.get(parameter).is_some_and(is_dropped)

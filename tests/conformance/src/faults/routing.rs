@@ -146,8 +146,8 @@ fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     }
 }
 
-/// Calls an operation otherwise, wherever its name stands.
-struct Renamed(&'static str, &'static str);
+/// Calls an operation or a parameter otherwise, wherever its name stands.
+pub(super) struct Renamed(pub(super) &'static str, pub(super) &'static str);
 
 impl Proxy for Renamed {
     fn request(&mut self, message: Value, wire: &mut Wire) {

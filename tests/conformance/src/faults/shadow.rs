@@ -187,8 +187,10 @@ impl Proxy for Unasked {
         {
             let id = format!("unasked-{}", message["id"]);
             request["id"] = json!(id);
-            request["params"]["arguments"]["params"]["_confirmation"] =
-                body["error"]["details"]["confirmation_token"].clone();
+            if let Some(Value::Object(params)) = request.pointer_mut("/params/arguments/params") {
+                let token = body["error"]["details"]["confirmation_token"].clone();
+                params.insert("_confirmation".to_owned(), token);
+            }
             self.confirmed.insert(id, message["id"].clone());
             return wire.to_adapter(&request);
         }

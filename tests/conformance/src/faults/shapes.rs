@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, Tamper, calls, fails_with};
+use super::{Fault, Tamper, calls, fails_with, succeeds};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "success-in-words",
         check: "shapes.union",
-        neighbours: &["routing.wrong_endpoint", "routing.wrong_endpoint_code"],
+        neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
-            if calls(arguments, "get_house") {
+            if calls(arguments, "get_house") && succeeds(body) {
                 body["success"] = json!("yes");
             }
         }),
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "list-under-its-own-name",
         check: "shapes.collection_items",
-        neighbours: &[],
+        neighbours: &["pagination.items_or_edges"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "list_executions")
                 && let Some(Value::Object(data)) = body.get_mut("data")

@@ -1,9 +1,11 @@
 //! Faults of the area `wire`.
 
+use std::sync::PoisonError;
+
 use serde_json::{Value, json};
 
 use super::{Fault, Tamper, calls};
-use crate::proxy::{Proxy, Wire};
+use crate::proxy::{Proxy, Shared, Wire};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -36,7 +38,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "every-answer-twice",
         check: "wire.nobody_asked",
         neighbours: &[],
-        tamper: Tamper::Proxy(|| Box::new(Twice)),
+        tamper: Tamper::Proxy(|| Box::new(Twice(3))),
     },
     Fault {
         name: "silent-about-the-house",
@@ -47,8 +49,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "hangs-up-on-unknown-operations",
         check: "wire.stays_open",
-        neighbours: &["wire.answers", "danger.levels", "danger.stated", "danger.words"],
-        tamper: Tamper::Proxy(|| Box::new(Touchy)),
+        neighbours: &["wire.answers"],
+        tamper: Tamper::Shared(|hung_up| Box::new(Touchy(hung_up))),
     },
     Fault {
         name: "two-text-items",
@@ -63,16 +65,11 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "missing-things-are-json-rpc-errors",
         check: "wire.protocol_errors",
-        neighbours: &[
-            "errors.not_found",
-            "encoding.unicode",
-            "limits.request_size",
-            "limits.string_length",
-            "deletes.not_found",
-            "deletes.twice",
-        ],
-        tamper: Tamper::Answer(|_, answer| {
-            if code(answer).as_deref() == Some("NOT_FOUND_RESOURCE") {
+        neighbours: &["errors.not_found"],
+        tamper: Tamper::Answer(|request, answer| {
+            if calls(arguments(request), "get_execution")
+                && code(answer).as_deref() == Some("NOT_FOUND_RESOURCE")
+            {
                 let error = json!({ "code": -32602, "message": "No such thing" });
                 let id = answer["id"].clone();
                 *answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
@@ -113,13 +110,16 @@ impl Proxy for Chatty {
     }
 }
 
-/// Answers everything twice.
-struct Twice;
+/// Answers so often twice.
+struct Twice(usize);
 
 impl Proxy for Twice {
     fn answer(&mut self, _: Value, wire: &mut Wire) {
         wire.pass();
-        wire.pass();
+        if self.0 > 0 {
+            self.0 -= 1;
+            wire.pass();
+        }
     }
 }
 
@@ -134,12 +134,21 @@ impl Proxy for Silent {
     }
 }
 
-/// Hangs up on whoever asks for what is not there.
-struct Touchy;
+/// Hangs up on the first who ask for what is not there.
+struct Touchy(Shared);
+
+impl Touchy {
+    fn is_patient(&self) -> bool {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = shared["times"].as_u64().unwrap_or_default();
+        shared["times"] = json!(times + 1);
+        times >= 2
+    }
+}
 
 impl Proxy for Touchy {
     fn request(&mut self, message: Value, wire: &mut Wire) {
-        if calls(arguments(&message), "get_conformance_probe") {
+        if calls(arguments(&message), "get_conformance_probe") && !self.is_patient() {
             wire.close();
         } else {
             wire.pass();
