@@ -153,22 +153,6 @@ impl Run {
         self.answered(&operation.tool, arguments, None, cases).await
     }
 
-    /// The same with `_meta` of the MCP request: a progress token, say.
-    pub(crate) async fn call_with_meta(
-        &self,
-        operation: &Operation,
-        params: Map<String, Value>,
-        meta: Value,
-        cases: &Cases,
-    ) -> Option<Exchange> {
-        let arguments = arguments(&operation.name, params);
-        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
-            cases.skip(why);
-            return None;
-        }
-        self.answered(&operation.tool, arguments, Some(meta), cases).await
-    }
-
     /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
     /// unless its category is allowed: then the case is skipped, and there is nothing.
     pub(crate) async fn refused(

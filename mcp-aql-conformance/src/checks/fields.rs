@@ -129,7 +129,7 @@ async fn full(run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchang
     let exchange = choose(run, operation, Some(json!("full")), cases).await?;
     let has_any = exchange.data().is_some_and(|data| !names(data).is_empty());
     if !has_any {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip(Skip::Scarce(format!(
             "`{}` shows nothing to choose fields of ({})",
             operation.name,
             exchange.told()
@@ -220,7 +220,7 @@ async fn nested(run: &Run, cases: &Cases) {
             if !fields.is_empty() && fields.iter().all(|field| field.is_flat()) {
                 return cases.not_applicable("no type of an item has a field with fields");
             }
-            return cases.skip(Skip::NoFixture(format!(
+            return cases.skip(Skip::Scarce(format!(
                 "no item of `{}` has a field within a field",
                 operation.name
             )));
@@ -339,10 +339,8 @@ async fn lacking<'a>(
         cases.not_applicable("items show null for a field that they do not have");
         return None;
     }
-    cases.skip(Skip::NoFixture(format!(
-        "what `{}` shows has every field of its type",
-        operation.name
-    )));
+    cases
+        .skip(Skip::Scarce(format!("what `{}` shows has every field of its type", operation.name)));
     None
 }
 

@@ -273,7 +273,7 @@ async fn both_walks(
         return None;
     }
     if big.items.len() <= SMALL || big.items.len() > MOST_ITEMS {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip(Skip::Scarce(format!(
             "`{}` shows {} items: between {} and {MOST_ITEMS} make pages that can be walked",
             operation.name,
             big.items.len(),
@@ -428,7 +428,7 @@ async fn with_cursor(
         };
         let Some(page) = run.call(operation, params.clone(), cases).await else { return };
         let Some(cursor) = page.data().and_then(|data| pages::cursor(data, "endCursor")) else {
-            return cases.skip(Skip::NoFixture(format!("`{}` shows no cursor", operation.name)));
+            return cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
         };
         for changed in change(cursor) {
             let mut params = params.clone();
@@ -474,7 +474,7 @@ async fn tampered_cursor(run: &Run, cases: &Cases) {
 async fn cursor_form(run: &Run, cases: &Cases) {
     each_page(run, cases, json!({ "first": 1 }), |operation, exchange, data| {
         if pages::cursor(data, "endCursor").is_none() {
-            cases.skip(Skip::NoFixture(format!("`{}` shows no cursor", operation.name)));
+            cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
         }
         for name in ["startCursor", "endCursor"] {
             let Some(cursor) = pages::cursor(data, name) else { continue };
