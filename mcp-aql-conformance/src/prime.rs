@@ -52,7 +52,7 @@ impl Run {
                 self.send(&operation.tool, arguments(&operation.name, params), None).await;
             exchange.data().and_then(pages::items).map_or(0, |items| items.len())
         });
-        // Gathered first, so that the future is `Send`.
+        // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
         let calls: Vec<_> = calls.collect();
         let counts: Vec<_> = stream::iter(calls).buffered(AT_ONCE).collect().await;
         counts.into_iter().max().unwrap_or_default()

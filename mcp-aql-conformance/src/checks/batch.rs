@@ -102,7 +102,10 @@ fn item(operation: &str, params: Map<String, Value>) -> Value {
 /// A tool with items that read: of two operations, where it has two. The case is skipped where it has none.
 fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
     let mut found: Option<(String, Vec<Value>)> = None;
-    for operation in run.adapter.reads() {
+    // Those that need nothing first: they succeed whatever there is.
+    let mut reads: Vec<_> = run.adapter.reads().collect();
+    reads.sort_by_key(|operation| operation.required().count());
+    for operation in reads {
         if run.forbids(operation).is_some() {
             continue;
         }

@@ -182,7 +182,10 @@ async fn rejected_whole(run: &Run, cases: &Cases) {
             cases.skip(why);
             continue;
         }
-        let Some(list) = kind.operation(run, Role::List) else { continue };
+        let Some(list) = kind.operation(run, Role::List) else {
+            cases.not_applicable(format!("no operation lists what `{}` creates", create.name));
+            continue;
+        };
         let wrong: Vec<_> = match resources::to_create(run, create) {
             Ok(params) => wrong(run, create, &params).collect(),
             Err(why) => {

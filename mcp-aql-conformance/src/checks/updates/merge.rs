@@ -103,7 +103,7 @@ fn free(field: &str) -> Merge<'_> {
 }
 
 /// Of what has fields, one is changed.
-fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
+fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
     let there = now.as_object()?;
     let inner = field.shape.fields();
     let (name, value) = inner.iter().find_map(|inner| {
@@ -114,7 +114,7 @@ fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
         // So that something else could be lost, it has to be there.
         let (beside, more) = inner.iter().find_map(|inner| {
             let beside = inner.name().filter(|beside| *beside != name)?;
-            Some((beside, whole(*inner, run)?))
+            Some((beside, whole(*inner)?))
         })?;
         let mut expected = there.clone();
         expected.insert(beside.to_owned(), more.clone());
@@ -137,13 +137,13 @@ fn typed<'a>(run: &Run, field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
 }
 
 /// A value for something inside of an object, with all that it takes.
-fn whole(shape: Shape<'_>, run: &Run) -> Option<Value> {
+fn whole(shape: Shape<'_>) -> Option<Value> {
     let fields = shape.fields();
     if fields.is_empty() {
         return shape.made(1);
     }
     let members =
-        fields.into_iter().filter_map(|field| Some((field.name()?.to_owned(), whole(field, run)?)));
+        fields.into_iter().filter_map(|field| Some((field.name()?.to_owned(), whole(field)?)));
     Some(Value::Object(members.collect()))
 }
 
@@ -161,7 +161,7 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             } else if field.shape.fields().is_empty() {
                 None
             } else {
-                typed(run, field, there)
+                typed(field, there)
             };
             let Some(merge) = merge else { continue };
             has_object = true;
@@ -258,7 +258,7 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
             }
             let Some(now) = run.stored(&subject.thing, cases).await else { break };
             if member(&now, field.name).is_null() {
-                let Some(value) = whole(field.shape, run) else { continue };
+                let Some(value) = whole(field.shape) else { continue };
                 if subject.changed(run, only(field.name, value), cases).await.is_none() {
                     continue;
                 }
@@ -294,7 +294,7 @@ async fn removes_inside(
     inner: Shape<'_>,
     cases: &Cases,
 ) -> bool {
-    let Some((name, value)) = inner.name().zip(whole(inner, run)) else { return false };
+    let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
     let Some(now) = run.stored(&subject.thing, cases).await else { return false };
     // Into what is not there it could not be put by itself.
     if !member(&now, outer).is_object() {
