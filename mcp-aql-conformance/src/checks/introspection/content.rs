@@ -171,7 +171,12 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
         let Some(parameter) = operation.parameter(name) else {
             return Some(format!("only parameters that are documented, not `{name}`"));
         };
-        if !Shape::of(&run.adapter, parameter).accepts(value) {
+        // A filter's type tells the types of what is compared; operators around it are told in prose.
+        let fits = match parameter.name.as_str() {
+            "filter" => value.is_object(),
+            _ => Shape::of(&run.adapter, parameter).accepts(value),
+        };
+        if !fits {
             return Some(format!("a value for `{name}` as {}", told(parameter)));
         }
     }
