@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::shapes::{is_batch, results, subject};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, may, must};
 use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments};
@@ -248,10 +248,11 @@ const DETAILS: [(&str, Form); 15] = [
     (
         "RATE_LIMIT_EXCEEDED",
         Form::Open(&[
-            must("limit", Form::Number),
+            // Null where it is no window that has to pass, or only somebody else knows.
+            must("limit", Form::Either(&[Form::Number, Form::Null])),
             must("remaining", Form::Number),
-            must("window", Form::Word),
-            must("resets_at", Form::Word),
+            must("window", Form::Either(&[Form::Word, Form::Number, Form::Null])),
+            must("resets_at", Form::Either(&[Form::Word, Form::Null])),
             must("retry_after_seconds", Form::AtLeast(0.0)),
         ]),
     ),
@@ -532,15 +533,18 @@ async fn not_found(run: &Run, cases: &Cases) {
 }
 
 async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
-    let (params, nobody) = match (run.of_nobody(operation), run.valid(operation)) {
-        // Where only this one is nobody's, what comes back is about this one.
-        (Ok(nobody), Ok(valid)) => (valid, nobody),
-        (Ok(nobody), Err(_)) => (nobody.clone(), nobody),
-        (Err(why), _) => return cases.skip(why),
+    // Where only this one is nobody's, what comes back is about this one.
+    let mut params = match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
+        Ok(params) => params,
+        Err(why) => return cases.skip(why),
     };
-    let mut params = params;
-    let Some(value) = nobody.get(&parameter.name) else { return };
-    params.insert(parameter.name.clone(), value.clone());
+    let Some(value) = values::nobody(run, operation, parameter) else {
+        return cases.skip(Skip::NoFixture(format!(
+            "a `{}` of `{}` that surely nothing has",
+            parameter.name, operation.name
+        )));
+    };
+    params.insert(parameter.name.clone(), value);
     let Some(exchange) = run.call(operation, params, cases).await else { return };
     cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
         Finding::of(
@@ -614,7 +618,8 @@ mod tests {
 
     #[test]
     fn a_word_is_no_part_of_another() {
-        for (message, words) in [("id is missing", "id"), ("no such 'x'", "x"), ("a b, c", "b, c")] {
+        for (message, words) in [("id is missing", "id"), ("no such 'x'", "x"), ("a b, c", "b, c")]
+        {
             assert!(has_word(message, words), "{message}");
         }
         for (message, words) in [("Invalid", "id"), ("an execution", "x"), ("bed_id", "id")] {

@@ -263,7 +263,9 @@ async fn refused(
 ) -> Option<Exchange> {
     let exchange = run.refused(&operation.tool, arguments, cases).await?;
     let code = exchange.code();
-    let why = if !exchange.body().is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
+    let why = if !exchange
+        .body()
+        .is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
     {
         format!("`{}` gives no operation result", operation.name)
     } else if code == Some("NOT_FOUND_OPERATION") {
@@ -302,6 +304,14 @@ fn is_harmless(operation: &Operation) -> bool {
         Some(Category::Read) => operation.is_read(),
         _ => operation.required().any(|parameter| values::is_identifier(&parameter.name)),
     }
+}
+
+/// Why nothing is said of a value that was made up here and is refused for what introspection cannot say.
+fn unfit(operation: &Operation) -> Skip {
+    Skip::NoFixture(format!(
+        "values that `{name}` takes: those made up here were refused, give some under [params.{name}]",
+        name = operation.name
+    ))
 }
 
 /// An operation and one of its parameters, for a report.

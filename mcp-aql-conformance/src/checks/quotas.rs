@@ -110,13 +110,14 @@ fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(failure) =
         exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))
     else {
-        return;
+        // A finding, or a case that passes, goes before this.
+        return cases.not_applicable("no limit has stopped a call");
     };
     const EXCEEDED: Form = Form::Open(&[
-        must("limit", Form::AtLeast(0.0)),
+        must("limit", Form::Either(&[Form::AtLeast(0.0), Form::Null])),
         must("remaining", Form::AtLeast(0.0)),
-        must("window", Form::Either(&[Form::Word, Form::AtLeast(0.0)])),
-        must("resets_at", INSTANT),
+        must("window", Form::Either(&[Form::Word, Form::AtLeast(0.0), Form::Null])),
+        must("resets_at", Form::Either(&[INSTANT, Form::Null])),
         must("retry_after_seconds", Form::AtLeast(0.0)),
     ]);
     const PAUSE: Form = Form::Open(&[

@@ -303,7 +303,7 @@ impl Run {
             let configured = [named, Some(&file.values)];
             configured.into_iter().flatten().any(|given| given.get(&which.name) == Some(value))
                 || self.resources().is_ours(value)
-                || values::nobody(self, operation, which).as_ref() == Some(value)
+                || self.is_nobody(operation, &which.name, value)
         });
         if is_aimed && are_ours { None } else { not_ours() }
     }

@@ -84,7 +84,7 @@ impl Full {
         OperationError::new(
             ErrorCode::RateLimitExceeded,
             format!(
-                "{limit} executions of {whose} run, and no more may. Wait for the end of one \
+                "API rate limit exceeded: {limit} executions of {whose} run, and no more may. Wait for the end of one \
                  (get_execution with wait_seconds) or cancel one (cancel_execution), then make the \
                  same call again"
             ),

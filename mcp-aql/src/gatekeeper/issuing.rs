@@ -184,7 +184,10 @@ fn count(
         let seconds = whole_seconds(free - now);
         return Err(OperationError::new(
             ErrorCode::RateLimitExceeded,
-            format!("Too many confirmations were asked for or failed. Wait {seconds} seconds"),
+            format!(
+                "API rate limit exceeded: too many confirmations were asked for or failed. Wait \
+                 {seconds} seconds"
+            ),
         )
         .with_detail("limit", most)
         .with_detail("remaining", 0)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{all, is_harmless, is_in, subject, with};
+use super::{all, is_harmless, is_in, subject, unfit, with};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Operation, Parameter};
@@ -28,6 +28,18 @@ fn blames(exchange: &Exchange, parameter: &str) -> bool {
     })
 }
 
+/// A text of the same letters as the one at the edge, and of a length that is far from both.
+fn amid(parameter: &Parameter, edge: &Value) -> Option<Value> {
+    let edge = edge.as_str().filter(|_| parameter.member("enum").is_none())?;
+    let letter = edge.chars().next()?;
+    let length = edge.chars().count();
+    let bound = |name: &str| usize::try_from(parameter.member(name)?.as_u64()?).ok();
+    let least = bound("minLength").unwrap_or(0);
+    let most = bound("maxLength").unwrap_or(usize::MAX).min(least.max(length).saturating_add(40));
+    let amid = least.midpoint(most);
+    (amid > 0 && amid != length).then(|| letter.to_string().repeat(amid).into())
+}
+
 pub(super) async fn boundaries(run: &Run, cases: &Cases) {
     let edges = |parameter: &Parameter| Shape::of(&run.adapter, parameter).edges();
     let mut calls = Vec::new();
@@ -35,8 +47,9 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
         for parameter in &operation.parameters {
             for edge in edges(parameter) {
                 if is_harmless(operation) {
-                    let params = with(&params, operation, &parameter.name, edge);
-                    calls.push((operation, parameter, params));
+                    let amid = amid(parameter, &edge);
+                    let with = |value| with(&params, operation, &parameter.name, value);
+                    calls.push((operation, parameter, with(edge), amid.map(with)));
                 } else {
                     cases.skip(Skip::NoFixture(format!(
                         "`{}` might really act, and nothing in its parameters keeps it from that",
@@ -53,9 +66,17 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
     if !run.adapter.operations.iter().any(has_edges) {
         cases.not_applicable("no parameter is documented with a constraint that has an edge");
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
+    let jobs = calls.into_iter().map(|(operation, parameter, params, amid)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
-        cases.expect(!blames(&exchange, &parameter.name), || {
+        let is_refused = blames(&exchange, &parameter.name);
+        if let Some(params) = amid.filter(|_| is_refused) {
+            let Some(control) = run.call(operation, params, cases).await else { return };
+            if blames(&control, &parameter.name) {
+                // It is something else about these letters.
+                return cases.skip(unfit(operation));
+            }
+        }
+        cases.expect(!is_refused, || {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
@@ -94,8 +115,9 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                 .or_else(|| values::nobody(run, operation, parameter));
             match value {
                 Some(value) => {
+                    let is_made_up = values::is_made_up(run, operation, parameter, &value);
                     let params = with(&params, operation, &parameter.name, value);
-                    calls.push((operation, parameter, params));
+                    calls.push((operation, parameter, params, is_made_up));
                 }
                 None => cases.skip(Skip::NoFixture(format!(
                     "a value for `{}`: give one under [params.{}]",
@@ -104,10 +126,13 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
             }
         }
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
+    let jobs = calls.into_iter().map(|(operation, parameter, params, is_made_up)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         let is_unknown = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
         let is_blamed = blames(&exchange, &parameter.name);
+        if is_blamed && is_made_up && exchange.code() == Some("VALIDATION_INVALID_VALUE") {
+            return cases.skip(unfit(operation));
+        }
         cases.expect(!(is_blamed && (is_unknown || is_told_in_full(parameter))), || {
             Finding::of(
                 &exchange,

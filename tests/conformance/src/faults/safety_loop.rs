@@ -13,9 +13,6 @@ fn watched(options: &mut GardenOptions) {
         |builder| builder.safety_loop(SafetyLoop::new().channel(MemoryChannel::default()));
 }
 
-/// What is found in any watched garden: refusals of codes have words of their own.
-const USUAL: &[&str] = &["errors.details", "errors.template"];
-
 /// Whether these arguments ask `introspect` for the list of operations.
 fn lists(arguments: &Value) -> bool {
     calls(arguments, "introspect")
@@ -27,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loop-unstated",
         check: "safety_loop.stated",
-        neighbours: USUAL,
+        neighbours: &[],
         tamper: Tamper::Both(watched, |arguments, body| {
             if lists(arguments)
                 && let Some(capabilities) = body.pointer_mut("/data/_protocol/capabilities")
@@ -40,11 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loop-without-a-way-out",
         check: "safety_loop.complete",
-        neighbours: &[
-            "errors.details",
-            "errors.template",
-            "introspection.list_agrees_with_details",
-        ],
+        neighbours: &["introspection.list_agrees_with_details"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if lists(arguments)
                 && let Some(list) =
@@ -57,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "hint-said-to-be-optional",
         check: "safety_loop.step_parameters",
-        neighbours: &["errors.details", "errors.template", "parameters.required_agree"],
+        neighbours: &["parameters.required_agree"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if asks_for(arguments, "record_execution_step")
                 && let Some(hint) =
@@ -70,7 +63,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "agents-start-by-themselves",
         check: "safety_loop.approval",
-        neighbours: USUAL,
+        neighbours: &[],
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "execute_agent") && succeeds(body) {
                 body["data"]["status"] = json!("running");
@@ -80,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "agents-go-on-unapproved",
         check: "safety_loop.approval",
-        neighbours: USUAL,
+        neighbours: &[],
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "record_execution_step") && succeeds(body) {
                 body["data"]["autonomy"]["continue"] = json!(true);
@@ -90,7 +83,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "directive-without-factors",
         check: "safety_loop.directive_form",
-        neighbours: USUAL,
+        neighbours: &[],
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "record_execution_step")
                 && let Some(directive) =
@@ -103,7 +96,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "any-code-confirms",
         check: "safety_loop.wrong_code",
-        neighbours: USUAL,
+        neighbours: &[],
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "confirm_operation") && fails_with(body, "TOKEN_INVALID") {
                 *body = json!({ "success": true, "data": { "confirmed": true } });
@@ -113,7 +106,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tried-code-repeated",
         check: "safety_loop.no_echo",
-        neighbours: &["errors.details", "errors.echo", "errors.template"],
+        neighbours: &["errors.echo"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if calls(arguments, "confirm_operation") && fails_with(body, "TOKEN_INVALID") {
                 body["error"]["details"]["token"] =
