@@ -43,6 +43,8 @@ pub(crate) struct Run {
     health: Mutex<Health>,
     /// Values of parameters that were seen in results, by name.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
+    /// Values that stand for nobody, by operation and parameter.
+    nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
     /// CREATE operations that were called so that there is something to read.
     planted: Mutex<BTreeSet<String>>,
     /// Kinds of things, and what the run has made of them.
@@ -95,6 +97,7 @@ impl Run {
             prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
+            nobodies: Mutex::default(),
             planted: Mutex::default(),
             resources,
             every,
@@ -153,22 +156,6 @@ impl Run {
         self.answered(&operation.tool, arguments, None, cases).await
     }
 
-    /// The same with `_meta` of the MCP request: a progress token, say.
-    pub(crate) async fn call_with_meta(
-        &self,
-        operation: &Operation,
-        params: Map<String, Value>,
-        meta: Value,
-        cases: &Cases,
-    ) -> Option<Exchange> {
-        let arguments = arguments(&operation.name, params);
-        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
-            cases.skip(why);
-            return None;
-        }
-        self.answered(&operation.tool, arguments, Some(meta), cases).await
-    }
-
     /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
     /// unless its category is allowed: then the case is skipped, and there is nothing.
     pub(crate) async fn refused(
@@ -185,23 +172,66 @@ impl Run {
     }
 
     /// Whether a request that should be refused could do harm where it is not: it names an operation that
-    /// changes something, that is not allowed, and nothing that it needs is missing.
+    /// the configuration leaves out, or one that is not allowed or acts on what is not ours, and what it
+    /// needs is there. Names are compared as a careless adapter would.
     fn could_harm(&self, arguments: &Value) -> Option<Skip> {
         let items = arguments.get("operations").and_then(Value::as_array);
         for item in items.into_iter().flatten().chain([arguments]) {
-            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
-            let Some(operation) = self.adapter.operation(name) else { continue };
-            let Some(why) = self.forbids(operation) else { continue };
-            let given = |name: &str| {
-                item.get(name).is_some()
-                    || item.get("params").is_some_and(|params| params.get(name).is_some())
-            };
-            let mut required = operation.required().peekable();
-            if required.peek().is_none() || required.any(|parameter| given(&parameter.name)) {
-                return Some(why);
+            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default().trim();
+            let named = |operation: &&Operation| operation.name.eq_ignore_ascii_case(name);
+            let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
+            if let Some(left_out) = self.left_out(&operation.name) {
+                return Some(Skip::LeftOut(left_out));
+            }
+            let aimed = self.aimed(operation, item);
+            let why = self.forbids(operation).or_else(|| self.spares(operation, &aimed));
+            if why.is_some() && !self.lacks(operation, item) {
+                return why;
             }
         }
         None
+    }
+
+    /// An item of a request without values that no identifier has, and that hit nothing.
+    fn aimed(&self, operation: &Operation, item: &Value) -> Value {
+        let mut aimed = item.clone();
+        for parameter in operation.required() {
+            let shape = values::Shape::of(&self.adapter, parameter);
+            let misses = |value: &Value| {
+                let is_ours = value.as_str().is_some_and(|text| text.contains("conformance"));
+                value.is_null()
+                    || (values::hits_nothing(value)
+                        && (is_ours || !shape.accepts(value))
+                        && !self.harvested(&parameter.name).contains(value))
+            };
+            let nested = aimed.get_mut("params").and_then(Value::as_object_mut);
+            if let Some(params) = nested
+                && params.get(&parameter.name).is_some_and(misses)
+            {
+                params.remove(&parameter.name);
+            }
+            if let Some(beside) = aimed.as_object_mut()
+                && beside.get(&parameter.name).is_some_and(misses)
+            {
+                beside.remove(&parameter.name);
+            }
+        }
+        aimed
+    }
+
+    /// Whether nothing is there of what an operation needs to know what to act on. Where it does not ask
+    /// which one, nothing may mean everything.
+    fn lacks(&self, operation: &Operation, item: &Value) -> bool {
+        let given = |name: &str| {
+            item.get(name).is_some()
+                || item.get("params").is_some_and(|params| params.get(name).is_some())
+        };
+        let mut required = operation.required();
+        let is_aimed = match operation.category {
+            Some(Category::Create) => required.next().is_some(),
+            _ => required.any(|parameter| values::is_identifier(&parameter.name)),
+        };
+        is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
 
     /// Sends, and skips the case when nobody answers any more.
@@ -349,6 +379,24 @@ impl Run {
             }
         }
         values
+    }
+
+    /// Values that were given out as nobody's for this parameter.
+    pub(crate) fn nobodies(&self, operation: &str, parameter: &str) -> Vec<Value> {
+        let nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = (operation.to_owned(), parameter.to_owned());
+        nobodies.get(&of).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn note_nobody(&self, operation: &str, parameter: &str, value: Value) {
+        let mut nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+        nobodies.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
+    }
+
+    /// Whether this value was given out as nobody's, and nobody has turned up who is called like that.
+    pub(crate) fn is_nobody(&self, operation: &Operation, parameter: &str, value: &Value) -> bool {
+        self.nobodies(&operation.name, parameter).contains(value)
+            && !self.harvested(parameter).contains(value)
     }
 
     /// Kinds of things, and what the run has made of them.

@@ -11,7 +11,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation};
 use crate::pages;
-use crate::run::Run;
+use crate::run::{Run, arguments};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -510,6 +510,11 @@ async fn progress(run: &Run, cases: &Cases) {
             continue;
         }
         let Some(params) = run.to_run(starter.operation, cases).await else { continue };
+        let arguments = arguments(&starter.operation.name, params);
+        if let Some(why) = run.spares(starter.operation, &arguments) {
+            cases.skip(why);
+            continue;
+        }
         // In memory, what was made before may be unknown to another session: so it is this one.
         let connection = match run.connection().await {
             Ok(connection) => connection,
@@ -517,8 +522,7 @@ async fn progress(run: &Run, cases: &Cases) {
         };
         let _ = connection.take_notifications();
         let meta = json!({ "progressToken": TOKEN });
-        let called = run.call_with_meta(starter.operation, params, meta, cases).await;
-        let Some(exchange) = called else { continue };
+        let exchange = run.send(&starter.operation.tool, arguments, Some(meta)).await;
         if !exchange.succeeded() {
             cases.skip(Skip::NoFixture(format!("an execution of `{}`", starter.operation.name)));
             continue;

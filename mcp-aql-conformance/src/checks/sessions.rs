@@ -260,9 +260,12 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         Ok(params) => params,
         Err(why) => return cases.skip(why),
     };
+    let call = arguments(&operation.name, params);
+    if let Some(why) = run.spares(operation, &call) {
+        return cases.skip(why);
+    }
     let Some(first) = another(run, cases).await else { return };
     let Some(second) = another(run, cases).await else { return first.close().await };
-    let call = arguments(&operation.name, params);
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = Exchange::make(&first, &operation.tool, call, Some(meta)).await;
     // Until there is some, or there is none to come.

@@ -194,7 +194,8 @@ impl CheckReport {
             );
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
-                report.partial |= !matches!(why, Skip::LeftOut(_) | Skip::NotOurs(_));
+                report.partial |=
+                    !matches!(why, Skip::LeftOut(_) | Skip::NotOurs(_) | Skip::Scarce(_));
             }
             if let Some(why) = &collected.not_applicable {
                 report.not_applicable.get_or_insert_with(|| why.clone());

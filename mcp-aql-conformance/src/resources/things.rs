@@ -296,7 +296,7 @@ impl Run {
             let Some(value) = parameter(arguments, &which.name) else { return true };
             is_named(&which.name, value)
                 || self.resources().is_ours(&operation.name, &which.name, value)
-                || values::nobody(self, operation, which).as_ref() == Some(value)
+                || self.is_nobody(operation, &which.name, value)
                 || (is_execute && self.is_made_up(operation, which, value))
         });
         // It is for running that EXECUTE was allowed; all else has to be aimed at something, or else be

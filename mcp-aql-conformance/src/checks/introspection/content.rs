@@ -134,6 +134,16 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
                 "show one request that works as it stands",
             )
         });
+        for example in shown(operation) {
+            if let Some(missing) = lacking(operation, example) {
+                cases.fail(Finding::shown(
+                    &operation.name,
+                    example.clone(),
+                    format!("every required parameter, `{}` too", missing.name),
+                    "show requests that work as they stand",
+                ));
+            }
+        }
     }
 }
 
@@ -171,14 +181,34 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
         let Some(parameter) = operation.parameter(name) else {
             return Some(format!("only parameters that are documented, not `{name}`"));
         };
-        if !Shape::of(&run.adapter, parameter).accepts(value) {
+        if !fits(run, parameter, value) {
             return Some(format!("a value for `{name}` as {}", told(parameter)));
         }
     }
-    let missing = operation
-        .required()
-        .find(|parameter| !given.iter().any(|(name, _)| **name == parameter.name))?;
-    Some(format!("every required parameter, `{}` too", missing.name))
+    None
+}
+
+/// A required parameter that an example leaves out.
+fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Parameter> {
+    let request = example.get("request")?.as_object()?;
+    let nested = request.get("params").and_then(Value::as_object);
+    operation.required().find(|parameter| {
+        !request.contains_key(&parameter.name)
+            && !nested.is_some_and(|params| params.contains_key(&parameter.name))
+    })
+}
+
+/// Whether an example's value is one that the parameter takes. An object of a named type is held against
+/// the names of its members alone: what else they take, operators of a filter say, stands in prose.
+fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
+    let fields = run.adapter.types.iter().find(|known| known.name == parameter.kind);
+    let fields = fields.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+    match (value.as_object(), fields) {
+        (Some(members), Some(fields)) => members.keys().all(|member| {
+            fields.iter().any(|field| field.get("name").is_some_and(|name| name == member))
+        }),
+        _ => Shape::of(&run.adapter, parameter).accepts(value),
+    }
 }
 
 /// A parameter as introspection shows it, without what is told in prose.

@@ -138,13 +138,23 @@ fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
 
 /// A value for something inside of an object, with all that it takes.
 fn whole(shape: Shape<'_>) -> Option<Value> {
+    whole_within(shape, 0)
+}
+
+/// Types may hold themselves: so deep, and not deeper.
+fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
+    const DEEPEST: usize = 3;
     let fields = shape.fields();
     if fields.is_empty() {
         return shape.made(1);
     }
-    let members =
-        fields.into_iter().filter_map(|field| Some((field.name()?.to_owned(), whole(field)?)));
-    Some(Value::Object(members.collect()))
+    if depth >= DEEPEST {
+        return None;
+    }
+    let members = fields
+        .into_iter()
+        .filter_map(|field| Some((field.name()?.to_owned(), whole_within(field, depth + 1)?)));
+    Some(Value::Object(members.collect())).filter(|made| shape.accepts(made))
 }
 
 /// Says why a check had no field to work with: no such field is documented, or none is documented at all.
