@@ -1,8 +1,8 @@
 //! One adapter in one mode, and the calls that the checks make of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
@@ -38,6 +38,8 @@ pub(crate) struct Run {
     connection: tokio::sync::RwLock<Arc<Connection>>,
     room: Semaphore,
     pub(crate) until: Instant,
+    /// Until when calls are made nevertheless.
+    prolonged: OnceLock<Instant>,
     health: Mutex<Health>,
     /// Values of parameters that were seen in results, by name.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
@@ -92,6 +94,7 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             until,
+            prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
             nobodies: Mutex::default(),
@@ -262,8 +265,9 @@ impl Run {
             Ok(connection) => connection,
             Err(why) => return lost(why),
         };
+        let sent = self.resources.now();
         let exchange = Exchange::make(&connection, tool, arguments.clone(), meta).await;
-        self.note(&exchange);
+        self.note(&exchange, sent);
         exchange
     }
 
@@ -278,7 +282,7 @@ impl Run {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
         }
-        if Instant::now() >= self.until {
+        if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
             return Err(Lost::TimedOut(self.settings.limits.run));
         }
         let current = Arc::clone(&*self.connection.read().await);
@@ -308,6 +312,11 @@ impl Run {
         }
     }
 
+    /// Lets calls be made for so long at least, even where the time of the run is over.
+    pub(crate) fn prolong(&self, by: Duration) {
+        self.prolonged.get_or_init(|| self.until.max(Instant::now() + by));
+    }
+
     /// How many requests the adapter may be sent at once.
     pub(crate) fn at_once(&self) -> usize {
         at_once(&self.adapter, self.settings.in_flight)
@@ -326,13 +335,14 @@ impl Run {
         tool: &str,
         arguments: Value,
     ) -> Exchange {
+        let sent = self.resources.now();
         let exchange = Exchange::make(connection, tool, arguments, None).await;
-        self.note(&exchange);
+        self.note(&exchange, sent);
         exchange
     }
 
     /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
-    fn note(&self, exchange: &Exchange) {
+    fn note(&self, exchange: &Exchange, sent: u64) {
         {
             let mut health = self.health();
             match exchange.lost() {
@@ -346,7 +356,7 @@ impl Run {
                 None => health.silent = 0,
             }
         }
-        self.resources.note(exchange);
+        self.resources.note(exchange, sent);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
         }
