@@ -62,7 +62,8 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
             "next_action_hint",
             "The next action, in words that tell what it does and to what. Also: nextActionHint.",
         )
-        .constraints(&[Constraint::MinLength(1), Constraint::MaxLength(4_000)]),
+        // Three letters or digits at least are looked for, see `step`.
+        .constraints(&[Constraint::MinLength(3), Constraint::MaxLength(4_000)]),
     ),
     ParameterEntry::One(
         ParameterSpec::optional::<String>(
