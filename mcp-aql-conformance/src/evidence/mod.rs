@@ -71,7 +71,7 @@ impl Runner {
     /// [`EvidenceError`] when the adapter cannot be learned, or when a part of the bundle would be empty:
     /// it says which, and what to allow or to give for it.
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
-        let tap = Arc::<Tap>::default();
+        let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
         let run = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await?;
         run.prime().await;
@@ -84,7 +84,17 @@ impl Runner {
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        bundle
+        match bundle {
+            Ok(mut bundle) => {
+                self.secrets().mask_value(&mut bundle);
+                Ok(bundle)
+            }
+            Err(EvidenceError::Incomplete(mut gaps)) => {
+                gaps.iter_mut().for_each(|gap| self.secrets().mask(gap));
+                Err(EvidenceError::Incomplete(gaps))
+            }
+            Err(why) => Err(why),
+        }
     }
 
     /// The word for the mode that the adapter was not started in, if it can serve in that one too.

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::learn::Mode;
+use crate::secrets::{self, Secrets, is_secret};
 
 /// Bytes on their way in each direction, in memory.
 const BUFFER: usize = 64 << 10;
@@ -85,8 +86,9 @@ impl Way for CommandTarget {
             let last_words = Arc::<Mutex<Vec<String>>>::default();
             let (listens, heard) = oneshot::channel();
             let words = Arc::clone(&last_words);
+            let secrets = Arc::clone(&tap);
             let listening = tokio::spawn(async move {
-                listen(stderr, words).await;
+                listen(stderr, words, &secrets).await;
                 drop(listens);
             });
             let child = Arc::new(AsyncMutex::new(child));
@@ -107,7 +109,17 @@ impl Way for CommandTarget {
 
     fn describe(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
-        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        // A report is shown around.
+        Secrets::new(self.secrets()).masked(&words)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let words: Vec<_> = self.arguments.iter().map(|word| word.to_string_lossy()).collect();
+        let mut found = secrets::of_words(words.iter().map(AsRef::as_ref));
+        let of_environment = self.environment.iter().filter(|(name, _)| is_secret(name));
+        found.extend(of_environment.map(|(_, value)| value.clone()));
+        found
     }
 }
 
@@ -329,7 +341,11 @@ async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: 
 }
 
 /// Keeps the last lines of standard error.
-async fn listen(stderr: impl AsyncRead + Send + Unpin, last_words: Arc<Mutex<Vec<String>>>) {
+async fn listen(
+    stderr: impl AsyncRead + Send + Unpin,
+    last_words: Arc<Mutex<Vec<String>>>,
+    tap: &Tap,
+) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
@@ -338,7 +354,7 @@ async fn listen(stderr: impl AsyncRead + Send + Unpin, last_words: Arc<Mutex<Vec
         match bounded.read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {
-                let text = String::from_utf8_lossy(&line);
+                let text = tap.secrets().masked(&String::from_utf8_lossy(&line));
                 let text: String = text.trim().chars().take(200).collect();
                 if text.is_empty() {
                     continue;

@@ -66,6 +66,11 @@ pub(crate) mod sealed {
 
         /// As a reader knows it: the command, the URL.
         fn describe(&self) -> String;
+
+        /// What no report may show.
+        fn secrets(&self) -> Vec<String> {
+            Vec::new()
+        }
     }
 }
 
