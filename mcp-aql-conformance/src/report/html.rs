@@ -35,7 +35,13 @@ impl Report {
         out.push_str("<main>\n");
         self.html_of_missing(&mut out);
         self.html_filter(&mut out);
-        for category in &self.categories {
+        // What there is to do comes first.
+        let mut categories: Vec<_> = self.tested().iter().collect();
+        categories.sort_by_key(|category| {
+            let summary = Summary::of(&category.checks);
+            (summary.failed == 0, summary.warnings == 0)
+        });
+        for category in categories {
             html_of_category(category, &mut out);
         }
         self.html_of_left_out(&mut out);
@@ -70,7 +76,7 @@ impl Report {
             Escaped(&line(&self.target)),
         );
         out.push_str("<div class=\"bar\" aria-hidden=\"true\">");
-        for (verdict, count) in self.summary.counts() {
+        for (verdict, count) in self.tested_summary().counts() {
             let word = verdict.word();
             let _ = write!(out, "<i class=\"{word}\" style=\"flex-grow:{count}\"></i>");
         }
@@ -78,7 +84,7 @@ impl Report {
     }
 
     fn html_filter(&self, out: &mut String) {
-        if self.categories.is_empty() {
+        if self.tested().is_empty() {
             return;
         }
         out.push_str("<fieldset class=\"filter\"><legend>Show checks that</legend>\n");
@@ -110,7 +116,7 @@ impl Report {
                 let _ = writeln!(out, "<p>{}</p>", prose(&missing.what));
                 continue;
             }
-            let open = if missing.what == "failed" { " open" } else { "" };
+            let open = if missing.what == show::FAILED { " open" } else { "" };
             let what = prose(&missing.what);
             let _ = write!(out, "<details{open}><summary>{count}{what}</summary><p>");
             html_list(missing.checks.iter().map(String::as_str), out);
@@ -132,6 +138,11 @@ impl Report {
             };
             let _ = write!(out, "<details><summary>{}{cases}</summary><p>", prose(&why));
             html_list(what.checks.iter().copied(), out);
+            if !what.in_part.is_empty() {
+                let colon = if what.checks.is_empty() { "In part: " } else { "; in part: " };
+                out.push_str(colon);
+                html_list(what.in_part.iter().copied(), out);
+            }
             out.push_str("</p></details>\n");
         }
         out.push_str("</section>\n");

@@ -24,13 +24,13 @@ impl Report {
             plain(&self.circumstances()),
             code(&self.target)
         );
-        if !self.categories.is_empty() {
+        if !self.tested().is_empty() {
             out.push_str(
                 "\n| category | passed | failed | warnings | not tested | not applicable |\n",
             );
             out.push_str("|---|--:|--:|--:|--:|--:|\n");
         }
-        for category in &self.categories {
+        for category in self.tested() {
             let Summary { passed, failed, warnings, skipped, not_applicable, .. } =
                 Summary::of(&category.checks);
             let name = plain(&category.name);
@@ -66,6 +66,11 @@ impl Report {
         }
         for (why, what) in left_out {
             let checks: Vec<_> = what.checks.iter().map(|check| code(check)).collect();
+            let in_part = match what.in_part.len() {
+                0 => None,
+                count => Some(format!("{} in part", counted(count, "check"))),
+            };
+            let checks: Vec<_> = checks.into_iter().chain(in_part).collect();
             let _ = writeln!(out, "- {}: {}", prose(&why), checks.join(", "));
         }
         let not_applicable: Vec<_> = self
@@ -104,7 +109,8 @@ impl Report {
 
 fn markdown_of_check(check: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "\n### {}\n", code(&check.id));
-    let _ = writeln!(out, "{}. {} {}.", prose(&check.title), plain(&check.source()), check.tally());
+    let _ =
+        writeln!(out, "{}. {}: {}.", prose(&check.title), plain(&check.source()), check.tally());
     for (finding, modes) in check.told() {
         markdown_of_finding(finding, &modes, out);
     }

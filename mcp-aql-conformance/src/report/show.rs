@@ -7,13 +7,15 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{CheckReport, Report, Summary, Verdict};
+use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
 /// A value that is no longer than this stands on one line.
 const ONE_LINE: usize = 90;
 /// Of a name or a sentence no more than this is shown.
 const MOST_OF_A_SENTENCE: usize = 600;
+/// What is said of checks that failed.
+pub(super) const FAILED: &str = "failed";
 /// Why a check has no case, where it gives no reason.
 pub(super) const NOTHING: &str = "nothing came up to test it with";
 
@@ -177,8 +179,10 @@ pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
 pub(super) struct LeftOut<'a> {
     /// How many cases.
     pub(super) cases: usize,
-    /// Of these checks.
+    /// Of these checks, which were not tested at all.
     pub(super) checks: Vec<&'a str>,
+    /// Of these, which have other cases.
+    pub(super) in_part: Vec<&'a str>,
 }
 
 /// What of the way to the next level is missing, said once for all checks of which the same is true.
@@ -276,7 +280,7 @@ impl Report {
         let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
         let verdict = format!("{first}{}", characters.as_str());
         match self.obstacles.as_slice() {
-            [only] if self.modes.is_empty() => format!("{verdict}: {}", line(only)),
+            why if self.modes.is_empty() => format!("{verdict}: {}", line(&why.join("; "))),
             _ if self.summary.total == 0 => verdict,
             _ => {
                 let total = counted(self.summary.total, "check");
@@ -302,6 +306,16 @@ impl Report {
         format!("{}.{:02}", self.duration_ms / 1000, self.duration_ms % 1000 / 10)
     }
 
+    /// The categories to tell of: none where no adapter was reached, for then nothing is known of any.
+    pub(super) fn tested(&self) -> &[CategoryReport] {
+        if self.modes.is_empty() { &[] } else { &self.categories }
+    }
+
+    /// How many checks there are to tell of.
+    pub(super) fn tested_summary(&self) -> Summary {
+        if self.modes.is_empty() { Summary::default() } else { self.summary }
+    }
+
     /// The next level that was asked for and is not shown.
     pub(super) fn next_level(&self) -> Option<u8> {
         (self.conformance_level < self.requested_level).then_some(self.conformance_level + 1)
@@ -309,7 +323,8 @@ impl Report {
 
     /// What keeps the next level away, gathered by what it is.
     pub(super) fn missing(&self) -> Vec<Missing> {
-        let Some(next) = self.next_level() else { return Vec::new() };
+        let next = self.next_level().filter(|_| !self.modes.is_empty());
+        let Some(next) = next else { return Vec::new() };
         let mut missing: Vec<Missing> = Vec::new();
         for obstacle in &self.obstacles {
             let (what, check) = match split_obstacle(obstacle, next) {
@@ -321,6 +336,7 @@ impl Report {
                 None => missing.push(Missing { what, checks: check.into_iter().collect() }),
             }
         }
+        missing.sort_by_key(|missing| missing.what != FAILED);
         missing
     }
 
@@ -340,11 +356,14 @@ impl Report {
     /// What was left out, by the reason.
     pub(super) fn not_tested(&self) -> BTreeMap<String, LeftOut<'_>> {
         let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
-        for check in self.checks() {
+        for check in self.tested().iter().flat_map(|category| &category.checks) {
             for (why, cases) in &check.skipped {
                 let entry = left_out.entry(line(why)).or_default();
                 entry.cases += cases;
-                entry.checks.push(&check.id);
+                match check.verdict {
+                    Verdict::Skip => entry.checks.push(&check.id),
+                    _ => entry.in_part.push(&check.id),
+                }
             }
             if check.verdict == Verdict::Skip && check.skipped.is_empty() {
                 let entry = left_out.entry(NOTHING.to_owned());
@@ -431,7 +450,7 @@ fn split_obstacle(obstacle: &str, level: u8) -> Option<(String, Option<String>)>
         }
     }
     match rest.strip_suffix(" failed") {
-        Some(check) => Some(("failed".to_owned(), Some(line(check)))),
+        Some(check) => Some((FAILED.to_owned(), Some(line(check)))),
         None => Some((line(rest), None)),
     }
 }

@@ -12,7 +12,7 @@ const HOSTILE: [&str; 12] = [
     "\u{1b}[2J\u{1b}[1;31mPASS\u{1b}]0;title\u{7}",
     "nul \0 bell \u{7} backspace \u{8} delete \u{7f} c1 \u{9b}31m",
     "line\r\nover\u{2028}lines\u{85}",
-    "right\u{202e}ot tfel\u{2066} zero\u{200b}width \u{feff} \u{e0041}",
+    "right\u{202e}left\u{2066} zero\u{200b}width \u{feff} \u{e0041}",
     "not XML \u{fffe}\u{ffff}",
     "```\n# heading\n* [link](http://evil.example) ![x](y) @everyone #1 |\n```",
     "`odd` backtick ` in it",
@@ -97,11 +97,13 @@ fn faultless(level: u8) -> Report {
 }
 
 fn unreached(why: &str) -> Report {
+    let checks = vec![check("shapes.union", Verdict::Skip, "")];
     Report {
         obstacles: vec![why.to_owned()],
         modes: Vec::new(),
-        summary: Summary::default(),
-        categories: Vec::new(),
+        left_behind: Vec::new(),
+        summary: Summary::of(&checks),
+        categories: vec![CategoryReport { name: "shapes".to_owned(), checks }],
         ..report("unknown")
     }
 }
@@ -280,6 +282,23 @@ fn every_finding_is_told_with_all_that_belongs_to_it() {
 }
 
 #[test]
+fn what_was_left_out_is_told_by_the_reason() {
+    let part = CheckReport {
+        skipped: BTreeMap::from([("left out: x".to_owned(), 2)]),
+        ..check("shapes.meta", Verdict::Pass, "x")
+    };
+    let checks = vec![check("shapes.failure", Verdict::Skip, "x"), part];
+    let categories = vec![CategoryReport { name: "shapes".to_owned(), checks }];
+    let text = Report { categories, ..report("x") }.text(false);
+    assert!(
+        text.contains(
+            "Not tested\n  left out: x (6 cases)\n    shapes.failure\n    and 1 check in part\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_is_found_in_both_modes_is_told_once() {
     let in_mode = |mode: &str, sent: &str| Finding {
         mode: Some(mode.to_owned()),
@@ -331,6 +350,11 @@ fn what_was_not_reached_is_no_success() {
     assert!(report.html().contains("cannot be reached: &lt;b&gt;"));
     assert!(report.markdown().contains("cannot be reached: &lt;b&gt;"));
     assert!(report.badge().contains("untested"));
+    // Nothing is known of any check, so nothing is said of any, and the reason is told once.
+    for shown in [report.text(false), report.markdown(), report.html(), junit] {
+        assert!(!shown.contains("shapes"), "{shown}");
+        assert_eq!(shown.matches("cannot be reached").count(), 1, "{shown}");
+    }
 }
 
 #[test]

@@ -73,13 +73,13 @@ impl Report {
     }
 
     fn text_of_categories(&self, paint: &Paint, out: &mut String) {
-        if self.categories.is_empty() {
+        if self.tested().is_empty() {
             return;
         }
         out.push('\n');
-        let width = self.categories.iter().map(|category| line(&category.name).chars().count());
+        let width = self.tested().iter().map(|category| line(&category.name).chars().count());
         let width = width.max().unwrap_or_default();
-        for category in &self.categories {
+        for category in self.tested() {
             let summary = Summary::of(&category.checks);
             let counts = summary.counts().map(|(verdict, count)| {
                 paint.verdict(verdict, &format!("{count} {}", verdict.said()))
@@ -101,6 +101,11 @@ impl Report {
             };
             let _ = writeln!(out, "  {why}{cases}");
             list(what.checks.iter().copied(), paint, out);
+            let more = if what.checks.is_empty() { "" } else { "and " };
+            if !what.in_part.is_empty() {
+                let count = counted(what.in_part.len(), "check");
+                let _ = writeln!(out, "    {}", paint.dim(&format!("{more}{count} in part")));
+            }
         }
         let mut not_applicable = self
             .checks()
@@ -116,7 +121,7 @@ impl Report {
 
     fn text_of_missing(&self, paint: &Paint, out: &mut String) {
         let (Some(level), missing) = (self.next_level(), self.missing()) else { return };
-        if missing.is_empty() || self.modes.is_empty() {
+        if missing.is_empty() {
             return;
         }
         let _ = writeln!(out, "\n{}", paint.bold(&format!("What keeps level {level} away")));
@@ -127,7 +132,7 @@ impl Report {
             };
             let _ = writeln!(out, "  {count}{}", missing.what);
             // What was not tested stands above already.
-            if missing.what == "failed" {
+            if missing.what == show::FAILED {
                 list(missing.checks.iter().map(String::as_str), paint, out);
             }
         }
