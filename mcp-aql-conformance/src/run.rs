@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
@@ -18,6 +18,10 @@ use crate::{checks, values};
 
 /// After so many requests without an answer, one after the other, the adapter is taken to hang.
 const MOST_SILENT: usize = 3;
+/// So long a call is held back where the adapter limits how many may come.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// The shortest time to hold it back.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// So many cases of one check are tested at once.
 const CASES_AT_ONCE: usize = 16;
 /// So often a connection that the adapter has closed is opened again.
@@ -52,6 +56,8 @@ pub(crate) struct Run {
 #[derive(Debug, Default)]
 struct Health {
     silent: usize,
+    /// When the last of them was given up.
+    silent_since: Option<Instant>,
     reopened: usize,
     lost: Option<Lost>,
     /// Why connections ended that we had not closed.
@@ -147,23 +153,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
-        self.answered(&operation.tool, arguments, None, cases).await
-    }
-
-    /// The same with `_meta` of the MCP request: a progress token, say.
-    pub(crate) async fn call_with_meta(
-        &self,
-        operation: &Operation,
-        params: Map<String, Value>,
-        meta: Value,
-        cases: &Cases,
-    ) -> Option<Exchange> {
-        let arguments = arguments(&operation.name, params);
-        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
-            cases.skip(why);
-            return None;
-        }
-        self.answered(&operation.tool, arguments, Some(meta), cases).await
+        self.answered(&operation.tool, arguments, cases).await
     }
 
     /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
@@ -178,7 +168,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
-        self.answered(tool, arguments, None, cases).await
+        self.answered(tool, arguments, cases).await
     }
 
     /// Whether a request that should be refused could do harm where it is not: it names an operation that
@@ -201,21 +191,30 @@ impl Run {
         None
     }
 
-    /// Sends, and skips the case when nobody answers any more.
-    async fn answered(
-        &self,
-        tool: &str,
-        arguments: Value,
-        meta: Option<Value>,
-        cases: &Cases,
-    ) -> Option<Exchange> {
-        let exchange = self.send(tool, arguments, meta).await;
-        if let Some(lost) = exchange.lost() {
-            // One call that is not answered is a finding of `wire.answers`, and of no other check.
-            cases.skip(Skip::CutShort(lost.to_string()));
-            return None;
+    /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
+    /// waits as long as it says, if that is not long.
+    async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let exchange = self.send(tool, arguments.clone(), None).await;
+            if let Some(lost) = exchange.lost() {
+                // One call that is not answered is a finding of `wire.answers`, and of no other check.
+                cases.skip(Skip::CutShort(lost.to_string()));
+                return None;
+            }
+            let Some(pause) = pause_after(&exchange) else { return Some(exchange) };
+            let Some(pause) = pause.filter(|pause| {
+                waited + *pause <= LONGEST_PAUSE && Instant::now() + *pause < self.until
+            }) else {
+                let code = exchange.code().unwrap_or_default();
+                cases.skip(Skip::CutShort(format!(
+                    "the adapter answers {code}: raise its limits for the run"
+                )));
+                return None;
+            };
+            waited += pause;
+            tokio::time::sleep(pause).await;
         }
-        Some(exchange)
     }
 
     /// Sends a call as it is: for `introspect`, and for what is known to be harmless.
@@ -232,8 +231,9 @@ impl Run {
             Ok(connection) => connection,
             Err(why) => return lost(why),
         };
+        let started = Instant::now();
         let exchange = Exchange::make(&connection, tool, arguments.clone(), meta).await;
-        self.note(&exchange);
+        self.note(&exchange, started);
         exchange
     }
 
@@ -296,24 +296,43 @@ impl Run {
         tool: &str,
         arguments: Value,
     ) -> Exchange {
-        let exchange = Exchange::make(connection, tool, arguments, None).await;
-        self.note(&exchange);
+        self.send_with(connection, tool, arguments, None).await
+    }
+
+    /// The same with `_meta` of the MCP request: a progress token, say.
+    pub(crate) async fn send_with(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+    ) -> Exchange {
+        let started = Instant::now();
+        let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        self.note(&exchange, started);
         exchange
     }
 
     /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
-    fn note(&self, exchange: &Exchange) {
+    fn note(&self, exchange: &Exchange, started: Instant) {
         {
             let mut health = self.health();
             match exchange.lost() {
-                Some(Lost::TimedOut(limit)) => {
+                // Those that were under way together are one silence.
+                Some(Lost::TimedOut(limit))
+                    if health.silent_since.is_none_or(|since| started >= since) =>
+                {
                     health.silent += 1;
+                    health.silent_since = Some(Instant::now());
                     if health.silent >= MOST_SILENT {
                         health.lost = Some(Lost::TimedOut(*limit));
                     }
                 }
                 Some(_) => {}
-                None => health.silent = 0,
+                None => {
+                    health.silent = 0;
+                    health.silent_since = None;
+                }
             }
         }
         self.resources.note(exchange);
@@ -414,6 +433,15 @@ impl Run {
     pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::of_nobody(self, operation)
     }
+}
+
+/// How long to wait before a call is made again that came too fast: some, if the adapter says how long.
+/// None where it was not refused for that.
+fn pause_after(exchange: &Exchange) -> Option<Option<Duration>> {
+    let failure = exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))?;
+    let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
+    let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Some(pause.map(|pause| pause.max(SHORTEST_PAUSE)))
 }
 
 /// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).

@@ -16,7 +16,7 @@ const WORDS: [&str; 6] = ["key", "auth", "pass", "pwd", "cookie", "bearer"];
 
 /// Texts that are masked wherever they would be told.
 #[derive(Debug, Default)]
-pub struct Secrets(RwLock<Vec<String>>);
+pub(crate) struct Secrets(RwLock<Vec<String>>);
 
 impl Secrets {
     pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {

@@ -419,10 +419,8 @@ impl CheckReport {
 
     /// Why it was tested in part only.
     pub(super) fn why_in_part(&self) -> String {
-        // What cannot be had by allowing or giving something comes last, if it is not all there is.
         let is_end = |why: &&String| why.starts_with("cut short: ") == self.cut_short;
-        let mut all = self.skipped.keys();
-        let why = self.skipped.keys().find(is_end).or_else(|| all.next());
+        let why = self.skipped.keys().find(is_end).or(self.skipped.keys().next());
         why.cloned().unwrap_or_default()
     }
 

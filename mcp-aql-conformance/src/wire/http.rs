@@ -118,7 +118,7 @@ impl Way for UrlTarget {
                 state: Mutex::default(),
                 room_for_long: Arc::new(Semaphore::new(1)),
             };
-            Ok(Link { outgoing: Box::new(outgoing), inbox })
+            Ok(Link { outgoing: Arc::new(outgoing), inbox })
         })
     }
 

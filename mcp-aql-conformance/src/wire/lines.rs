@@ -261,7 +261,22 @@ impl Lines {
 
     fn into_link(self) -> Link {
         let inbox = Arc::clone(&self.inbox);
-        Link { outgoing: Box::new(self), inbox }
+        Link { outgoing: Arc::new(self), inbox }
+    }
+}
+
+/// A line that was written in part. If it is left like that, because whoever sends it stops waiting, what
+/// comes next would be taken for its end: so the connection is over.
+struct Half<'a> {
+    inbox: &'a Inbox,
+    is_half: bool,
+}
+
+impl Drop for Half<'_> {
+    fn drop(&mut self) {
+        if self.is_half {
+            self.inbox.end(Lost::Closed("it took only a part of a request".to_owned()));
+        }
     }
 }
 
@@ -269,9 +284,19 @@ impl Outgoing for Lines {
     fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
         Box::pin(async move {
             let mut writer = self.writer.lock().await;
+            let mut half = Half { inbox: &self.inbox, is_half: false };
             let written = async {
-                writer.write_all(message).await?;
-                writer.write_all(b"\n").await?;
+                for mut rest in [message, b"\n"] {
+                    while !rest.is_empty() {
+                        let count = writer.write(rest).await?;
+                        if count == 0 {
+                            return Err(std::io::ErrorKind::WriteZero.into());
+                        }
+                        half.is_half = true;
+                        rest = rest.get(count..).unwrap_or_default();
+                    }
+                }
+                half.is_half = false;
                 writer.flush().await
             };
             match written.await {
