@@ -52,6 +52,9 @@ pub enum Progress {
         /// of so many.
         total: usize,
     },
+    /// What the collection of evidence has created and could not remove, and why. A report has the same of
+    /// a run as [`Report::left_behind`].
+    LeftBehind(Vec<String>),
 }
 
 type Tell = dyn Fn(Progress) + Send + Sync;
@@ -231,6 +234,11 @@ impl Runner {
             until,
             every,
         }))
+    }
+
+    /// Tells how it is going.
+    pub(crate) fn tell(&self, progress: Progress) {
+        (self.tell)(progress);
     }
 
     /// What no report may show.
