@@ -171,7 +171,7 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
         let Some(parameter) = operation.parameter(name) else {
             return Some(format!("only parameters that are documented, not `{name}`"));
         };
-        if !Shape::of(&run.adapter, parameter).accepts(value) {
+        if !fits(run, parameter, value) {
             return Some(format!("a value for `{name}` as {}", told(parameter)));
         }
     }
@@ -179,6 +179,19 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
         .required()
         .find(|parameter| !given.iter().any(|(name, _)| **name == parameter.name))?;
     Some(format!("every required parameter, `{}` too", missing.name))
+}
+
+/// Whether an example's value is one that the parameter takes. An object of a named type is held against
+/// the names of its members alone: what else they take, operators of a filter say, stands in prose.
+fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
+    let fields = run.adapter.types.iter().find(|known| known.name == parameter.kind);
+    let fields = fields.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+    match (value.as_object(), fields) {
+        (Some(members), Some(fields)) => members.keys().all(|member| {
+            fields.iter().any(|field| field.get("name").is_some_and(|name| name == member))
+        }),
+        _ => Shape::of(&run.adapter, parameter).accepts(value),
+    }
 }
 
 /// A parameter as introspection shows it, without what is told in prose.
