@@ -375,9 +375,10 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
 impl Whole {
     /// What a check found in all modes together.
     pub(crate) fn of(&self, check: &Check) -> CheckReport {
-        let surfaces = self.surfaces.iter().filter_map(|surface| {
-            Some((Some(&surface.adapter), surface.collected.get(check.id)?))
-        });
+        let surfaces = self
+            .surfaces
+            .iter()
+            .filter_map(|surface| Some((Some(&surface.adapter), surface.collected.get(check.id)?)));
         let together = self.collected.get(check.id).map(|collected| (None, collected));
         CheckReport::judge(check, surfaces.chain(together))
     }

@@ -312,7 +312,8 @@ fn operation_enum(run: &Run, cases: &Cases) {
         let own: BTreeSet<_> =
             operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
         // That one every tool may take.
-        let beside: BTreeSet<_> = listed.difference(&own).filter(|name| **name != "introspect").collect();
+        let beside: BTreeSet<_> =
+            listed.difference(&own).filter(|name| **name != "introspect").collect();
         cases.expect(beside.is_empty() && own.is_subset(&listed), || {
             Finding::shown(
                 format!("tool `{}`", tool.name),

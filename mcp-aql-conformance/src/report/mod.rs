@@ -302,13 +302,10 @@ impl Report {
 
     /// Without what nobody may see. Names and sentences that are our own are left as they are.
     fn mask(&mut self, secrets: &Secrets) {
-        let names = [
-            &mut self.implementation,
-            &mut self.version,
-            &mut self.spec_version,
-            &mut self.target,
-        ];
-        let lists = self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
+        let names =
+            [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
+        let lists =
+            self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
         names.into_iter().chain(lists).for_each(|text| secrets.mask(text));
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
             check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
@@ -344,7 +341,11 @@ impl Report {
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
                     Verdict::Pass if check.cut_short || level == 2 && check.partial => {
-                        obstacles.push(format!("{} was tested in part: {}", check.id, check.why_in_part()));
+                        obstacles.push(format!(
+                            "{} was tested in part: {}",
+                            check.id,
+                            check.why_in_part()
+                        ));
                     }
                     Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
                 }

@@ -126,7 +126,12 @@ pub(crate) fn serve(name: &str) {
     let (mut calls, mut hello) = (0, Value::Null);
     for text in std::io::stdin().lines() {
         let Ok(text) = text else { break };
-        let Ok(mut request) = serde_json::from_str::<Value>(&text) else { continue };
+        let Ok(mut request) = serde_json::from_str::<Value>(&text) else {
+            // As JSON-RPC has it, for an id that could not be read.
+            let error = json!({ "code": -32700, "message": "no JSON" });
+            let _ = line(&json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+            continue;
+        };
         if name == "asks_first" {
             match (&request["id"], request["method"].as_str()) {
                 (_, Some("initialize")) => {
