@@ -138,6 +138,8 @@ pub(crate) enum Skip {
     NotAllowed(Category),
     /// Nothing is known to test it with; the text says what the configuration file could give.
     NoFixture(String),
+    /// The adapter holds too little for it; the text says of what. Where it holds enough elsewhere, that does.
+    Scarce(String),
     /// What it acts on would not be the run's own: the text names the operation.
     NotOurs(String),
     /// The author of the configuration left it out.
@@ -154,6 +156,7 @@ impl Skip {
                 format!("{category} operations were not allowed: --allow {}", category.family())
             }
             Self::NoFixture(what) => format!("nothing to test it with: {what}"),
+            Self::Scarce(what) => format!("too little to test it with: {what}"),
             Self::NotOurs(operation) => format!(
                 "`{operation}` acts on what the run has not made: name what it may act on under \
                  [params.{operation}]"

@@ -196,12 +196,129 @@ pub(crate) struct Operation {
     pub(crate) reply: Value,
 }
 
-/// Verbs of names that no READ has. What is called like that is never called as one.
-const CHANGING: [&str; 26] = [
-    "add", "append", "apply", "archive", "cancel", "clear", "confirm", "create", "delete",
-    "deploy", "destroy", "drop", "execute", "insert", "purge", "remove", "reset", "restore",
-    "revoke", "run", "send", "set", "truncate", "update", "upsert", "wipe",
+/// Verbs with which no name of a READ begins. What is called like that is never called as one.
+const CHANGING: [&str; 72] = [
+    "add",
+    "alter",
+    "append",
+    "apply",
+    "approve",
+    "archive",
+    "ban",
+    "block",
+    "cancel",
+    "change",
+    "charge",
+    "clear",
+    "close",
+    "commit",
+    "confirm",
+    "create",
+    "delete",
+    "deploy",
+    "destroy",
+    "disable",
+    "discard",
+    "drop",
+    "edit",
+    "enable",
+    "erase",
+    "execute",
+    "import",
+    "insert",
+    "install",
+    "kill",
+    "lock",
+    "make",
+    "merge",
+    "modify",
+    "move",
+    "new",
+    "patch",
+    "pay",
+    "post",
+    "publish",
+    "purge",
+    "push",
+    "put",
+    "refund",
+    "register",
+    "reject",
+    "remove",
+    "rename",
+    "replace",
+    "reset",
+    "restart",
+    "restore",
+    "revoke",
+    "rotate",
+    "run",
+    "save",
+    "send",
+    "set",
+    "start",
+    "stop",
+    "store",
+    "submit",
+    "sync",
+    "trigger",
+    "truncate",
+    "uninstall",
+    "update",
+    "upload",
+    "upsert",
+    "wipe",
+    "withdraw",
+    "write",
 ];
+/// Those that are minded wherever they stand: `bulk_delete`.
+const HARSH: [&str; 14] = [
+    "cancel",
+    "create",
+    "delete",
+    "destroy",
+    "discard",
+    "drop",
+    "erase",
+    "overwrite",
+    "purge",
+    "remove",
+    "reset",
+    "truncate",
+    "update",
+    "wipe",
+];
+/// Verbs of which what follows is a noun: `get_last_update`.
+const READING: [&str; 12] = [
+    "count",
+    "describe",
+    "fetch",
+    "find",
+    "get",
+    "introspect",
+    "list",
+    "preview",
+    "query",
+    "read",
+    "search",
+    "show",
+];
+
+/// Whether a name is one of something that changes or removes.
+fn sounds_changing(name: &str) -> bool {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default();
+    if CHANGING.contains(&first) {
+        return true;
+    }
+    // `get_or_create`, `find_and_remove`: a verb again.
+    let mut is_verb = !READING.contains(&first);
+    words.any(|word| {
+        let is_harsh = is_verb && HARSH.contains(&word);
+        is_verb |= matches!(word, "and" | "or" | "then");
+        is_harsh
+    })
+}
 
 impl Operation {
     fn read(listed: &Value, reply: Value) -> Option<Self> {
@@ -234,13 +351,19 @@ impl Operation {
         self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
     }
 
-    /// Whether it is one that changes nothing, as far as anybody can tell: category, permissions and name
-    /// agree on that.
+    /// Whether it is one that changes nothing, as far as anybody can tell: category, permissions, name and
+    /// what else its details say agree on that.
     pub(crate) fn is_read(&self) -> bool {
-        let verb = self.name.split('_').next().unwrap_or_default();
+        let says = |name: &str| self.details().get(name).filter(|told| !told.is_null());
+        let is_risky = ["danger_level", "danger"]
+            .into_iter()
+            .filter_map(says)
+            .any(|told| told.is_string() && told != "safe");
         self.category == Some(Category::Read)
             && self.permissions == Some((true, false))
-            && !CHANGING.contains(&verb)
+            && !sounds_changing(&self.name)
+            && says("lifecycle").is_none()
+            && !is_risky
     }
 
     /// A parameter by its name.
@@ -521,4 +644,51 @@ async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
 
 fn text(value: Option<&Value>) -> Option<String> {
     value?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_changes_something() {
+        for name in [
+            "delete_task",
+            "bulk_delete",
+            "force_delete_all",
+            "batch_update",
+            "edit_page",
+            "post_comment",
+            "publish",
+            "get_or_create_tag",
+            "find_and_remove",
+        ] {
+            assert!(sounds_changing(name), "{name}");
+        }
+        for name in [
+            "get_task",
+            "list_updates",
+            "get_last_update",
+            "count_deleted",
+            "search",
+            "summarize",
+            "validate_address",
+        ] {
+            assert!(!sounds_changing(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_dangerous_or_goes_on_for_a_while_is_no_read() {
+        let operation = |details: Value| {
+            let listed = json!({ "name": "get_bed", "semantic_category": "READ" });
+            let mut details = details;
+            details["permissions"] = json!({ "readOnly": true, "destructive": false });
+            Operation::read(&listed, json!({ "data": { "operation": details } })).unwrap()
+        };
+        assert!(operation(json!({})).is_read());
+        assert!(operation(json!({ "danger_level": "safe", "lifecycle": null })).is_read());
+        assert!(!operation(json!({ "danger_level": "destructive" })).is_read());
+        assert!(!operation(json!({ "lifecycle": {} })).is_read());
+    }
 }

@@ -9,6 +9,10 @@ use crate::run::Run;
 
 /// So many pages of one collection are walked.
 const MOST_PAGES: usize = 200;
+/// and so many items,
+const MOST_ITEMS: usize = 20_000;
+/// of about so many bytes.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
@@ -82,8 +86,31 @@ pub(crate) enum Broken {
     NoPage,
     /// There is said to be more, and there is no cursor to go on with.
     NoCursor,
-    /// It goes on and on, or goes in circles.
+    /// It goes on and on, or goes in circles, or there is more than is walked.
     Endless,
+}
+
+impl Walk {
+    /// With its items in the order of the collection.
+    fn ended(mut self, way: Way) -> Self {
+        if way == Way::Backward {
+            self.items.reverse();
+        }
+        self
+    }
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    const EACH: usize = 32;
+    EACH + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + weight(value)).sum()
+        }
+        _ => 0,
+    }
 }
 
 /// Walks through all pages of this size. There is nothing when the first call could not be made.
@@ -96,6 +123,7 @@ pub(crate) async fn walk(
 ) -> Option<Walk> {
     let [how_many, from, cursor_name, more] = way.words();
     let mut walk = Walk { pages: Vec::new(), items: Vec::new(), broken: None };
+    let mut bytes = 0_usize;
     let mut at: Option<String> = None;
     loop {
         let mut params = params.clone();
@@ -107,31 +135,33 @@ pub(crate) async fn walk(
         let Some(data) = exchange.data().cloned() else {
             walk.broken = Some(Broken::NoPage);
             walk.pages.push(exchange);
-            return Some(walk);
+            return Some(walk.ended(way));
         };
         walk.pages.push(exchange);
         let Some(found) = items(&data) else {
             walk.broken = Some(Broken::NoPage);
-            return Some(walk);
+            return Some(walk.ended(way));
         };
         let found = found.into_iter().cloned();
         match way {
             Way::Forward => walk.items.extend(found),
-            Way::Backward => {
-                walk.items.splice(0..0, found);
-            }
+            // The other way round until the end.
+            Way::Backward => walk.items.extend(found.rev()),
         }
+        bytes = bytes.saturating_add(weight(&data));
+        let is_much = walk.items.len() > MOST_ITEMS || bytes > MOST_BYTES;
         if !has(&data, more) {
-            return Some(walk);
+            return Some(walk.ended(way));
         }
         let next = cursor(&data, cursor_name).map(str::to_owned);
         walk.broken = match &next {
             None => Some(Broken::NoCursor),
-            Some(_) if next == at || walk.pages.len() >= MOST_PAGES => Some(Broken::Endless),
+            Some(_) if next == at => Some(Broken::Endless),
+            Some(_) if walk.pages.len() >= MOST_PAGES || is_much => Some(Broken::Endless),
             Some(_) => None,
         };
         if walk.broken.is_some() {
-            return Some(walk);
+            return Some(walk.ended(way));
         }
         at = next;
     }

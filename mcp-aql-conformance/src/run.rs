@@ -1,7 +1,7 @@
 //! One adapter in one mode, and the calls that the checks make of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
@@ -42,9 +42,13 @@ pub(crate) struct Run {
     connection: tokio::sync::RwLock<Arc<Connection>>,
     room: Semaphore,
     pub(crate) until: Instant,
+    /// Until when calls are made nevertheless.
+    prolonged: OnceLock<Instant>,
     health: Mutex<Health>,
     /// Values of parameters that were seen in results, by name.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
+    /// Values that stand for nobody, by operation and parameter.
+    nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
     /// CREATE operations that were called so that there is something to read.
     planted: Mutex<BTreeSet<String>>,
     /// Kinds of things, and what the run has made of them.
@@ -96,8 +100,10 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             until,
+            prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
+            nobodies: Mutex::default(),
             planted: Mutex::default(),
             resources,
             every,
@@ -172,23 +178,66 @@ impl Run {
     }
 
     /// Whether a request that should be refused could do harm where it is not: it names an operation that
-    /// changes something, that is not allowed, and nothing that it needs is missing.
+    /// the configuration leaves out, or one that is not allowed or acts on what is not ours, and what it
+    /// needs is there. Names are compared as a careless adapter would.
     fn could_harm(&self, arguments: &Value) -> Option<Skip> {
         let items = arguments.get("operations").and_then(Value::as_array);
         for item in items.into_iter().flatten().chain([arguments]) {
-            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
-            let Some(operation) = self.adapter.operation(name) else { continue };
-            let Some(why) = self.forbids(operation) else { continue };
-            let given = |name: &str| {
-                item.get(name).is_some()
-                    || item.get("params").is_some_and(|params| params.get(name).is_some())
-            };
-            let mut required = operation.required().peekable();
-            if required.peek().is_none() || required.any(|parameter| given(&parameter.name)) {
-                return Some(why);
+            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default().trim();
+            let named = |operation: &&Operation| operation.name.eq_ignore_ascii_case(name);
+            let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
+            if let Some(left_out) = self.left_out(&operation.name) {
+                return Some(Skip::LeftOut(left_out));
+            }
+            let aimed = self.aimed(operation, item);
+            let why = self.forbids(operation).or_else(|| self.spares(operation, &aimed));
+            if why.is_some() && !self.lacks(operation, item) {
+                return why;
             }
         }
         None
+    }
+
+    /// An item of a request without values that no identifier has, and that hit nothing.
+    fn aimed(&self, operation: &Operation, item: &Value) -> Value {
+        let mut aimed = item.clone();
+        for parameter in operation.required() {
+            let shape = values::Shape::of(&self.adapter, parameter);
+            let misses = |value: &Value| {
+                let is_ours = value.as_str().is_some_and(|text| text.contains("conformance"));
+                value.is_null()
+                    || (values::hits_nothing(value)
+                        && (is_ours || !shape.accepts(value))
+                        && !self.harvested(&parameter.name).contains(value))
+            };
+            let nested = aimed.get_mut("params").and_then(Value::as_object_mut);
+            if let Some(params) = nested
+                && params.get(&parameter.name).is_some_and(misses)
+            {
+                params.remove(&parameter.name);
+            }
+            if let Some(beside) = aimed.as_object_mut()
+                && beside.get(&parameter.name).is_some_and(misses)
+            {
+                beside.remove(&parameter.name);
+            }
+        }
+        aimed
+    }
+
+    /// Whether nothing is there of what an operation needs to know what to act on. Where it does not ask
+    /// which one, nothing may mean everything.
+    fn lacks(&self, operation: &Operation, item: &Value) -> bool {
+        let given = |name: &str| {
+            item.get(name).is_some()
+                || item.get("params").is_some_and(|params| params.get(name).is_some())
+        };
+        let mut required = operation.required();
+        let is_aimed = match operation.category {
+            Some(Category::Create) => required.next().is_some(),
+            _ => required.any(|parameter| values::is_identifier(&parameter.name)),
+        };
+        is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
 
     /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
@@ -231,9 +280,9 @@ impl Run {
             Ok(connection) => connection,
             Err(why) => return lost(why),
         };
-        let started = Instant::now();
+        let begun = self.begun();
         let exchange = Exchange::make(&connection, tool, arguments.clone(), meta).await;
-        self.note(&exchange, started);
+        self.note(&exchange, begun);
         exchange
     }
 
@@ -248,7 +297,7 @@ impl Run {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
         }
-        if Instant::now() >= self.until {
+        if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
             return Err(Lost::TimedOut(self.settings.limits.run));
         }
         let current = Arc::clone(&*self.connection.read().await);
@@ -276,6 +325,11 @@ impl Run {
                 Err(lost)
             }
         }
+    }
+
+    /// Lets calls be made for so long at least, even where the time of the run is over.
+    pub(crate) fn prolong(&self, by: Duration) {
+        self.prolonged.get_or_init(|| self.until.max(Instant::now() + by));
     }
 
     /// How many requests the adapter may be sent at once.
@@ -307,14 +361,19 @@ impl Run {
         arguments: Value,
         meta: Option<Value>,
     ) -> Exchange {
-        let started = Instant::now();
+        let begun = self.begun();
         let exchange = Exchange::make(connection, tool, arguments, meta).await;
-        self.note(&exchange, started);
+        self.note(&exchange, begun);
         exchange
     }
 
+    /// When a call is made: by the clock, and by the calls before it.
+    fn begun(&self) -> (Instant, u64) {
+        (Instant::now(), self.resources.now())
+    }
+
     /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
-    fn note(&self, exchange: &Exchange, started: Instant) {
+    fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
         {
             let mut health = self.health();
             match exchange.lost() {
@@ -335,7 +394,7 @@ impl Run {
                 }
             }
         }
-        self.resources.note(exchange);
+        self.resources.note(exchange, sent);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
         }
@@ -358,6 +417,24 @@ impl Run {
             }
         }
         values
+    }
+
+    /// Values that were given out as nobody's for this parameter.
+    pub(crate) fn nobodies(&self, operation: &str, parameter: &str) -> Vec<Value> {
+        let nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = (operation.to_owned(), parameter.to_owned());
+        nobodies.get(&of).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn note_nobody(&self, operation: &str, parameter: &str, value: Value) {
+        let mut nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+        nobodies.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
+    }
+
+    /// Whether this value was given out as nobody's, and nobody has turned up who is called like that.
+    pub(crate) fn is_nobody(&self, operation: &Operation, parameter: &str, value: &Value) -> bool {
+        self.nobodies(&operation.name, parameter).contains(value)
+            && !self.harvested(parameter).contains(value)
     }
 
     /// Kinds of things, and what the run has made of them.

@@ -48,12 +48,17 @@ pub(crate) fn valid(
 /// what has to be refused before anything is looked up, and must hit nothing if it is not.
 pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
+    let is_new = operation.category == Some(Category::Create);
     for parameter in operation.required() {
-        let is_new = operation.category == Some(Category::Create);
         let value = if is_identifier(&parameter.name) && !is_new {
-            nobody(run, operation, parameter)
-        } else {
+            // What only reads may be shown somebody where there is no nobody.
+            let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
+            nobody(run, operation, parameter).or_else(somebody)
+        } else if is_new || operation.is_read() || parameter.name == "input" {
             of(run, operation, parameter, 0).or_else(|| nobody(run, operation, parameter))
+        } else {
+            // What is acted on may have any name, `path` or `number`, and examples show what is there.
+            nobody(run, operation, parameter).or_else(|| Shape::of(&run.adapter, parameter).made(0))
         };
         let value = value.ok_or_else(|| {
             Skip::NoFixture(format!(
@@ -180,21 +185,81 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
     })
 }
 
-/// A value in the right form that nothing is called by.
+/// A value in the right form that nothing is called by. None where there are so few values that each may
+/// be somebody's. What was given once is given again, as long as nobody turns up who is called like that.
 pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
-    let shape = Shape::of(&run.adapter, parameter);
     let harvested = run.harvested(&parameter.name);
-    let samples = harvested.iter().chain(in_examples(operation, &parameter.name));
+    let given = run.nobodies(&operation.name, &parameter.name);
+    if let Some(value) = given.into_iter().find(|value| !harvested.contains(value)) {
+        return Some(value);
+    }
+    let shape = Shape::of(&run.adapter, parameter);
+    let samples: Vec<_> =
+        harvested.iter().chain(in_examples(operation, &parameter.name)).cloned().collect();
+    let value = nobody_like(shape, &samples)?;
+    run.note_nobody(&operation.name, &parameter.name, value.clone());
+    Some(value)
+}
+
+/// A value of this form that none of the samples is, and most likely nobody else.
+fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
+    if shape.words().is_some() {
+        return None;
+    }
     // `bed-7` makes `bed-987654321`: adapters may look at the form of their identifiers.
-    let like = samples.filter_map(Value::as_str).find_map(|sample| {
+    let like = samples.iter().filter_map(Value::as_str).find_map(|sample| {
         let stem = sample.trim_end_matches(|letter: char| letter.is_ascii_digit());
         (stem.len() < sample.len()).then(|| json!(format!("{stem}{NOBODY}")))
     });
-    let nobody = [json!(NOBODY), json!("conformance-nobody")];
-    like.into_iter()
-        .chain(nobody)
-        .chain((0..64).filter_map(|turn| shape.made(7_919 + turn)))
-        .find(|value| shape.accepts(value) && !harvested.contains(value))
+    let numbers = (0..8).map(|more| json!(NOBODY + more));
+    let named = like.into_iter().chain(numbers).chain([json!("conformance-nobody")]);
+    named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
+}
+
+/// Whether a wrong value for an identifier hits nothing even where the adapter makes a right one of it: a
+/// 7 becomes "7", true becomes 1, and an empty text may stand for all there is.
+pub(crate) fn hits_nothing(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
+        Value::Array(items) => !items.is_empty() && items.iter().all(hits_nothing),
+        Value::Object(members) => !members.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Values that have to be refused for a parameter, without those that would hit something if they were
+/// converted instead: where something is changed or removed, they are not worth that.
+pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+    let mut wrong = Shape::of(&run.adapter, parameter).wrong();
+    if is_aim(operation, parameter) {
+        wrong.retain(|wrong| hits_nothing(&wrong.value));
+    }
+    wrong
+}
+
+/// Whether a parameter says what is changed or removed.
+pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
+    let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
+    parameter.required && !is_harmless && is_identifier(&parameter.name)
+}
+
+/// Whether a value was made up here: nothing of what the adapter or the configuration shows has it. Where
+/// more is asked of a value than introspection can say, such a one may be refused.
+pub(crate) fn is_made_up(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    value: &Value,
+) -> bool {
+    let file = &run.settings.file;
+    let configured = file.params.get(&operation.name).and_then(|given| given.get(&parameter.name));
+    let is_known = configured == Some(value)
+        || file.values.get(&parameter.name) == Some(value)
+        || parameter.member("default") == Some(value)
+        || in_examples(operation, &parameter.name).any(|shown| shown == value)
+        || run.harvested(&parameter.name).contains(value);
+    let is_told = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
+    !is_known && !is_told
 }
 
 /// What an operation is about, in the singular: `bed` of `list_beds`.
@@ -257,6 +322,57 @@ mod tests {
         assert_eq!(found.get("zone"), Some(&vec![json!("north")]));
         assert_eq!(found.get("kind"), Some(&vec![json!("loam")]));
         assert_eq!(found.get("note"), None);
+    }
+
+    /// Nobody, of a parameter of this form.
+    fn nobody_of(raw: Value, samples: &[Value]) -> Option<Value> {
+        nobody_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
+    }
+
+    #[test]
+    fn where_there_are_few_values_each_may_be_somebodys() {
+        for narrow in [
+            json!({ "type": "string", "enum": ["staging", "production"] }),
+            json!({ "type": "string", "pattern": "^(staging|production)$" }),
+            json!({ "type": "string", "pattern": "^[A-Z]{2}$" }),
+            json!({ "type": "string", "maxLength": 4 }),
+            json!({ "type": "string", "format": "date" }),
+            json!({ "type": "integer", "minimum": 1, "maximum": 5000 }),
+            json!({ "type": "boolean" }),
+        ] {
+            assert_eq!(nobody_of(narrow.clone(), &[]), None, "{narrow}");
+        }
+    }
+
+    #[test]
+    fn nobody_has_the_form_of_the_others_and_is_none_of_them() {
+        let number = json!({ "type": "integer", "minimum": 1 });
+        assert_eq!(nobody_of(number.clone(), &[]), Some(json!(NOBODY)));
+        assert_eq!(nobody_of(number, &[json!(NOBODY)]), Some(json!(NOBODY + 1)));
+        let text = json!({ "type": "string" });
+        assert_eq!(nobody_of(text.clone(), &[]), Some(json!("conformance-nobody")));
+        assert_eq!(nobody_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
+        for wide in [
+            json!({ "type": "string", "pattern": "^p-[0-9]{1,9}$" }),
+            json!({ "type": "string", "pattern": "^[a-z]{3,24}$" }),
+            json!({ "type": "string", "format": "uuid" }),
+            json!({ "type": "string", "minLength": 64, "maxLength": 64 }),
+        ] {
+            assert!(nobody_of(wide.clone(), &[]).is_some(), "{wide}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_taken_for_somebody_is_not_sent_where_it_could_hit() {
+        for aimed in
+            [json!(7), json!(1.5), json!(true), json!(null), json!(""), json!("0"), json!([])]
+        {
+            assert!(!hits_nothing(&aimed), "{aimed}");
+        }
+        for wide in [json!("conformance"), json!(["conformance"]), json!({ "conformance": 1 })] {
+            assert!(hits_nothing(&wide), "{wide}");
+        }
+        assert!(!hits_nothing(&json!(["conformance", 7])));
     }
 
     #[test]

@@ -86,13 +86,24 @@ pub(super) const CHECKS: &[Check] = &[
     )),
 ];
 
-/// Whether the adapter says that it takes no batches.
-fn is_without(run: &Run, cases: &Cases) -> bool {
-    let is_without = run.adapter.capability("batch") != Some(true);
-    if is_without {
-        cases.not_applicable("`capabilities.batch` is not true");
+/// Whether the adapter takes no batches: it says so, or it says nothing and refuses one.
+async fn is_without(run: &Run, cases: &Cases) -> bool {
+    match run.adapter.capability("batch") {
+        Some(true) => false,
+        Some(false) => {
+            cases.not_applicable("`capabilities.batch` is false");
+            true
+        }
+        None => {
+            let Some((tool, items)) = reading(run, cases) else { return true };
+            let Some(exchange) = send(run, &tool, items, cases).await else { return true };
+            let is_without = results(&exchange).is_empty();
+            if is_without {
+                cases.not_applicable("batches are refused, and `capabilities` does not name them");
+            }
+            is_without
+        }
     }
-    is_without
 }
 
 /// An item of a batch.
@@ -161,7 +172,7 @@ async fn claimed(run: &Run, cases: &Cases) {
 }
 
 async fn form(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     let Some((tool, items)) = reading(run, cases) else { return };
@@ -192,7 +203,7 @@ async fn form(run: &Run, cases: &Cases) {
 }
 
 async fn order(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     let Some((tool, items)) = reading(run, cases) else { return };
@@ -215,7 +226,7 @@ async fn order(run: &Run, cases: &Cases) {
 }
 
 async fn inner_form(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     let Some((tool, mut items)) = reading(run, cases) else { return };
@@ -257,7 +268,7 @@ async fn inner_form(run: &Run, cases: &Cases) {
 }
 
 async fn failure_inside(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     let Some((tool, items)) = reading(run, cases) else { return };
@@ -295,7 +306,7 @@ fn is_batch_failure(exchange: &Exchange) -> bool {
 }
 
 async fn empty(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     for tool in &run.adapter.endpoints {
@@ -315,7 +326,7 @@ async fn empty(run: &Run, cases: &Cases) {
 }
 
 async fn extra_member(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     let Some((tool, items)) = reading(run, cases) else { return };
@@ -334,7 +345,7 @@ async fn extra_member(run: &Run, cases: &Cases) {
 }
 
 async fn mixed(run: &Run, cases: &Cases) {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return;
     }
     let Some((tool, items)) = reading(run, cases) else { return };
@@ -366,7 +377,7 @@ async fn mixed(run: &Run, cases: &Cases) {
 /// An operation that asks for confirmation, with parameters that hit nothing, and its token. The case is
 /// skipped where there is none.
 async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<String, Value>)> {
-    if is_without(run, cases) {
+    if is_without(run, cases).await {
         return None;
     }
     let order = [Category::Delete, Category::Execute, Category::Update];

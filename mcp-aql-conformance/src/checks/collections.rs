@@ -345,10 +345,8 @@ fn is_ordered(runs: &[Value]) -> bool {
         }
         _ => true,
     });
-    grow && runs
-        .iter()
-        .enumerate()
-        .all(|(at, value)| !runs.iter().skip(at + 1).any(|later| later == value))
+    let different: std::collections::BTreeSet<_> = runs.iter().map(Value::to_string).collect();
+    grow && different.len() == runs.len()
 }
 
 fn search_query(run: &Run, cases: &Cases) {

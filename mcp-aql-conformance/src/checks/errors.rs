@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::shapes::{results, subject};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, may, must};
 use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments};
@@ -510,15 +510,18 @@ async fn not_found(run: &Run, cases: &Cases) {
 }
 
 async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
-    let (params, nobody) = match (run.of_nobody(operation), run.valid(operation)) {
-        // Where only this one is nobody's, what comes back is about this one.
-        (Ok(nobody), Ok(valid)) => (valid, nobody),
-        (Ok(nobody), Err(_)) => (nobody.clone(), nobody),
-        (Err(why), _) => return cases.skip(why),
+    // Where only this one is nobody's, what comes back is about this one.
+    let mut params = match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
+        Ok(params) => params,
+        Err(why) => return cases.skip(why),
     };
-    let mut params = params;
-    let Some(value) = nobody.get(&parameter.name) else { return };
-    params.insert(parameter.name.clone(), value.clone());
+    let Some(value) = values::nobody(run, operation, parameter) else {
+        return cases.skip(Skip::NoFixture(format!(
+            "a `{}` of `{}` that surely nothing has",
+            parameter.name, operation.name
+        )));
+    };
+    params.insert(parameter.name.clone(), value);
     let Some(exchange) = run.call(operation, params, cases).await else { return };
     cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
         Finding::of(

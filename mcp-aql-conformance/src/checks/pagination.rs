@@ -14,8 +14,8 @@ use crate::run::{Run, arguments, do_all};
 const SMALL: usize = 2;
 /// So many items are walked in small pages at most.
 const MOST_ITEMS: usize = 200;
-/// The names of numbered paging.
-const NUMBERED: [&str; 4] = ["limit", "offset", "page", "page_size"];
+/// The names of numbered paging. A `limit` alone says how much, and leads to no other page.
+const NUMBERED: [&str; 2] = ["offset", "page"];
 /// More than any page has.
 const HUGE: u64 = 1_000_000;
 
@@ -51,12 +51,12 @@ pub(super) const CHECKS: &[Check] = &[
         &["REQ-PAG-04", "REQ-PAG-05"],
         Body::Reads(later!(form)),
     ),
-    check(
+    should(check(
         "pagination.items_or_edges",
         "A page has `items` or `edges`, not both",
         &["REQ-PAG-07"],
         Body::Reads(later!(items_or_edges)),
-    ),
+    )),
     check(
         "pagination.forward",
         "Small pages, one after the other, show what one big page shows",
@@ -105,30 +105,30 @@ pub(super) const CHECKS: &[Check] = &[
         &["REQ-PAG-08"],
         Body::Reads(later!(clamp)),
     )),
-    check(
+    should(check(
         "pagination.zero",
         "A page of no items is empty, or refused",
         &["REQ-PAG-04", "REQ-RQ-08"],
         Body::Reads(later!(zero)),
-    ),
+    )),
     check(
         "pagination.negative",
         "Sizes below zero, and fractions, are refused",
         &["REQ-RQ-07", "REQ-RQ-08"],
         Body::Reads(later!(negative)),
     ),
-    check(
+    should(check(
         "pagination.total",
         "`totalCount`, where it is there, is how many items there are",
         &["REQ-PAG-06"],
         Body::Reads(later!(total)),
-    ),
-    check(
+    )),
+    should(check(
         "pagination.numbered_form",
         "Pages by number or offset come with `pagination`",
         &["REQ-PAG-11"],
         Body::Reads(later!(numbered_form)),
-    ),
+    )),
 ];
 
 /// Operations with cursors, without those that walk graphs: their pages have no items.
@@ -273,7 +273,7 @@ async fn both_walks(
         return None;
     }
     if big.items.len() <= SMALL || big.items.len() > MOST_ITEMS {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip(Skip::Scarce(format!(
             "`{}` shows {} items: between {} and {MOST_ITEMS} make pages that can be walked",
             operation.name,
             big.items.len(),
@@ -428,7 +428,7 @@ async fn with_cursor(
         };
         let Some(page) = run.call(operation, params.clone(), cases).await else { return };
         let Some(cursor) = page.data().and_then(|data| pages::cursor(data, "endCursor")) else {
-            return cases.skip(Skip::NoFixture(format!("`{}` shows no cursor", operation.name)));
+            return cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
         };
         for changed in change(cursor) {
             let mut params = params.clone();
@@ -474,7 +474,7 @@ async fn tampered_cursor(run: &Run, cases: &Cases) {
 async fn cursor_form(run: &Run, cases: &Cases) {
     each_page(run, cases, json!({ "first": 1 }), |operation, exchange, data| {
         if pages::cursor(data, "endCursor").is_none() {
-            cases.skip(Skip::NoFixture(format!("`{}` shows no cursor", operation.name)));
+            cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
         }
         for name in ["startCursor", "endCursor"] {
             let Some(cursor) = pages::cursor(data, name) else { continue };
@@ -592,8 +592,7 @@ async fn numbered_form(run: &Run, cases: &Cases) {
         .filter(|operation| NUMBERED.iter().any(|name| operation.parameter(name).is_some()))
         .collect();
     if numbered.is_empty() {
-        cases
-            .not_applicable("no READ operation documents `limit`, `offset`, `page` or `page_size`");
+        cases.not_applicable("no READ operation documents `offset` or `page`");
     }
     let styles = [
         ("page", json!({ "page": 1, "page_size": SMALL })),
@@ -602,7 +601,8 @@ async fn numbered_form(run: &Run, cases: &Cases) {
     let mut calls = Vec::new();
     for operation in numbered {
         for (name, style) in &styles {
-            if operation.parameter(name).is_some() {
+            let leads_on = if *name == "limit" { "offset" } else { "page" };
+            if operation.parameter(leads_on).is_some() {
                 let mut style = style.as_object().cloned().unwrap_or_default();
                 style.retain(|name, _| operation.parameter(name).is_some());
                 calls.push((operation, style));

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
-use crate::cases::Cases;
+use crate::cases::{Cases, Skip};
 use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
 use crate::values;
@@ -272,6 +272,14 @@ fn is_harmless(operation: &Operation) -> bool {
         Some(Category::Read) => operation.is_read(),
         _ => operation.required().any(|parameter| values::is_identifier(&parameter.name)),
     }
+}
+
+/// Why nothing is said of a value that was made up here and is refused for what introspection cannot say.
+fn unfit(operation: &Operation) -> Skip {
+    Skip::NoFixture(format!(
+        "values that `{name}` takes: those made up here were refused, give some under [params.{name}]",
+        name = operation.name
+    ))
 }
 
 /// An operation and one of its parameters, for a report.

@@ -136,7 +136,7 @@ fn in_the_end(work: impl Future<Output = Result<Ended, String>>) -> Result<Ended
             ended = work => ended,
             () = interrupted() => {
                 progress::clear();
-                output::tell("interrupted");
+                output::tell("interrupted; what the run has created is still there");
                 Ok(Ended::Interrupted)
             }
         }

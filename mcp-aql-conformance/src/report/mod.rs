@@ -204,8 +204,8 @@ impl CheckReport {
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
                 report.partial |= match why {
-                    // That is named beside the verdict.
-                    Skip::LeftOut(_) => false,
+                    // The one is named beside the verdict, the other was tested where there is more.
+                    Skip::LeftOut(_) | Skip::Scarce(_) => false,
                     // What requires nothing acts on what it chooses itself: that it is not called is
                     // nothing that could be mended.
                     Skip::NotOurs(operation) => {

@@ -1,6 +1,7 @@
 //! What introspection says of a value, and what that lets through: values that fit, at the edges too, and
 //! values that do not.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, NaiveDate};
@@ -12,6 +13,10 @@ use crate::learn::{Adapter, Parameter, Type};
 
 /// Types within types are followed so far.
 const DEEPEST: usize = 6;
+/// So many members of a union are looked at,
+const MOST_MEMBERS: usize = 200;
+/// and so many steps are taken to look at one value or to make one.
+const MOST_STEPS: usize = 10_000;
 /// Texts are made no longer, however much `maxLength` would let through.
 const LONGEST: usize = 65_536;
 
@@ -122,7 +127,7 @@ impl<'a> Shape<'a> {
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
             return Some(words);
         }
-        match self.kinds(0).as_slice() {
+        match self.kinds().as_slice() {
             [Kind::Words(words)] => Some(words),
             _ => None,
         }
@@ -135,7 +140,7 @@ impl<'a> Shape<'a> {
 
     /// The fields of a type that is an object.
     pub(crate) fn fields(self) -> Vec<Self> {
-        match self.kinds(0).into_iter().next() {
+        match self.kinds().into_iter().next() {
             Some(Kind::Fields(fields)) => fields,
             _ => Vec::new(),
         }
@@ -147,15 +152,15 @@ impl<'a> Shape<'a> {
     }
 
     /// `string`, `TaskFilter`, `object or array`: all that the type lets through.
-    fn kinds(self, depth: usize) -> Vec<Kind<'a>> {
+    fn kinds(self) -> Vec<Kind<'a>> {
         self.word()
             .split(" or ")
             .flat_map(|word| word.split('|'))
-            .map(|word| self.kind(word.trim(), depth))
+            .map(|word| self.kind(word.trim()))
             .collect()
     }
 
-    fn kind(self, word: &str, depth: usize) -> Kind<'a> {
+    fn kind(self, word: &'a str) -> Kind<'a> {
         match word {
             "string" => Kind::Text,
             "integer" => Kind::Whole,
@@ -164,12 +169,37 @@ impl<'a> Shape<'a> {
             "array" => Kind::List,
             "object" => Kind::Object,
             "null" => Kind::Null,
-            _ if depth > DEEPEST => Kind::Unknown,
-            _ => self.named(word, depth).unwrap_or(Kind::Unknown),
+            _ => self.named(word).unwrap_or(Kind::Unknown),
         }
     }
 
-    fn named(self, name: &str, depth: usize) -> Option<Kind<'a>> {
+    /// What a union is one of, its members that are unions taken apart: each but once, since they may name
+    /// each other.
+    fn members(self, union: &'a str) -> Vec<Kind<'a>> {
+        let mut names = vec![union];
+        let mut kinds = Vec::new();
+        let mut at = 0;
+        while let Some(name) = names.get(at).copied() {
+            at += 1;
+            let found = self.types.iter().find(|known| known.name == name);
+            let details = found.and_then(|found| found.reply.pointer("/data/type"));
+            let is_union = details
+                .is_some_and(|details| details.get("kind").is_some_and(|kind| kind == "union"));
+            if !is_union {
+                kinds.push(self.kind(name));
+                continue;
+            }
+            let members = details.and_then(|details| details.get("members")?.as_array());
+            for member in members.into_iter().flatten().filter_map(Value::as_str) {
+                if names.len() < MOST_MEMBERS && !names.contains(&member) {
+                    names.push(member);
+                }
+            }
+        }
+        kinds
+    }
+
+    fn named(self, name: &'a str) -> Option<Kind<'a>> {
         let found = self.types.iter().find(|known| known.name == name)?;
         let details = found.reply.pointer("/data/type")?;
         let list = |name: &str| details.get(name).and_then(Value::as_array);
@@ -181,33 +211,28 @@ impl<'a> Shape<'a> {
                     .filter_map(|field| Some(Self::new(field.as_object()?, self.types)))
                     .collect(),
             )),
-            "union" => Some(Kind::Members(
-                list("members")?
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(|member| self.kind(member, depth + 1))
-                    .collect(),
-            )),
+            "union" => Some(Kind::Members(self.members(name))),
             _ => None,
         }
     }
 
     /// Whether a value has the type and keeps to the constraints.
     pub(crate) fn accepts(self, value: &Value) -> bool {
-        self.admits(value, 0)
+        self.admits(value, 0, &Cell::new(MOST_STEPS))
     }
 
-    fn admits(self, value: &Value, depth: usize) -> bool {
-        if depth > DEEPEST {
+    /// Too deep and too much is let through.
+    fn admits(self, value: &Value, depth: usize, steps: &Cell<usize>) -> bool {
+        if depth > DEEPEST || !step(steps) {
             return true;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
             return words.contains(value);
         }
-        self.kinds(depth).iter().any(|kind| self.is(kind, value, depth))
+        self.kinds().iter().any(|kind| self.is(kind, value, depth, steps))
     }
 
-    fn is(self, kind: &Kind<'_>, value: &Value, depth: usize) -> bool {
+    fn is(self, kind: &Kind<'_>, value: &Value, depth: usize, steps: &Cell<usize>) -> bool {
         match kind {
             Kind::Text => value.as_str().is_some_and(|text| self.takes_text(text)),
             Kind::Whole => {
@@ -224,19 +249,19 @@ impl<'a> Shape<'a> {
                     && self.count("maxItems").is_none_or(|most| items.len() <= most)
                     && items
                         .iter()
-                        .all(|item| shape.is_none_or(|shape| shape.admits(item, depth + 1)))
+                        .all(|item| shape.is_none_or(|shape| shape.admits(item, depth + 1, steps)))
             }),
             Kind::Object => value.is_object(),
             Kind::Null => value.is_null(),
             Kind::Words(words) => words.contains(value),
             Kind::Fields(fields) => value.as_object().is_some_and(|members| {
                 fields.iter().all(|field| match field.name().and_then(|name| members.get(name)) {
-                    Some(value) => field.admits(value, depth + 1),
+                    Some(value) => field.admits(value, depth + 1, steps),
                     None => !field.is_required(),
                 })
             }),
             Kind::Members(members) => {
-                members.iter().any(|member| self.is(member, value, depth + 1))
+                members.iter().any(|member| self.is(member, value, depth + 1, steps))
             }
             Kind::Unknown => true,
         }
@@ -262,20 +287,26 @@ impl<'a> Shape<'a> {
 
     /// A value that fits; another `turn` gives another one where that is possible.
     pub(crate) fn made(self, turn: usize) -> Option<Value> {
-        self.make(turn, 0).filter(|value| self.accepts(value))
+        self.make(turn, 0, &Cell::new(MOST_STEPS)).filter(|value| self.accepts(value))
     }
 
-    fn make(self, turn: usize, depth: usize) -> Option<Value> {
-        if depth > DEEPEST {
+    fn make(self, turn: usize, depth: usize, steps: &Cell<usize>) -> Option<Value> {
+        if depth > DEEPEST || !step(steps) {
             return None;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
             return pick(words, turn);
         }
-        self.kinds(depth).iter().find_map(|kind| self.make_kind(kind, turn, depth))
+        self.kinds().iter().find_map(|kind| self.make_kind(kind, turn, depth, steps))
     }
 
-    fn make_kind(self, kind: &Kind<'_>, turn: usize, depth: usize) -> Option<Value> {
+    fn make_kind(
+        self,
+        kind: &Kind<'_>,
+        turn: usize,
+        depth: usize,
+        steps: &Cell<usize>,
+    ) -> Option<Value> {
         match kind {
             Kind::Text => self.make_text(turn).map(Value::String),
             Kind::Whole => {
@@ -293,7 +324,7 @@ impl<'a> Shape<'a> {
                 let count = self.count("minItems").unwrap_or(1).max(1);
                 let Some(shape) = self.items() else { return Some(json!([])) };
                 (0..count.min(64))
-                    .map(|at| shape.make(turn + at, depth + 1))
+                    .map(|at| shape.make(turn + at, depth + 1, steps))
                     .collect::<Option<Vec<_>>>()
                     .map(Value::Array)
             }
@@ -302,11 +333,11 @@ impl<'a> Shape<'a> {
             Kind::Fields(fields) => fields
                 .iter()
                 .filter(|field| field.is_required())
-                .map(|field| Some((field.name()?.to_owned(), field.make(turn, depth + 1)?)))
+                .map(|field| Some((field.name()?.to_owned(), field.make(turn, depth + 1, steps)?)))
                 .collect::<Option<Map<_, _>>>()
                 .map(Value::Object),
             Kind::Members(members) => {
-                members.iter().find_map(|member| self.make_kind(member, turn, depth + 1))
+                members.iter().find_map(|member| self.make_kind(member, turn, depth + 1, steps))
             }
             Kind::Null | Kind::Unknown => None,
         }
@@ -345,6 +376,29 @@ impl<'a> Shape<'a> {
             .filter(|text| fits(text))
     }
 
+    /// Long texts that fit, where there are so many of them that nothing is likely to be called by one.
+    pub(crate) fn rare(self) -> Vec<Value> {
+        const FEW: usize = 16;
+        if !self.kinds().iter().any(|kind| matches!(kind, Kind::Text)) {
+            return Vec::new();
+        }
+        let is_long = |text: &str| text.chars().count() >= 8 && self.takes_text(text);
+        let made = |turn| match self.text("pattern") {
+            Some(pattern) => pattern::matching(pattern, turn, is_long),
+            // There are not many days, and of some formats one text is made only.
+            None if self
+                .text("format")
+                .is_some_and(|format| !["uuid", "email"].contains(&format)) =>
+            {
+                None
+            }
+            None => self.make_text(turn).filter(|text| is_long(text)),
+        };
+        let made: std::collections::BTreeSet<_> =
+            (0..64).filter_map(|turn| made(7_919 + turn)).collect();
+        if made.len() < FEW { Vec::new() } else { made.into_iter().map(Value::String).collect() }
+    }
+
     /// Values at the edges of what the constraints let through, and all words of an enumeration.
     pub(crate) fn edges(self) -> Vec<Value> {
         let mut edges = Vec::new();
@@ -373,6 +427,11 @@ impl<'a> Shape<'a> {
         edges
     }
 
+    /// Whether there is certainly nothing inside of it that has a name.
+    pub(crate) fn is_flat(self) -> bool {
+        self.kinds().iter().all(Kind::is_flat)
+    }
+
     /// Values that have to be refused, for every reason that introspection shows.
     pub(crate) fn wrong(self) -> Vec<Wrong> {
         self.all_wrong(0)
@@ -388,7 +447,7 @@ impl<'a> Shape<'a> {
                 wrong.push(Wrong { fault, value });
             }
         };
-        let kinds = self.kinds(0);
+        let kinds = self.kinds();
         let takes = |value: &Value| {
             kinds.iter().any(|kind| kind.takes_type_of(value))
                 // An enumeration tells its type by its words.
@@ -438,7 +497,11 @@ impl<'a> Shape<'a> {
                     }
                 }
                 Kind::Fields(fields) => {
-                    let Some(Value::Object(whole)) = self.make_kind(kind, 0, 0) else { continue };
+                    let Some(Value::Object(whole)) =
+                        self.make_kind(kind, 0, 0, &Cell::new(MOST_STEPS))
+                    else {
+                        continue;
+                    };
                     for field in fields {
                         let Some(name) = field.name() else { continue };
                         if field.is_required() {
@@ -486,6 +549,14 @@ impl<'a> Shape<'a> {
 }
 
 impl Kind<'_> {
+    fn is_flat(&self) -> bool {
+        match self {
+            Self::Object | Self::Fields(_) | Self::Unknown => false,
+            Self::Members(members) => members.iter().all(Self::is_flat),
+            _ => true,
+        }
+    }
+
     /// Whether a value has the JSON type, whatever else is wrong with it.
     fn takes_type_of(&self, value: &Value) -> bool {
         match self {
@@ -501,6 +572,13 @@ impl Kind<'_> {
             Self::Unknown => true,
         }
     }
+}
+
+/// Takes a step, if one is left.
+fn step(steps: &Cell<usize>) -> bool {
+    let left = steps.get();
+    steps.set(left.saturating_sub(1));
+    left > 0
 }
 
 fn pick(words: &[Value], turn: usize) -> Option<Value> {
@@ -735,6 +813,34 @@ mod tests {
         assert_eq!(with(odd, |shape| shape.made(0)), None);
         let huge = json!({ "type": "string", "minLength": 99_999_999_999_u64 });
         assert_eq!(with(huge, |shape| (shape.made(0), shape.edges())), (None, vec![]));
+        // Types that are all one of the others, and hold them.
+        let names: Vec<_> = (0..30).map(|at| format!("T{at}")).collect();
+        let unions = names.iter().map(|name| {
+            json!({ "name": name, "kind": "union", "members":
+            names.iter().cloned().chain((0..30).map(|at| format!("F{at}"))).collect::<Vec<_>>() })
+        });
+        let objects = (0..30).map(|at| {
+            json!({ "name": format!("F{at}"), "kind": "object", "fields":
+            [{ "name": "own", "type": "T0", "required": true }] })
+        });
+        let types: Vec<_> = unions
+            .chain(objects)
+            .map(|details| Type {
+                name: details["name"].as_str().unwrap().to_owned(),
+                listed: Value::Null,
+                reply: json!({ "data": { "type": details } }),
+            })
+            .collect();
+        let raw = json!({ "type": "T0" });
+        let shape = Shape::new(raw.as_object().unwrap(), &types);
+        let mut deep = json!(1);
+        for _ in 0..20 {
+            deep = json!({ "own": deep });
+        }
+        assert_eq!(
+            (shape.made(0), shape.accepts(&json!(7)), shape.accepts(&deep)),
+            (None, false, true)
+        );
         // A list of a type that holds itself.
         with(json!({ "type": "Own" }), |shape| assert!(shape.wrong().len() < 20));
     }

@@ -134,6 +134,16 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
                 "show one request that works as it stands",
             )
         });
+        for example in shown(operation) {
+            if let Some(missing) = lacking(operation, example) {
+                cases.fail(Finding::shown(
+                    &operation.name,
+                    example.clone(),
+                    format!("every required parameter, `{}` too", missing.name),
+                    "show requests that work as they stand",
+                ));
+            }
+        }
     }
 }
 
@@ -175,10 +185,17 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
             return Some(format!("a value for `{name}` as {}", told(parameter)));
         }
     }
-    let missing = operation
-        .required()
-        .find(|parameter| !given.iter().any(|(name, _)| **name == parameter.name))?;
-    Some(format!("every required parameter, `{}` too", missing.name))
+    None
+}
+
+/// A required parameter that an example leaves out.
+fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Parameter> {
+    let request = example.get("request")?.as_object()?;
+    let nested = request.get("params").and_then(Value::as_object);
+    operation.required().find(|parameter| {
+        !request.contains_key(&parameter.name)
+            && !nested.is_some_and(|params| params.contains_key(&parameter.name))
+    })
 }
 
 /// Whether an example's value is one that the parameter takes. An object of a named type is held against

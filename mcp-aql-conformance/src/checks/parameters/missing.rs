@@ -7,7 +7,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments, do_all};
-use crate::values::{Fault, Shape};
+use crate::values::{self, Fault};
 
 /// Calls every operation that has required parameters without one of them at a time.
 async fn without_each(run: &Run, cases: &Cases, look: impl Fn(&Operation, &Parameter, &Exchange)) {
@@ -178,8 +178,8 @@ fn mixtures(
     let unknown = (run.absent_parameter(operation), Value::from(1));
     let wrong = |wanted: fn(Fault) -> bool| {
         operation.parameters.iter().find_map(|parameter| {
-            let shape = Shape::of(&run.adapter, parameter);
-            let wrong = shape.wrong().into_iter().find(|wrong| wanted(wrong.fault))?;
+            let mut wrong = values::wrong(run, operation, parameter).into_iter();
+            let wrong = wrong.find(|wrong| wanted(wrong.fault))?;
             Some((parameter.name.clone(), wrong.value))
         })
     };

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{all, refuses, subject};
+use super::{all, refuses, subject, unfit};
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
 use crate::run::{Run, do_all};
-use crate::values::{Fault, Shape};
+use crate::values::{self, Fault, Shape};
 
 pub(super) async fn nested(run: &Run, cases: &Cases) {
     let jobs = run.adapter.reads().map(|operation| async move {
@@ -14,9 +14,14 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
             Ok(params) => params,
             Err(why) => return cases.skip(why),
         };
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
-        let is_validation = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
-        cases.expect(!is_validation, || {
+        let Some(exchange) = run.call(operation, params.clone(), cases).await else { return };
+        if exchange.code() == Some("VALIDATION_INVALID_VALUE")
+            && has_made_up(run, operation, &params)
+        {
+            return cases.skip(unfit(operation));
+        }
+        let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
+        cases.expect(!is_refused, || {
             Finding::of(
                 &exchange,
                 &operation.name,
@@ -28,10 +33,19 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
+/// Whether one of these values was made up here.
+fn has_made_up(run: &Run, operation: &Operation, params: &Map<String, Value>) -> bool {
+    operation.parameters.iter().any(|parameter| {
+        params
+            .get(&parameter.name)
+            .is_some_and(|value| values::is_made_up(run, operation, parameter, value))
+    })
+}
+
 /// A parameter with a value of a wrong type: the reply tells whether it was looked at.
 fn marked<'a>(run: &'a Run, operation: &'a Operation) -> Option<(&'a Parameter, Value)> {
     operation.parameters.iter().find_map(|parameter| {
-        let wrong = Shape::of(&run.adapter, parameter).wrong();
+        let wrong = values::wrong(run, operation, parameter);
         let wrong = wrong.into_iter().find(|wrong| wrong.fault == Fault::Type)?;
         Some((parameter, wrong.value))
     })

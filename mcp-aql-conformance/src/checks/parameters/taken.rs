@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{all, is_harmless, is_in, subject, with};
+use super::{all, is_harmless, is_in, subject, unfit, with};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Operation, Parameter};
@@ -94,8 +94,9 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                 .or_else(|| values::nobody(run, operation, parameter));
             match value {
                 Some(value) => {
+                    let is_made_up = values::is_made_up(run, operation, parameter, &value);
                     let params = with(&params, operation, &parameter.name, value);
-                    calls.push((operation, parameter, params));
+                    calls.push((operation, parameter, params, is_made_up));
                 }
                 None => cases.skip(Skip::NoFixture(format!(
                     "a value for `{}`: give one under [params.{}]",
@@ -104,10 +105,13 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
             }
         }
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params)| async move {
+    let jobs = calls.into_iter().map(|(operation, parameter, params, is_made_up)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         let is_unknown = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
         let is_blamed = blames(&exchange, &parameter.name);
+        if is_blamed && is_made_up && exchange.code() == Some("VALIDATION_INVALID_VALUE") {
+            return cases.skip(unfit(operation));
+        }
         cases.expect(!(is_blamed && (is_unknown || is_told_in_full(parameter))), || {
             Finding::of(
                 &exchange,

@@ -7,15 +7,20 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments, do_all};
-use crate::values::{Fault, Shape, Wrong};
+use crate::values::{self, Fault, Wrong};
 
 /// The codes for a value that is of the right type and still not taken. The protocol's list of codes has
 /// the first, an accompanying document the second.
 const CONSTRAINT: [&str; 2] = ["VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
 
 /// The values of a parameter that have to be refused for one of these faults.
-fn all_wrong(run: &Run, parameter: &Parameter, faults: &[Fault]) -> Vec<Wrong> {
-    let mut wrong = Shape::of(&run.adapter, parameter).wrong();
+fn all_wrong(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    faults: &[Fault],
+) -> Vec<Wrong> {
+    let mut wrong = values::wrong(run, operation, parameter);
     // What the keys of a filter take besides plain values, an adapter decides.
     wrong.retain(|wrong| {
         faults.contains(&wrong.fault)
@@ -39,7 +44,7 @@ async fn each(
             && operation
                 .parameters
                 .iter()
-                .any(|parameter| !all_wrong(run, parameter, faults).is_empty());
+                .any(|parameter| !all_wrong(run, operation, parameter, faults).is_empty());
     }
     if !is_any {
         cases.not_applicable("no parameter is documented with such a constraint");
@@ -47,7 +52,7 @@ async fn each(
     }
     for (operation, params) in all(run, cases) {
         for parameter in &operation.parameters {
-            for wrong in all_wrong(run, parameter, faults) {
+            for wrong in all_wrong(run, operation, parameter, faults) {
                 let params = with(&params, operation, &parameter.name, wrong.value.clone());
                 calls.push((operation, parameter, wrong, params));
             }

@@ -177,7 +177,13 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "parameter-in-camel-case",
         check: "introspection.snake_case",
-        neighbours: &[],
+        neighbours: &[
+            "parameters.documented_accepted",
+            "parameters.nested_wins",
+            "parameters.order",
+            "parameters.top_level",
+            "parameters.wrong_type",
+        ],
         tamper: Tamper::Body(|arguments, body| {
             if let Some(details) = details_in(arguments, body, "get_house")
                 && let Some(parameters) = details["parameters"].as_array_mut()
@@ -311,7 +317,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "default-of-another-type",
         check: "introspection.defaults_fit",
-        neighbours: &[],
+        neighbours: &["parameters.default_effect"],
         tamper: Tamper::Body(|arguments, body| {
             if let Some(details) = details_in(arguments, body, "get_forecast") {
                 for parameter in details["parameters"].as_array_mut().into_iter().flatten() {
@@ -323,10 +329,16 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "limits-unstated",
+        name: "response-limit-unstated",
         check: "introspection.limits_stated",
-        neighbours: &[],
-        tamper: Tamper::Body(|_, body| drop_of_protocol(body, "limits")),
+        neighbours: &["limits.response_size"],
+        tamper: Tamper::Body(|_, body| {
+            if let Some(Value::Object(limits)) =
+                protocol_in(body).and_then(|protocol| protocol.get_mut("limits"))
+            {
+                limits.remove("max_response_size");
+            }
+        }),
     },
     Fault {
         name: "response-limit-out-of-range",

@@ -126,7 +126,15 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tool-named-without-its-prefix",
         check: "tools.all_registered",
-        neighbours: &["tools.own_only", "tools.description_current", "routing.case_matters"],
+        neighbours: &[
+            "tools.own_only",
+            "tools.description_current",
+            "routing.case_matters",
+            "parameters.params_no_object",
+            "parameters.undocumented",
+            "parameters.unknown_nested",
+            "parameters.unknown_top_level",
+        ],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "introspect")
                 && let Some(tool) = body.pointer_mut("/data/operation/mcpTool")
@@ -146,6 +154,9 @@ pub(super) const FAULTS: &[Fault] = &[
             "danger.levels",
             "danger.stated",
             "danger.words",
+            "parameters.undocumented",
+            "parameters.unknown_nested",
+            "parameters.unknown_top_level",
         ],
         tamper: Tamper::Body(|arguments, body| {
             let name = "list_orders";

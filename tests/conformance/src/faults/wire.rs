@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "every-answer-twice",
         check: "wire.nobody_asked",
-        neighbours: &[],
+        neighbours: &["wire.stays_open"],
         tamper: Tamper::Proxy(|| Box::new(Twice)),
     },
     Fault {
@@ -70,6 +70,8 @@ pub(super) const FAULTS: &[Fault] = &[
             "limits.string_length",
             "deletes.not_found",
             "deletes.twice",
+            "parameters.null_optional",
+            "relationships.missing",
         ],
         tamper: Tamper::Answer(|_, answer| {
             if code(answer).as_deref() == Some("NOT_FOUND_RESOURCE") {
