@@ -5,8 +5,10 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
 use crate::call::Exchange;
+use crate::cases::Cases;
 use crate::learn::{Category, Operation};
 use crate::pages;
+use crate::resources::Role;
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
@@ -21,16 +23,55 @@ impl Run {
     /// Finds out what is there.
     pub(crate) async fn prime(&self) {
         let most = self.look_around().await;
-        if most >= FEW {
+        self.meet_all().await;
+        if most < FEW {
+            // Twice: what is created first may be what the rest needs.
+            for _ in 0..2 {
+                if self.plant().await == 0 {
+                    break;
+                }
+            }
+            self.look_around().await;
+        }
+        self.have_one_of_each().await;
+    }
+
+    /// Whether anything may be done to things beside creating them.
+    fn may_touch(&self) -> bool {
+        [Category::Update, Category::Delete, Category::Execute]
+            .into_iter()
+            .any(|category| self.may(category))
+    }
+
+    /// Looks at all that is there before anything is created, so that nothing of it is taken for our own.
+    async fn meet_all(&self) {
+        if !self.may(Category::Create) || !self.may_touch() {
             return;
         }
-        // Twice: what is created first may be what the rest needs.
-        for _ in 0..2 {
-            if self.plant().await == 0 {
-                return;
+        let unheard = Cases::default();
+        for kind in self.resources().kinds() {
+            if let Some(list) = kind.operation(self, Role::List)
+                && self.forbids(list).is_none()
+            {
+                pages::all(self, list, Map::new(), &unheard).await;
             }
         }
-        self.look_around().await;
+    }
+
+    /// Creates one of each kind that there is none of ours yet: others are not changed, removed or run.
+    async fn have_one_of_each(&self) {
+        if !self.may_touch() {
+            return;
+        }
+        for kind in self.resources().kinds() {
+            if let Some(create) = kind.operation(self, Role::Create)
+                && self.forbids(create).is_none()
+                && !self.resources().has_one(&kind.name)
+            {
+                let Ok(params) = self.valid(create) else { continue };
+                self.try_to_create(create, params).await;
+            }
+        }
     }
 
     /// Calls every READ operation that needs nothing. Gives how many things the longest list has.
@@ -105,7 +146,8 @@ impl Run {
         }
         let has_more = varied.len() > params.len();
         let exchange = self.try_to_create(operation, varied).await;
-        if exchange.succeeded() || !has_more {
+        // What is not answered may have been done.
+        if exchange.succeeded() || exchange.lost().is_some() || !has_more {
             return Some(exchange);
         }
         Some(self.try_to_create(operation, params).await)

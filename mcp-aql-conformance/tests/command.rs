@@ -214,7 +214,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
         assert!(kill.unwrap().success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", told(&output));
-        assert_eq!(told(&output), "interrupted\n");
+        assert_eq!(told(&output), "interrupted; what the run has created is still there\n");
         while lives(&server) {
             assert!(Instant::now() < until, "the server lives on");
             std::thread::sleep(Duration::from_millis(5));

@@ -165,7 +165,11 @@ impl Asked<'_> {
 }
 
 /// Parameters of an operation on a thing that was made for it.
-fn params(run: &Run, operation: &Operation, thing: &Thing<'_>) -> Option<Map<String, Value>> {
+pub(super) fn params(
+    run: &Run,
+    operation: &Operation,
+    thing: &Thing<'_>,
+) -> Option<Map<String, Value>> {
     let mut params = run.on(operation, thing.resource, &thing.id).ok()?;
     if operation.parameter("input").is_some() {
         let shown = thing.made.data().and_then(|data| thing.resource.object(data));
@@ -451,9 +455,26 @@ async fn other_operation(run: &Run, cases: &Cases) {
     let Some(first) = all.first() else { return none(run, cases).await };
     let others: Vec<_> = all.iter().skip(1).collect();
     if others.is_empty() {
-        return cases.not_applicable(
-            "no second operation on what the run creates asks for confirmation, which a token could be tried on",
-        );
+        let stated = Stated::ask(run).await;
+        let mut untried = run.adapter.operations.iter().filter(|operation| {
+            operation.name != first.operation
+                && (stated.says_confirmed(operation)
+                    || run.resources().kinds().iter().any(|kind| {
+                        run.forbids(operation).is_some()
+                            && kind.on_one(run).any(|other| other.name == operation.name)
+                    }))
+        });
+        return match untried.next() {
+            Some(operation) => cases.skip(run.forbids(operation).unwrap_or_else(|| {
+                Skip::NoFixture(format!(
+                    "a second operation that asks for confirmation and is on what the run creates, unlike `{}`",
+                    operation.name
+                ))
+            })),
+            None => cases.not_applicable(
+                "no second operation asks for confirmation, which a token could be tried on",
+            ),
+        };
     }
     for other in others {
         let Some(asked) = asked_for(run, first, cases).await else { continue };

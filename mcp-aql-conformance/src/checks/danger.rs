@@ -257,24 +257,35 @@ async fn gated(run: &Run, cases: &Cases) {
                 continue;
             }
             let Some(thing) = run.make(kind, cases).await else { continue };
-            let params = match run.on(operation, kind, &thing.id) {
-                Ok(params) => params,
-                Err(why) => {
-                    cases.skip(why);
-                    continue;
-                }
+            let Some(params) = super::confirmation::params(run, operation, &thing) else {
+                cases.skip(Skip::NoFixture(format!(
+                    "parameters that `{name}` takes: give some under [params.{name}]",
+                    name = operation.name
+                )));
+                continue;
             };
-            let mut params = params;
-            if role == Role::Update {
-                params.insert("input".to_owned(), json!({}));
-            }
             let Some(exchange) = run.call(operation, params, cases).await else { continue };
             let code = exchange.code().unwrap_or_default();
+            if code.starts_with("VALIDATION_") {
+                // What is refused for its parameters does not come to be confirmed.
+                cases.skip(Skip::NoFixture(format!(
+                    "parameters that `{}` takes, which answers {}",
+                    operation.name,
+                    exchange.told()
+                )));
+                continue;
+            }
             let is_held = code == "CONFIRMATION_REQUIRED" || code.starts_with("PERMISSION_");
-            let after = run.look(&thing, cases).await;
-            let after = after.as_ref().and_then(|looked| kind.object(looked.data()?));
-            let is_there = after
-                .is_some_and(|after| kind.identity(after).is_some_and(|id| same(&id, &thing.id)));
+            let is_there = if kind.operation(run, Role::Read).is_some() {
+                let Some(after) = run.look(&thing, cases).await else { continue };
+                let after = after.data().and_then(|data| kind.object(data));
+                after
+                    .and_then(|after| kind.identity(after))
+                    .is_some_and(|id| same(&id, &thing.id))
+            } else {
+                // Nothing tells but the answer.
+                true
+            };
             cases.expect(is_held && is_there, || {
                 Finding::of(
                     &exchange,
@@ -288,10 +299,30 @@ async fn gated(run: &Run, cases: &Cases) {
             });
         }
     }
-    if !is_gated {
-        cases.not_applicable(
-            "no operation that changes or removes one thing is said to be destructive or worse",
-        );
+    if is_gated {
+        return;
+    }
+    let mut dangerous = run.adapter.operations.iter().filter(|operation| {
+        let level = stated.level(operation);
+        let is_let_pass = stated
+            .of(&operation.name)
+            .and_then(|entry| entry.get("permission"))
+            .is_some_and(|permission| permission == "allow");
+        let is_on_things =
+            matches!(operation.category, Some(Category::Update | Category::Delete));
+        is_on_things
+            && !is_let_pass
+            && LEVELS.iter().skip(DESTRUCTIVE).any(|named| level == Some(*named))
+    });
+    match dangerous.next() {
+        Some(operation) => cases.skip(Skip::NoFixture(format!(
+            "things that the run can create, and `{}` is about: say under [resources.NAME] which \
+             operations create and change or remove one",
+            operation.name
+        ))),
+        None => cases.not_applicable(
+            "no operation that changes or removes things is said to be destructive or worse",
+        ),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding};
+use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{Form, may, must};
 use crate::run::Run;
 
@@ -12,8 +12,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "safety_loop.stated",
         title: "`_protocol.capabilities` says whether the safety loop is there, and in which mode",
-        requirements: &["REQ-LOOP-02", "REQ-LOOP-03"],
-        keyword: Keyword::Must,
+        requirements: &["REQ-LOOP-03", "REQ-LOOP-02"],
+        keyword: Keyword::Should,
         level: 2,
         body: Body::Learned(stated),
     },
@@ -167,6 +167,30 @@ fn agent(run: &Run, what: &str) -> String {
     format!("conformance_{what}_{}_{session}", run.resources().next_number())
 }
 
+/// Whether a call was refused for another reason than that nobody has approved it; then the case is skipped.
+fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
+    let Some(code) = exchange.code() else { return false };
+    let is_held = code == "CONFIRMATION_REQUIRED"
+        || ["PERMISSION_", "TOKEN_"].iter().any(|family| code.starts_with(family));
+    if !is_held {
+        cases.skip(Skip::NoFixture(format!(
+            "a call that `{}` stops for want of a confirmation, which answers {}",
+            exchange.operation(),
+            exchange.told()
+        )));
+    }
+    !is_held
+}
+
+/// The directive in the answer to a step: `data` itself, or a member of it.
+fn directive(data: &Value) -> Option<&Value> {
+    let is_one = |value: &Value| value.get("continue").is_some() || value.get("factors").is_some();
+    let named = data.get("autonomy").or_else(|| data.get("directive"));
+    named
+        .or_else(|| Some(data).filter(|data| is_one(data)))
+        .or_else(|| data.as_object()?.values().find(|member| is_one(member)))
+}
+
 async fn approval(run: &Run, cases: &Cases) {
     if !has_loop(run, cases) {
         return;
@@ -183,6 +207,9 @@ async fn approval(run: &Run, cases: &Cases) {
     let stepped = call(run, "record_execution_step", step, cases).await;
     let ended = call(run, "abort_execution", json!({ "element_name": agent }), cases).await;
     drop(ended);
+    if skips_other(&begun, cases) {
+        return;
+    }
     let is_running =
         begun.data().and_then(|data| data.get("status")).is_some_and(|status| status == "running");
     cases.expect(!(begun.succeeded() && is_running), || {
@@ -194,12 +221,16 @@ async fn approval(run: &Run, cases: &Cases) {
         )
     });
     let Some(stepped) = stepped else { return };
-    let goes_on = stepped.data().and_then(|data| data.pointer("/autonomy/continue"));
+    if skips_other(&stepped, cases) {
+        return;
+    }
+    let directive = stepped.data().and_then(directive);
+    let goes_on = directive.and_then(|directive| directive.get("continue"));
     cases.expect(stepped.failure().is_some() || goes_on == Some(&Value::Bool(false)), || {
         Finding::of(
             &stepped,
             "record_execution_step",
-            "a failure, or `data.autonomy.continue` false: nobody has approved the start",
+            "a failure, or a directive with `continue` false: nobody has approved the start",
             "let no agent take a step before its start is approved",
         )
     });
@@ -219,7 +250,7 @@ const NOTIFICATION: Form = Form::Open(&[
     may("metadata", Form::Open(&[])),
 ]);
 
-const DIRECTIVE: Form = Form::Object(&[
+const DIRECTIVE: Form = Form::Open(&[
     must("continue", Form::Flag),
     must("factors", Form::List(&Form::Text)),
     may("stopped", Form::Flag),
@@ -234,12 +265,12 @@ fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     let Some(data) = exchange.data() else { return };
-    let directive = data.get("autonomy").cloned().unwrap_or_default();
+    let directive = directive(data).cloned().unwrap_or_default();
     DIRECTIVE.check(&directive, cases, |expected| {
         Finding::of(
             exchange,
             "record_execution_step",
-            format!("`data.autonomy` of this form: {expected}"),
+            format!("a directive in `data` of this form: {expected}"),
             "answer each step with whether the agent may go on, and why",
         )
     });
@@ -260,6 +291,9 @@ async fn wrong_code(run: &Run, cases: &Cases) {
         return;
     }
     for exchange in tries(run, cases).await {
+        if skips_other(&exchange, cases) {
+            continue;
+        }
         cases.expect(exchange.failure().is_some(), || {
             Finding::of(
                 &exchange,

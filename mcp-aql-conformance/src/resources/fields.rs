@@ -70,8 +70,13 @@ pub(crate) fn other(shape: Shape<'_>, current: &Value) -> Option<Value> {
 impl Resource {
     /// The fields that updates may change, without what identifies a thing.
     pub(crate) fn changeable<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
+        self.described(run).0
+    }
+
+    /// The same, and whether a type tells them: otherwise they are those that a thing is created with.
+    fn described<'a>(&self, run: &'a Run) -> (Vec<Field<'a>>, bool) {
         let adapter = &run.adapter;
-        let Some(update) = self.operation(run, Role::Update) else { return Vec::new() };
+        let Some(update) = self.operation(run, Role::Update) else { return (Vec::new(), false) };
         let create = self.operation(run, Role::Create);
         let returned = update.details().pointer("/returns/name").and_then(Value::as_str);
         let own = |name: &str| {
@@ -101,7 +106,8 @@ impl Resource {
                 .find(|fields| !fields.is_empty())
                 .unwrap_or_default();
         }
-        if found.is_empty() {
+        let is_told = !found.is_empty();
+        if !is_told {
             found = create
                 .into_iter()
                 .flat_map(|create| &create.parameters)
@@ -112,7 +118,7 @@ impl Resource {
         found.retain(|field| {
             field.name != self.id && !self.read_only.iter().any(|name| name == field.name)
         });
-        found
+        (found, is_told)
     }
 
     /// Whether a thing can be without this field: its type says so, or it can be created without.
@@ -175,19 +181,22 @@ impl Resource {
         names
     }
 
-    /// Fields that only the adapter writes: those of the type of the thing that no update names, and what
-    /// the configuration says.
+    /// Fields that only the adapter writes: what the configuration says, those that say so themselves, and
+    /// those of the type of the thing that no update names, where it is told what updates name.
     pub(crate) fn unchangeable(&self, run: &Run) -> Vec<String> {
-        let changeable = self.changeable(run);
+        let (changeable, is_told) = self.described(run);
         let mut names: Vec<_> = self
             .fields(run)
             .into_iter()
-            .map(|field| field.name.to_owned())
-            .filter(|name| {
-                *name != self.id
-                    && !name.starts_with("_computed")
-                    && !changeable.iter().any(|field| field.name == name)
+            .filter(|field| {
+                let is_named = changeable.iter().any(|named| named.name == field.name);
+                let description = field.description.to_ascii_lowercase();
+                let says_so =
+                    description.contains("read-only") || description.contains("read only");
+                says_so || (is_told && !is_named)
             })
+            .map(|field| field.name.to_owned())
+            .filter(|name| *name != self.id && !name.starts_with("_computed"))
             .collect();
         names.extend(
             self.read_only.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),

@@ -4,9 +4,9 @@
 mod fields;
 mod things;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -30,6 +30,12 @@ const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "w
 /// Operations of the safety loop, which are about no things.
 const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
 
+/// What anything may be called in a result about it.
+const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
+
+/// What says which execution.
+const EXECUTION: &str = "execution_id";
+
 /// One kind of thing.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
@@ -42,6 +48,8 @@ pub(crate) struct Resource {
     list: Option<String>,
     update: Option<String>,
     delete: Option<String>,
+    /// What else it may be called in a result about it: what its type is called.
+    shown_as: Vec<String>,
     /// Fields that no update may change, beside those that are found.
     pub(crate) read_only: Vec<String>,
     /// Lists that updates may only add to.
@@ -57,6 +65,17 @@ pub(crate) struct Resources {
     made: Mutex<Vec<things::Made>>,
     /// CREATE operations that make nothing of these kinds, and how often each has made something.
     others: Mutex<BTreeMap<String, usize>>,
+    /// CREATE operations that were called and did not answer, and how often.
+    unanswered: Mutex<BTreeMap<String, usize>>,
+    /// By kind, the identifiers that results have shown, and when each was seen first.
+    met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
+    /// Counts calls, to tell what was seen before a call from what came of it.
+    clock: AtomicU64,
+    /// EXECUTE operations that begin something.
+    starts: BTreeSet<String>,
+    /// What EXECUTE operations were called with or have begun, and is nobody else's: the name of a
+    /// parameter, and the value.
+    begun: Mutex<BTreeSet<(String, String)>>,
     /// For texts that must not be there twice.
     numbers: AtomicUsize,
     /// What asks for confirmation, once somebody wanted to know.
@@ -123,7 +142,12 @@ impl Resources {
             !RESERVED.contains(&name.as_str()) && kinds.iter().all(|kind| kind.create != **name)
         });
         let others = Mutex::new(others.map(|name| (name.clone(), 0)).collect());
-        Self { kinds, wrong, others, ..Self::default() }
+        let starts = adapter
+            .of(Category::Execute)
+            .filter(|operation| operation.parameter(EXECUTION).is_none())
+            .map(|operation| operation.name.clone())
+            .collect();
+        Self { kinds, wrong, others, starts, ..Self::default() }
     }
 
     /// The kinds.
@@ -165,8 +189,25 @@ fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -
     };
     let on_one = [&read, &update, &delete];
     let on_one = on_one.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
-    let id = given.id.or_else(|| identifier(&name, on_one))?;
+    let id = given.id.or_else(|| {
+        identifier(&name, on_one).filter(|id| {
+            // What a caller says to create one is chosen by the caller, or is of what it belongs to.
+            let is_said = adapter
+                .operation(&create)
+                .and_then(|create| create.parameter(id))
+                .is_some_and(|parameter| parameter.required);
+            !is_said && !is_of_another(adapter, &name, id)
+        })
+    })?;
+    let about = [Some(&create), read.as_ref(), update.as_ref(), delete.as_ref()];
+    let about = about.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
+    let shown_as = about
+        .filter_map(|operation| operation.details().pointer("/returns/name")?.as_str())
+        .map(snake_case)
+        .chain(NEUTRAL.iter().map(|name| (*name).to_owned()))
+        .collect();
     Some(Resource {
+        shown_as,
         name,
         id,
         create,
@@ -204,28 +245,46 @@ fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a 
     })
 }
 
-/// The parameter that says which one: required wherever one is read, changed or removed.
+/// The parameter that says which one: required wherever one is read, changed or removed. Where it takes
+/// more than one to say that, there is none: half of it would hit something else.
 fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Option<String> {
     let on_one: Vec<_> = on_one.collect();
-    let first = on_one.first()?;
     let everywhere = |parameter: &str| {
         on_one
             .iter()
             .all(|operation| operation.parameter(parameter).is_some_and(|found| found.required))
     };
-    let shared: Vec<_> = first
+    let mut shared = on_one
+        .first()?
         .required()
         .map(|parameter| parameter.name.as_str())
-        .filter(|name| everywhere(name))
-        .collect();
-    let usual = [format!("{name}_id"), "id".to_owned(), format!("{name}_name"), "name".to_owned()];
-    usual
-        .iter()
-        .map(String::as_str)
-        .find(|usual| shared.contains(usual))
-        .or_else(|| shared.iter().copied().find(|name| values::is_identifier(name)))
-        .or_else(|| shared.first().copied().filter(|_| shared.len() == 1))
-        .map(str::to_owned)
+        .filter(|parameter| *parameter != "input" && everywhere(parameter));
+    let only = shared.next().filter(|_| shared.next().is_none())?;
+    let is_its_own = only.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+    (is_its_own || values::is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
+}
+
+/// Whether an identifier is that of another kind of thing: `page_id`, where there is `get_page`.
+fn is_of_another(adapter: &Adapter, name: &str, id: &str) -> bool {
+    let Some((stem, _)) = id.rsplit_once('_') else { return false };
+    stem != name && adapter.operations.iter().any(|operation| is_about(&operation.name, stem))
+}
+
+/// Whether an operation is about things of this name, by its own: `archive_task`, `list_tasks`.
+fn is_about(operation: &str, name: &str) -> bool {
+    operation.split_once('_').is_some_and(|(_, noun)| noun == name || singular(noun) == name)
+}
+
+/// The name of a type as members are named: `PersonInCharge` is `person_in_charge`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
 }
 
 /// One of them, of a word for many.
@@ -263,21 +322,37 @@ impl Resource {
         [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
     }
 
+    /// Whether the name of its identifier is that of no other kind: `task_id`, and not `id`.
+    fn has_own_identifier(&self) -> bool {
+        self.id.rsplit_once('_').is_some_and(|(stem, _)| stem == self.name)
+    }
+
+    /// Whether this parameter of an operation says which one of these.
+    fn is_meant(&self, operation: &str, parameter: &str) -> bool {
+        let is_id = self.id == parameter;
+        (is_id && (self.acts(operation) || is_about(operation, &self.name)))
+            || (is_id && self.has_own_identifier())
+            || parameter.strip_suffix("_id").is_some_and(|stem| stem == self.name)
+    }
+
     /// All operations that change or remove one thing or act on it, and need no more than to be told which.
     pub(crate) fn on_one<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Operation> {
         run.adapter.operations.iter().filter(|operation| {
             let is_bare = operation.required().all(|parameter| parameter.name == self.id);
+            let mut others = run.resources().kinds.iter().filter(|kind| kind.name != self.name);
             self.acts(&operation.name)
                 || (matches!(
                     operation.category,
                     Some(Category::Update | Category::Delete | Category::Execute)
                 ) && is_bare
-                    && operation.required().next().is_some())
+                    && operation.required().next().is_some()
+                    && self.is_meant(&operation.name, &self.id)
+                    && !others.any(|other| other.acts(&operation.name)))
         })
     }
 
     /// The thing itself in `data` of a result about it: under its own name, as all of `data`, or as the
-    /// only object there.
+    /// only object there, where that is called nothing else.
     pub(crate) fn object<'v>(&self, data: &'v Value) -> Option<&'v Value> {
         if let Some(own) = data.get(&self.name).filter(|own| own.is_object()) {
             return Some(own);
@@ -285,8 +360,13 @@ impl Resource {
         if self.identity(data).is_some() {
             return Some(data);
         }
-        let mut objects = data.as_object()?.values().filter(|value| value.is_object());
-        objects.next().filter(|_| objects.next().is_none())
+        let mut objects = data.as_object()?.iter().filter(|(_, value)| value.is_object());
+        let (name, only) = objects.next().filter(|_| objects.next().is_none())?;
+        // What it belongs to has an `id` too.
+        let is_certain = self.shown_as.contains(name)
+            || only.get(format!("{}_id", self.name)).is_some()
+            || (self.has_own_identifier() && only.get(&self.id).is_some());
+        is_certain.then_some(only)
     }
 
     /// Which one it is.
@@ -303,6 +383,12 @@ impl Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_are_named_like_members() {
+        assert_eq!(snake_case("Task"), "task");
+        assert_eq!(snake_case("PersonInCharge"), "person_in_charge");
+    }
 
     #[test]
     fn words_for_many_become_words_for_one() {

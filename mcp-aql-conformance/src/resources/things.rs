@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
-use super::{RESERVED, Resource, Resources, Role, fields};
+use super::{EXECUTION, RESERVED, Resource, Resources, Role, fields};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
+use crate::learn::{Category, Operation, Parameter};
 use crate::run::{Run, arguments};
 use crate::values;
 use crate::wire::Connection;
@@ -19,6 +20,9 @@ use crate::wire::Connection;
 const AT_ONCE: usize = 8;
 /// So many are removed in one session, lest it ask for more confirmations than one may.
 const IN_ONE_SESSION: usize = 100;
+
+/// So long things may be removed where the time of the run is over.
+const TO_CLEAR_UP: Duration = Duration::from_secs(20);
 
 /// A thing that the run has made.
 #[derive(Debug, Clone)]
@@ -273,43 +277,74 @@ impl Run {
     }
 
     fn spares_one(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
-        use crate::learn::Category;
-        let file = &self.settings.file;
-        let category = match operation.category {
-            Some(Category::Create) => return None,
-            Some(Category::Execute) => Category::Execute,
-            // What is unlike what it says of itself is taken for the worst.
-            _ => Category::Delete,
-        };
-        let named = file.params.get(&operation.name);
-        if operation.is_read() || named.is_some_and(Map::is_empty) {
+        if operation.is_read() || operation.category == Some(Category::Create) {
             return None;
         }
-        let not_ours = || Some(Skip::NotOurs(operation.name.clone()));
-        let own = self.resources().kinds().iter().filter(|kind| kind.acts(&operation.name));
-        let own: Vec<_> = own.map(|kind| kind.id.as_str()).collect();
-        let mut which = operation.required().filter(|parameter| {
-            own.contains(&parameter.name.as_str()) || values::is_identifier(&parameter.name)
+        // What is unlike what it says of itself is taken for the worst.
+        let is_execute = operation.category == Some(Category::Execute);
+        let named = self.settings.file.params.get(&operation.name);
+        let is_named = |name: &str, value: &Value| {
+            named.is_some_and(|named| named.get(name).is_some_and(|named| named == value))
+        };
+        let mut which = operation.required().filter(|which| {
+            values::is_identifier(&which.name)
+                || self.resources().meant(&operation.name, &which.name).next().is_some()
         });
-        if category == Category::Execute {
-            // It is for running that it was allowed.
-            let is_aimed = operation.required().next().is_some() || named.is_some();
-            return if is_aimed { None } else { not_ours() };
-        }
-        let mut is_aimed = named.is_some();
+        let mut is_aimed = false;
         let are_ours = which.all(|which| {
             is_aimed = true;
             let Some(value) = parameter(arguments, &which.name) else { return true };
-            let configured = [named, Some(&file.values)];
-            configured.into_iter().flatten().any(|given| given.get(&which.name) == Some(value))
-                || self.resources().is_ours(value)
+            is_named(&which.name, value)
+                || self.resources().is_ours(&operation.name, &which.name, value)
                 || self.is_nobody(operation, &which.name, value)
+                || (is_execute && self.is_made_up(operation, which, value))
         });
-        if is_aimed && are_ours { None } else { not_ours() }
+        // It is for running that EXECUTE was allowed; all else has to be aimed at something, or else be
+        // called just as the configuration says.
+        is_aimed |= is_execute && (operation.required().next().is_some() || named.is_some());
+        is_aimed |= named.is_some_and(|named| {
+            let mut required = operation.required().filter(|required| required.name != "input");
+            required.all(|required| named.contains_key(&required.name))
+                && named.iter().all(|(name, value)| parameter(arguments, name) == Some(value))
+        });
+        if is_aimed && are_ours { None } else { Some(Skip::NotOurs(operation.name.clone())) }
+    }
+
+    /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's.
+    fn is_made_up(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
+        let is_theirs = self.harvested(&which.name).contains(value)
+            || values::in_examples(operation, &which.name).any(|shown| shown == value)
+            || self.settings.file.values.get(&which.name) == Some(value)
+            || which.member("default") == Some(value);
+        if !is_theirs {
+            self.resources().begin(&which.name, value);
+        }
+        !is_theirs
+    }
+
+    /// Parameters for an operation that is run, on things that are made for it where it takes any.
+    pub(crate) async fn to_run(
+        &self,
+        operation: &Operation,
+        cases: &Cases,
+    ) -> Option<Map<String, Value>> {
+        let mut params = self.valid(operation).map_err(|why| cases.skip(why)).ok()?;
+        let named = self.settings.file.params.get(&operation.name);
+        for which in operation.required() {
+            if named.is_some_and(|named| named.contains_key(&which.name)) {
+                continue;
+            }
+            let Some(kind) = self.resources().meant(&operation.name, &which.name).next() else {
+                continue;
+            };
+            params.insert(which.name.clone(), self.make(kind, cases).await?.id);
+        }
+        Some(params)
     }
 
     /// Removes what the run has made, as far as that is allowed. Tells what is left, and why.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
+        self.prolong(TO_CLEAR_UP);
         let mut made = self.resources().left();
         // What was made last may hold on to what was made first.
         made.reverse();
@@ -335,9 +370,13 @@ impl Run {
         let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
             format!("what `{operation}` has created in {calls} calls, unless it is gone with something else")
         });
+        let unanswered = self.resources().unanswered().into_iter().map(|(operation, calls)| {
+            format!("what `{operation}` may have created in {calls} calls that it did not answer")
+        });
         left.into_iter()
             .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
             .chain(others)
+            .chain(unanswered)
             .collect()
     }
 
@@ -386,7 +425,21 @@ impl Run {
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
         }
+        // What else it asks for could make it another thing.
+        let named = self.settings.file.params.get(&operation.name);
+        let is_told = |name: &str| {
+            name == kind.id || named.is_some_and(|named| named.contains_key(name))
+        };
+        if let Some(more) = operation.required().find(|parameter| !is_told(&parameter.name)) {
+            return Err(format!(
+                "`{}` asks for `{}` too: give one under [params.{0}]",
+                operation.name, more.name
+            ));
+        }
         let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
+        if let Some(why) = self.spares(operation, &arguments(&operation.name, params.clone())) {
+            return Err(why.reason());
+        }
         let mut exchange = self.send_to(elsewhere, operation, params.clone()).await;
         if let Some(token) = token_of(&exchange) {
             let params = confirmed(operation, params, token);
@@ -401,36 +454,75 @@ impl Run {
 }
 
 impl Resources {
-    /// Takes down what a call has made or removed, whoever made it.
-    pub(crate) fn note(&self, exchange: &Exchange) {
-        let Some(body) = exchange.body() else { return };
+    /// The time, in calls.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes down what a call has made or removed, whoever made it, and when it was sent.
+    pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
         let asked = exchange.arguments.get("operations").and_then(Value::as_array);
-        let Some(asked) = asked else { return self.note_one(&exchange.arguments, body) };
+        if exchange.lost().is_some() {
+            let each = asked.map_or(std::slice::from_ref(&exchange.arguments), Vec::as_slice);
+            return each.iter().for_each(|arguments| self.note_unanswered(arguments));
+        }
+        let Some(body) = exchange.body() else { return };
+        let Some(asked) = asked else { return self.note_one(&exchange.arguments, body, sent) };
         for item in body.get("results").and_then(Value::as_array).into_iter().flatten() {
             let index = item.get("index").and_then(Value::as_u64);
             let arguments = index.and_then(|index| asked.get(usize::try_from(index).ok()?));
             if let Some((arguments, body)) = arguments.zip(item.get("result")) {
-                self.note_one(arguments, body);
+                self.note_one(arguments, body, sent);
             }
         }
     }
 
-    fn note_one(&self, arguments: &Value, body: &Value) {
+    fn note_unanswered(&self, arguments: &Value) {
+        let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let creates = others.contains_key(operation)
+            || self.kinds.iter().any(|kind| kind.create == operation);
+        drop(others);
+        if creates && !is_dry(arguments) {
+            let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+            *unanswered.entry(operation.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn note_one(&self, arguments: &Value, body: &Value, sent: u64) {
         if body.get("success") != Some(&Value::Bool(true)) {
             return;
         }
         let Some(operation) = arguments.get("operation").and_then(Value::as_str) else { return };
+        let data = body.get("data").unwrap_or(&Value::Null);
+        let says_dry = body.pointer("/_meta/dry_run") == Some(&Value::Bool(true));
+        if !is_dry(arguments) && !says_dry {
+            self.note_effect(operation, arguments, data, sent);
+        }
+        self.meet(operation, data);
+    }
+
+    /// Takes down what came of a call.
+    fn note_effect(&self, operation: &str, arguments: &Value, data: &Value, sent: u64) {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = others.get_mut(operation) {
             *count += 1;
         }
         drop(others);
+        if self.starts.contains(operation)
+            && let Some(id) = data.get(EXECUTION)
+            && !self.was_met(EXECUTION, id, sent)
+        {
+            self.begin(EXECUTION, id);
+        }
         for kind in &self.kinds {
             if kind.create == operation {
-                let id = body.get("data").and_then(|data| kind.identity(kind.object(data)?));
+                let id = kind.object(data).and_then(|object| kind.identity(object));
                 let mut all = self.lock();
                 match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
                     Some(made) => made.gone = false,
+                    // It was there before: what was asked to create it has found it.
+                    None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
                         all.push(Made { resource: kind.name.clone(), id, kept: false, gone: false })
                     }
@@ -443,6 +535,53 @@ impl Resources {
                     .for_each(|made| made.gone = true);
             }
         }
+    }
+
+    /// Takes down the identifiers of all that a result shows.
+    fn meet(&self, operation: &str, data: &Value) {
+        let now = self.now();
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = Vec::new();
+        for kind in &self.kinds {
+            let is_about = super::is_about(operation, &kind.name)
+                || [Some(&kind.create), kind.read.as_ref(), kind.list.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .any(|own| own == operation);
+            kind.shown(data, is_about, &mut ids);
+            if !ids.is_empty() {
+                let known = met.entry(kind.name.clone()).or_default();
+                for id in ids.drain(..) {
+                    known.entry(id.to_string()).or_insert(now);
+                }
+            }
+        }
+        executions(data, &mut ids);
+        let known = met.entry(EXECUTION.to_owned()).or_default();
+        for id in ids {
+            known.entry(id.to_string()).or_insert(now);
+        }
+    }
+
+    /// Whether a result had shown this one when that call was sent.
+    fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
+        let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
+    }
+
+    /// An identifier of something to be run is the run's own.
+    fn begin(&self, parameter: &str, value: &Value) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.insert((parameter.to_owned(), value.to_string()));
+    }
+
+    /// The kinds that this parameter of an operation may be about.
+    fn meant<'r>(
+        &'r self,
+        operation: &'r str,
+        parameter: &'r str,
+    ) -> impl Iterator<Item = &'r Resource> {
+        self.kinds.iter().filter(move |kind| kind.is_meant(operation, parameter))
     }
 
     /// One check has it for itself from now on.
@@ -463,6 +602,11 @@ impl Resources {
         ours.filter_map(|made| made.id.clone()).collect()
     }
 
+    /// Whether there is one of this kind that the run has made and keeps for no check alone.
+    pub(crate) fn has_one(&self, kind: &str) -> bool {
+        self.lock().iter().any(|made| made.resource == kind && !made.kept && !made.gone)
+    }
+
     /// Whether a check has this one for itself.
     pub(crate) fn is_kept(&self, parameter: &str, id: &Value) -> bool {
         self.lock().iter().any(|made| {
@@ -473,9 +617,22 @@ impl Resources {
         })
     }
 
-    /// Whether the run has made something of this identifier, whether it is still there or not.
-    fn is_ours(&self, id: &Value) -> bool {
-        self.lock().iter().any(|made| made.id.as_ref() == Some(id))
+    /// Whether the run has made what this parameter of an operation says, whether it is still there or not.
+    fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if begun.contains(&(parameter.to_owned(), id.to_string())) {
+            return true;
+        }
+        drop(begun);
+        let all = self.lock();
+        self.meant(operation, parameter)
+            .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id))))
+    }
+
+    /// Operations that create and did not answer, and how often.
+    fn unanswered(&self) -> Vec<(String, usize)> {
+        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        unanswered.iter().map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
     /// Operations that have made what is of no known kind, and how often.
@@ -504,6 +661,52 @@ impl Made {
     fn is(&self, resource: &str, id: Option<&Value>) -> bool {
         self.resource == resource && id.is_some() && self.id.as_ref() == id
     }
+}
+
+impl Resource {
+    /// The identifiers of such things in what a result shows. `id` counts where it is about them.
+    fn shown<'v>(&self, data: &'v Value, is_about: bool, ids: &mut Vec<&'v Value>) {
+        /// Where a result has what it is about.
+        const THERE: [&str; 4] = ["items", "edges", "node", "results"];
+        match data {
+            Value::Object(members) => {
+                let own = format!("{}_id", self.name);
+                for (name, value) in members {
+                    let is_id = *name == own
+                        || (*name == self.id && (is_about || self.has_own_identifier()))
+                        || (name == "id" && is_about);
+                    if is_id && (value.is_string() || value.is_number()) {
+                        ids.push(value);
+                    }
+                    let is_it = *name == self.name || super::singular(name) == self.name;
+                    let goes_on = is_it
+                        || (is_about
+                            && (THERE.contains(&name.as_str()) || self.shown_as.contains(name)));
+                    self.shown(value, goes_on, ids);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.shown(item, is_about, ids)),
+            _ => {}
+        }
+    }
+}
+
+/// The executions that a result shows.
+fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
+    match data {
+        Value::Object(members) => {
+            ids.extend(members.get(EXECUTION));
+            members.values().for_each(|member| executions(member, ids));
+        }
+        Value::Array(items) => items.iter().for_each(|item| executions(item, ids)),
+        _ => {}
+    }
+}
+
+/// Whether a call only tries what it would do.
+fn is_dry(arguments: &Value) -> bool {
+    parameter(arguments, "dry_run") == Some(&Value::Bool(true))
+        || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
 }
 
 /// A parameter of a call, wherever it is.

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 use serde_json::Value;
 
-use super::{is_on_one, lifecycle};
+use super::{CORE, is_on_one, lifecycle};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{CODE, Form, may, must};
@@ -40,6 +40,26 @@ fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Val
     let data = exchange.data().filter(|_| has_any(operation) || is_on_one(operation))?;
     // A batch has no data of its own, and a log of an execution is no state.
     (data.is_object() && (has_any(operation) || data.get("status").is_some())).then_some(data)
+}
+
+pub(super) fn core_states(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let Some(lifecycle) = lifecycle(operation) else { continue };
+        let documented = lifecycle.get("states").and_then(Value::as_array);
+        let documented: Vec<_> =
+            documented.into_iter().flatten().filter_map(Value::as_str).collect();
+        cases.expect(CORE.iter().all(|state| documented.contains(state)), || {
+            Finding::shown(
+                &operation.name,
+                serde_json::json!(documented),
+                "the states pending, running, completed, failed and cancelled among `lifecycle.states`",
+                "use the states of the protocol; add your own beside them",
+            )
+        });
+    }
+    if !run.adapter.operations.iter().any(|operation| lifecycle(operation).is_some()) {
+        cases.not_applicable("no operation documents a lifecycle");
+    }
 }
 
 pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {

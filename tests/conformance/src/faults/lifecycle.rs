@@ -58,12 +58,22 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "states-left-out",
-        check: "lifecycle.states",
+        check: "lifecycle.core_states",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if asks_for(arguments, "execute_watering") && succeeds(body) {
                 body["data"]["operation"]["lifecycle"]["states"] =
                     json!(["pending", "running", "completed", "failed"]);
+            }
+        }),
+    },
+    Fault {
+        name: "state-of-its-own",
+        check: "lifecycle.states",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_execution") && body["data"]["status"] == "running" {
+                body["data"]["status"] = json!("soaking");
             }
         }),
     },

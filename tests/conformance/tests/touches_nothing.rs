@@ -1,0 +1,321 @@
+//! A run touches nothing of others where one identifier looks like another, where it takes two parameters
+//! to name a thing, and where what is to be created is there already.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use mcp_aql::prelude::*;
+use mcp_aql_conformance::{MemoryTarget, Report, Runner, Settings};
+use serde::Serialize;
+
+/// What there is, by its kind and number.
+type Files = BTreeMap<(&'static str, u32), String>;
+
+/// An office that numbers everything from 1.
+#[derive(Clone, Default)]
+struct Office {
+    files: Arc<Mutex<Files>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Paper {
+    id: u32,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Case {
+    case_id: u32,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Cases {
+    items: Vec<Case>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Label {
+    label_id: u32,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Labels {
+    items: Vec<Label>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Remark {
+    case_id: u32,
+    number: u32,
+    text: String,
+}
+
+impl Office {
+    /// One that others have worked in.
+    fn used() -> Self {
+        let office = Self::default();
+        for (kind, many) in [("task", 3), ("project", 40), ("case", 6), ("label", 3)] {
+            for number in 1..=many {
+                office.open().insert((kind, number), format!("{kind} {number} of others"));
+            }
+        }
+        office.open().insert(("label", 2), "urgent".to_owned());
+        office
+    }
+
+    fn open(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().expect("nobody panics with it")
+    }
+
+    fn add(&self, kind: &'static str, text: String) -> u32 {
+        let mut files = self.open();
+        let last = files.keys().filter(|(known, _)| *known == kind).map(|(_, number)| *number);
+        let number = last.max().unwrap_or_default() + 1;
+        files.insert((kind, number), text);
+        number
+    }
+
+    fn text(&self, kind: &'static str, number: u32) -> Result<String, OperationError> {
+        let found = self.open().get(&(kind, number)).cloned();
+        found.ok_or_else(|| OperationError::not_found(kind, number.to_string()))
+    }
+
+    fn remove(&self, kind: &'static str, number: u32) -> Result<String, OperationError> {
+        let found = self.open().remove(&(kind, number));
+        found.ok_or_else(|| OperationError::not_found(kind, number.to_string()))
+    }
+}
+
+#[operations]
+impl Office {
+    /// Make a task.
+    #[operation(category = "CREATE", example = { "text": "Count the chairs" })]
+    fn create_task(
+        &self,
+        /// What to do.
+        text: String,
+    ) -> Paper {
+        Paper { id: self.add("task", text.clone()), text }
+    }
+
+    /// Get a task.
+    #[operation(category = "READ", example = { "id": 1 })]
+    fn get_task(
+        &self,
+        /// The task.
+        id: u32,
+    ) -> Result<Paper, OperationError> {
+        Ok(Paper { id, text: self.text("task", id)? })
+    }
+
+    /// Delete a task.
+    #[operation(category = "DELETE", example = { "id": 1 })]
+    fn delete_task(
+        &self,
+        /// The task.
+        id: u32,
+    ) -> Result<Paper, OperationError> {
+        Ok(Paper { id, text: self.remove("task", id)? })
+    }
+
+    /// Make a project.
+    #[operation(category = "CREATE", example = { "text": "New chairs" })]
+    fn create_project(
+        &self,
+        /// What it is about.
+        text: String,
+    ) -> Paper {
+        Paper { id: self.add("project", text.clone()), text }
+    }
+
+    /// Get a project.
+    #[operation(category = "READ", example = { "id": 1 })]
+    fn get_project(
+        &self,
+        /// The project.
+        id: u32,
+    ) -> Result<Paper, OperationError> {
+        Ok(Paper { id, text: self.text("project", id)? })
+    }
+
+    /// Delete a project.
+    #[operation(category = "DELETE", example = { "id": 1 })]
+    fn delete_project(
+        &self,
+        /// The project.
+        id: u32,
+    ) -> Result<Paper, OperationError> {
+        Ok(Paper { id, text: self.remove("project", id)? })
+    }
+
+    /// Open a case.
+    #[operation(category = "CREATE", example = { "text": "A chair is gone" })]
+    fn create_case(
+        &self,
+        /// What has happened.
+        text: String,
+    ) -> Case {
+        Case { case_id: self.add("case", text.clone()), text }
+    }
+
+    /// List the cases.
+    #[operation(category = "READ")]
+    fn list_cases(&self) -> Cases {
+        let files = self.open();
+        let cases = files.iter().filter(|((kind, _), _)| *kind == "case");
+        Cases {
+            items: cases
+                .map(|((_, case_id), text)| Case { case_id: *case_id, text: text.clone() })
+                .collect(),
+        }
+    }
+
+    /// Get a case.
+    #[operation(category = "READ", example = { "case_id": 1 })]
+    fn get_case(
+        &self,
+        /// The case.
+        case_id: u32,
+    ) -> Result<Case, OperationError> {
+        Ok(Case { case_id, text: self.text("case", case_id)? })
+    }
+
+    /// Delete a case.
+    #[operation(category = "DELETE", example = { "case_id": 1 })]
+    fn delete_case(
+        &self,
+        /// The case.
+        case_id: u32,
+    ) -> Result<Case, OperationError> {
+        Ok(Case { case_id, text: self.remove("case", case_id)? })
+    }
+
+    /// Close a case, which writes so in its text.
+    #[operation(category = "EXECUTE", example = { "case_id": 1 })]
+    fn execute_closing(
+        &self,
+        /// The case.
+        case_id: u32,
+    ) -> Result<Case, OperationError> {
+        let text = format!("{}, closed", self.text("case", case_id)?);
+        self.open().insert(("case", case_id), text.clone());
+        Ok(Case { case_id, text })
+    }
+
+    /// Remark something on a case.
+    #[operation(category = "CREATE", example = { "case_id": 1, "text": "It is back" })]
+    fn create_remark(
+        &self,
+        /// The case.
+        case_id: u32,
+        /// What to remark.
+        text: String,
+    ) -> Result<Remark, OperationError> {
+        self.text("case", case_id)?;
+        Ok(Remark { case_id, number: self.add("remark", text.clone()), text })
+    }
+
+    /// Get a remark.
+    #[operation(category = "READ", example = { "case_id": 1, "number": 1 })]
+    fn get_remark(
+        &self,
+        /// The case.
+        case_id: u32,
+        /// The number of the remark.
+        number: u32,
+    ) -> Result<Remark, OperationError> {
+        Ok(Remark { case_id, number, text: self.text("remark", number)? })
+    }
+
+    /// Delete a remark.
+    #[operation(category = "DELETE", example = { "case_id": 1, "number": 1 })]
+    fn delete_remark(
+        &self,
+        /// The case.
+        case_id: u32,
+        /// The number of the remark.
+        number: u32,
+    ) -> Result<Remark, OperationError> {
+        Ok(Remark { case_id, number, text: self.remove("remark", number)? })
+    }
+
+    /// Have a label of this text, a new one if there is none.
+    #[operation(category = "CREATE", example = { "text": "urgent" })]
+    fn create_label(
+        &self,
+        /// What it says.
+        text: String,
+    ) -> Label {
+        let files = self.open();
+        let found = files.iter().find(|((kind, _), there)| *kind == "label" && **there == text);
+        let found = found.map(|((_, number), _)| *number);
+        drop(files);
+        let label_id = found.unwrap_or_else(|| self.add("label", text.clone()));
+        Label { label_id, text }
+    }
+
+    /// List the labels.
+    #[operation(category = "READ")]
+    fn list_labels(&self) -> Labels {
+        let files = self.open();
+        let labels = files.iter().filter(|((kind, _), _)| *kind == "label");
+        Labels {
+            items: labels
+                .map(|((_, label_id), text)| Label { label_id: *label_id, text: text.clone() })
+                .collect(),
+        }
+    }
+
+    /// Get a label.
+    #[operation(category = "READ", example = { "label_id": 1 })]
+    fn get_label(
+        &self,
+        /// The label.
+        label_id: u32,
+    ) -> Result<Label, OperationError> {
+        Ok(Label { label_id, text: self.text("label", label_id)? })
+    }
+
+    /// Delete a label.
+    #[operation(category = "DELETE", example = { "label_id": 1 })]
+    fn delete_label(
+        &self,
+        /// The label.
+        label_id: u32,
+    ) -> Result<Label, OperationError> {
+        Ok(Label { label_id, text: self.remove("label", label_id)? })
+    }
+}
+
+async fn run(office: &Office) -> Report {
+    let office = office.clone();
+    let target = MemoryTarget::new("office", move |_, stream| {
+        let builder = Adapter::builder("office").version("1.0.0").without_config();
+        let adapter = builder.operations(office.clone()).build().expect("the office is sound");
+        tokio::spawn(async move { adapter.serve(stream).await });
+    });
+    Runner::new(target, Settings::default().allow_all()).run().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_there_stays_as_it_was() {
+    let office = Office::used();
+    let before = office.open().clone();
+    let report = run(&office).await;
+    let after = office.open().clone();
+    let touched: Vec<_> = before.iter().filter(|(at, text)| after.get(at) != Some(text)).collect();
+    assert!(touched.is_empty(), "{touched:?}");
+    let told = report.left_behind.join("\n");
+    // What it has made it has removed, as far as anything says which one that is.
+    let left = |kind: &str| {
+        let new = after.keys().filter(|at| !before.contains_key(at));
+        new.filter(|(left, _)| *left == kind).count()
+    };
+    assert_eq!((left("task"), left("project"), left("case")), (0, 0, 0), "{told}");
+    assert!(left("remark") > 0 && told.contains("create_remark"), "{told}");
+    // And it has tried: a run that makes nothing touches nothing either.
+    let check = report.checks().find(|check| check.id == "deletes.gone");
+    assert!(check.is_some_and(|check| check.passed > 0), "{check:?}");
+}
