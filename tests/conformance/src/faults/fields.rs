@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
             {
                 *body = failure(
                     "VALIDATION_INVALID_VALUE",
-                    "Parameter 'fields' names a field that is not there",
+                    "Parameter 'fields' names a field which is missing",
                     json!({ "param_name": "fields", "field": field }),
                 );
             }
