@@ -73,17 +73,20 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
-        "missing-parameter-not-in-details",
-        "parameters.missing_required",
-        Tamper::Body(|_, body| {
-            if body["error"]["code"] == "VALIDATION_MISSING_PARAM"
-                && body["error"]["details"]["param_name"] == "place"
-            {
-                body["error"]["details"]["param_name"] = json!("params");
-            }
-        }),
-    ),
+    Fault {
+        neighbours: &["errors.says_what", "errors.template"],
+        ..fault(
+            "missing-parameter-not-in-details",
+            "parameters.missing_required",
+            Tamper::Body(|_, body| {
+                if body["error"]["code"] == "VALIDATION_MISSING_PARAM"
+                    && body["error"]["details"]["param_name"] == "place"
+                {
+                    body["error"]["details"]["param_name"] = json!("params");
+                }
+            }),
+        )
+    },
     fault(
         "missing-parameter-without-its-form",
         "parameters.missing_text",
