@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "hint-said-to-be-optional",
         check: "safety_loop.step_parameters",
-        neighbours: &["errors.details", "errors.template", "parameters.required_agree"],
+        neighbours: &["errors.details", "errors.template"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if asks_for(arguments, "record_execution_step")
                 && let Some(hint) =
