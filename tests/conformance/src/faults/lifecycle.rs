@@ -15,7 +15,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "lifecycle-untold",
         check: "lifecycle.stated",
-        neighbours: &["introspection.lifecycle_stated"],
+        neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if asks_for(arguments, "execute_watering")
                 && let Some(details) =
