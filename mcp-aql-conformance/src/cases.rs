@@ -1,19 +1,22 @@
 //! What a check found: cases that passed, findings, and what was left out and why.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::Exchange;
 use crate::learn::Category;
+use crate::secrets::Secrets;
 
 /// So many findings of one check are told; all are counted.
 const MOST_FINDINGS: usize = 10;
 
 /// So much of a text is told,
 const LONGEST_TEXT: usize = 500;
+/// so much of our own, which may quote what is short in itself and much together,
+const LONGEST_SENTENCE: usize = 10_000;
 /// and so many elements of a list.
 const MOST_ELEMENTS: usize = 100;
 
@@ -64,17 +67,40 @@ impl Finding {
     ) -> Self {
         Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, mend) }
     }
+
+    /// Without what nobody may see.
+    pub(crate) fn mask(&mut self, secrets: &Secrets) {
+        for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
+            secrets.mask(text);
+        }
+        secrets.mask_value(&mut self.sent);
+        secrets.mask_value(&mut self.received);
+    }
+
+    /// Without what nobody would read.
+    fn abridge(&mut self) {
+        abridge(&mut self.sent);
+        abridge(&mut self.received);
+        for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
+            shorten(text, LONGEST_SENTENCE);
+        }
+    }
+}
+
+/// Keeps the beginning of a text that is longer than this.
+fn shorten(text: &mut String, longest: usize) {
+    let bytes = text.len();
+    if bytes > longest {
+        let mut start: String = text.chars().take(longest / 5).collect();
+        start.push_str(&format!("… ({bytes} bytes)"));
+        *text = start;
+    }
 }
 
 /// Leaves out of a value what nobody would read: what tests limits is as long as these.
 fn abridge(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > LONGEST_TEXT => {
-            let bytes = text.len();
-            let mut start: String = text.chars().take(LONGEST_TEXT / 5).collect();
-            start.push_str(&format!("… ({bytes} bytes)"));
-            *text = start;
-        }
+        Value::String(text) => shorten(text, LONGEST_TEXT),
         Value::Array(items) => {
             let more = items.len().saturating_sub(MOST_ELEMENTS);
             if more > 0 {
@@ -84,7 +110,22 @@ fn abridge(value: &mut Value) {
             }
             items.iter_mut().for_each(abridge);
         }
-        Value::Object(members) => members.values_mut().for_each(abridge),
+        Value::Object(members) => {
+            let is_endless = members.len() > MOST_ELEMENTS;
+            if is_endless || members.keys().any(|name| name.len() > LONGEST_TEXT) {
+                let kept = if is_endless { MOST_ELEMENTS / 5 } else { MOST_ELEMENTS };
+                let more = members.len().saturating_sub(kept);
+                let first = std::mem::take(members).into_iter().take(kept);
+                members.extend(first.map(|(mut name, member)| {
+                    shorten(&mut name, LONGEST_TEXT);
+                    (name, member)
+                }));
+                if more > 0 {
+                    members.insert("…".to_owned(), Value::String(format!("({more} more)")));
+                }
+            }
+            members.values_mut().for_each(abridge);
+        }
         _ => {}
     }
 }
@@ -130,6 +171,7 @@ impl Skip {
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
     inner: Mutex<Collected>,
+    secrets: Arc<Secrets>,
 }
 
 /// What was collected.
@@ -144,6 +186,11 @@ pub(crate) struct Collected {
 }
 
 impl Cases {
+    /// Cases whose findings are told without these.
+    pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
+        Self { inner: Mutex::default(), secrets }
+    }
+
     /// A case is as it should be.
     pub(crate) fn pass(&self) {
         self.lock().passed += 1;
@@ -154,8 +201,9 @@ impl Cases {
         let mut inner = self.lock();
         inner.found += 1;
         if inner.findings.len() < MOST_FINDINGS {
-            abridge(&mut finding.sent);
-            abridge(&mut finding.received);
+            // First: what is cut off in the middle would not be known again.
+            finding.mask(&self.secrets);
+            finding.abridge();
             inner.findings.push(finding);
         }
     }
@@ -204,5 +252,12 @@ mod tests {
         assert_eq!(value["list"].as_array().map(Vec::len), Some(21));
         assert_eq!(value["list"][20], "… (81 more)");
         assert_eq!(value["short"], json!(["a"]));
+        let mut value: Value = (0..101).map(|number| (number.to_string(), number)).collect();
+        abridge(&mut value);
+        assert_eq!(value.as_object().map(serde_json::Map::len), Some(21));
+        assert_eq!(value["…"], "(81 more)");
+        let mut value = json!({ "x".repeat(501): 1 });
+        abridge(&mut value);
+        assert_eq!(value, json!({ format!("{}… (501 bytes)", "x".repeat(100)): 1 }));
     }
 }

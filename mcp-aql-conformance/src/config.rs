@@ -160,6 +160,8 @@ pub struct File {
     pub modes: BTreeMap<Mode, Reach>,
     /// Headers for HTTP.
     pub headers: BTreeMap<String, String>,
+    /// Texts that no report may show. What `${NAME}` stands for is among them.
+    pub secrets: Vec<String>,
 }
 
 /// `[limits]`.
@@ -206,6 +208,17 @@ pub struct LeftOut {
     pub check: Option<String>,
     /// Why.
     pub reason: String,
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (what, name) = match (&self.operation, &self.check) {
+            (Some(operation), _) => ("operation", operation),
+            (None, Some(check)) => ("check", check),
+            (None, None) => ("nothing", &self.reason),
+        };
+        write!(formatter, "the {what} `{name}`: {}", self.reason)
+    }
 }
 
 /// `[modes.NAME]`: how to reach the adapter in that mode.
@@ -266,9 +279,17 @@ impl File {
     ) -> Result<Self, ConfigError> {
         let mut value: Value =
             toml_edit::de::from_str(text).map_err(|error| ConfigError::Wrong(error.to_string()))?;
-        fill_in(&mut value, &variable)?;
-        let file: Self =
-            serde_json::from_value(value).map_err(|error| ConfigError::Wrong(error.to_string()))?;
+        let written = value.clone();
+        let mut secrets = Vec::new();
+        fill_in(&mut value, &variable, &mut secrets)?;
+        let mut file: Self = serde_json::from_value(value).map_err(|_| {
+            // What was put in is not told: it may be a secret.
+            ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
+                Err(error) => error.to_string(),
+                Ok(_) => "a variable of the environment stands where it does not fit".to_owned(),
+            })
+        })?;
+        file.secrets.extend(secrets);
         for (mode, reach) in &file.modes {
             if *mode == Mode::All {
                 return Err(ConfigError::Wrong(
@@ -291,6 +312,7 @@ impl File {
             if let Some(check) = &left_out.check
                 && !crate::checks::all().any(|known| known.id == check)
             {
+                let check = crate::secrets::Secrets::new(file.secrets.clone()).masked(check);
                 return Err(ConfigError::Wrong(format!("there is no check `{check}`")));
             }
         }
@@ -302,13 +324,15 @@ impl File {
 fn fill_in(
     value: &mut Value,
     variable: &impl Fn(&str) -> Option<String>,
+    secrets: &mut Vec<String>,
 ) -> Result<(), ConfigError> {
     match value {
         Value::String(text) => {
+            let written = text.clone();
             while let Some((before, rest)) = text.split_once("${") {
                 let Some((name, after)) = rest.split_once('}') else {
                     return Err(ConfigError::Wrong(format!(
-                        "`{text}` has a `${{` without its `}}`"
+                        "`{written}` has a `${{` without its `}}`"
                     )));
                 };
                 let Some(found) = variable(name) else {
@@ -321,12 +345,15 @@ fn fill_in(
                     return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
                 }
                 *text = format!("{before}{found}{after}");
+                secrets.push(found);
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, variable)),
+        Value::Array(items) => {
+            items.iter_mut().try_for_each(|item| fill_in(item, variable, secrets))
+        }
         Value::Object(members) => {
-            members.values_mut().try_for_each(|member| fill_in(member, variable))
+            members.values_mut().try_for_each(|member| fill_in(member, variable, secrets))
         }
         _ => Ok(()),
     }
@@ -338,4 +365,26 @@ fn families<'de, D: serde::Deserializer<'de>>(
 ) -> Result<BTreeSet<Category>, D::Error> {
     let words = Vec::<String>::deserialize(deserializer)?;
     words.into_iter().map(|word| word.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_do_not_tell_what_came_from_the_environment() {
+        let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
+        for text in [
+            "allow = ['${KEY}']",
+            "allow = ['create', '${KEY}']",
+            "[limits]\nrequest_seconds = '${KEY}'",
+            "[values]\na = '${KEY} ${'",
+            "[[skip]]\ncheck = '${KEY}'\nreason = ''",
+        ] {
+            let error = File::parse(text, variable).expect_err(text).to_string();
+            assert!(!error.contains("s3cret"), "{text}: {error}");
+        }
+        let file = File::parse("secrets = ['own']\n[values]\na = '<${KEY}>'", variable);
+        assert_eq!(file.expect("it is right").secrets, ["own", "s3cret"]);
+    }
 }

@@ -54,6 +54,7 @@ pub mod report;
 mod resources;
 mod run;
 mod runner;
+mod secrets;
 mod values;
 mod wire;
 

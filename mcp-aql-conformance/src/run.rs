@@ -18,6 +18,10 @@ use crate::{checks, values};
 
 /// After so many requests without an answer, one after the other, the adapter is taken to hang.
 const MOST_SILENT: usize = 3;
+/// So long a call is held back where the adapter limits how many may come.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// The shortest time to hold it back.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// So many cases of one check are tested at once.
 const CASES_AT_ONCE: usize = 16;
 /// So often a connection that the adapter has closed is opened again.
@@ -56,6 +60,8 @@ pub(crate) struct Run {
 #[derive(Debug, Default)]
 struct Health {
     silent: usize,
+    /// When the last of them was given up.
+    silent_since: Option<Instant>,
     reopened: usize,
     lost: Option<Lost>,
     /// Why connections ended that we had not closed.
@@ -153,7 +159,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
-        self.answered(&operation.tool, arguments, None, cases).await
+        self.answered(&operation.tool, arguments, cases).await
     }
 
     /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
@@ -168,7 +174,7 @@ impl Run {
             cases.skip(why);
             return None;
         }
-        self.answered(tool, arguments, None, cases).await
+        self.answered(tool, arguments, cases).await
     }
 
     /// Whether a request that should be refused could do harm where it is not: it names an operation that
@@ -234,21 +240,30 @@ impl Run {
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
 
-    /// Sends, and skips the case when nobody answers any more.
-    async fn answered(
-        &self,
-        tool: &str,
-        arguments: Value,
-        meta: Option<Value>,
-        cases: &Cases,
-    ) -> Option<Exchange> {
-        let exchange = self.send(tool, arguments, meta).await;
-        if let Some(lost) = exchange.lost() {
-            // One call that is not answered is a finding of `wire.answers`, and of no other check.
-            cases.skip(Skip::CutShort(lost.to_string()));
-            return None;
+    /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
+    /// waits as long as it says, if that is not long.
+    async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let exchange = self.send(tool, arguments.clone(), None).await;
+            if let Some(lost) = exchange.lost() {
+                // One call that is not answered is a finding of `wire.answers`, and of no other check.
+                cases.skip(Skip::CutShort(lost.to_string()));
+                return None;
+            }
+            let Some(pause) = pause_after(&exchange) else { return Some(exchange) };
+            let Some(pause) = pause.filter(|pause| {
+                waited + *pause <= LONGEST_PAUSE && Instant::now() + *pause < self.until
+            }) else {
+                let code = exchange.code().unwrap_or_default();
+                cases.skip(Skip::CutShort(format!(
+                    "the adapter answers {code}: raise its limits for the run"
+                )));
+                return None;
+            };
+            waited += pause;
+            tokio::time::sleep(pause).await;
         }
-        Some(exchange)
     }
 
     /// Sends a call as it is: for `introspect`, and for what is known to be harmless.
@@ -265,9 +280,9 @@ impl Run {
             Ok(connection) => connection,
             Err(why) => return lost(why),
         };
-        let sent = self.resources.now();
+        let begun = self.begun();
         let exchange = Exchange::make(&connection, tool, arguments.clone(), meta).await;
-        self.note(&exchange, sent);
+        self.note(&exchange, begun);
         exchange
     }
 
@@ -335,25 +350,48 @@ impl Run {
         tool: &str,
         arguments: Value,
     ) -> Exchange {
-        let sent = self.resources.now();
-        let exchange = Exchange::make(connection, tool, arguments, None).await;
-        self.note(&exchange, sent);
+        self.send_with(connection, tool, arguments, None).await
+    }
+
+    /// The same with `_meta` of the MCP request: a progress token, say.
+    pub(crate) async fn send_with(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+    ) -> Exchange {
+        let begun = self.begun();
+        let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        self.note(&exchange, begun);
         exchange
     }
 
+    /// When a call is made: by the clock, and by the calls before it.
+    fn begun(&self) -> (Instant, u64) {
+        (Instant::now(), self.resources.now())
+    }
+
     /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
-    fn note(&self, exchange: &Exchange, sent: u64) {
+    fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
         {
             let mut health = self.health();
             match exchange.lost() {
-                Some(Lost::TimedOut(limit)) => {
+                // Those that were under way together are one silence.
+                Some(Lost::TimedOut(limit))
+                    if health.silent_since.is_none_or(|since| started >= since) =>
+                {
                     health.silent += 1;
+                    health.silent_since = Some(Instant::now());
                     if health.silent >= MOST_SILENT {
                         health.lost = Some(Lost::TimedOut(*limit));
                     }
                 }
                 Some(_) => {}
-                None => health.silent = 0,
+                None => {
+                    health.silent = 0;
+                    health.silent_since = None;
+                }
             }
         }
         self.resources.note(exchange, sent);
@@ -472,6 +510,15 @@ impl Run {
     pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::of_nobody(self, operation)
     }
+}
+
+/// How long to wait before a call is made again that came too fast: some, if the adapter says how long.
+/// None where it was not refused for that.
+fn pause_after(exchange: &Exchange) -> Option<Option<Duration>> {
+    let failure = exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))?;
+    let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
+    let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Some(pause.map(|pause| pause.max(SHORTEST_PAUSE)))
 }
 
 /// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
+use serde_json::Value;
 
 use crate::cases::{Cases, Collected, Skip};
 use crate::checks::{self, Body, Check};
@@ -12,6 +13,7 @@ use crate::config::Settings;
 use crate::learn::{self, Adapter, Mode, Unlearned};
 use crate::report::{CheckReport, Report};
 use crate::run::{Look, Parts, Run};
+use crate::secrets::Secrets;
 use crate::wire::{Connection, Lost, Tap, Target};
 
 /// So many checks are in flight at once.
@@ -50,6 +52,9 @@ pub enum Progress {
         /// of so many.
         total: usize,
     },
+    /// What the collection of evidence has created and could not remove, and why. A report has the same of
+    /// a run as [`Report::left_behind`].
+    LeftBehind(Vec<String>),
 }
 
 type Tell = dyn Fn(Progress) + Send + Sync;
@@ -72,6 +77,7 @@ pub struct Runner {
     target: Arc<dyn Target>,
     settings: Arc<Settings>,
     tell: Arc<Tell>,
+    secrets: Arc<Secrets>,
 }
 
 impl std::fmt::Debug for Runner {
@@ -107,7 +113,9 @@ impl Runner {
 
     /// The same of a target that is shared.
     pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
-        Self { target, settings: Arc::new(settings), tell: Arc::new(|_| {}) }
+        let secrets = settings.file.secrets.iter().cloned().chain(target.secrets());
+        let secrets = Arc::new(Secrets::new(secrets));
+        Self { target, settings: Arc::new(settings), tell: Arc::new(|_| {}), secrets }
     }
 
     /// Tells how it is going.
@@ -120,13 +128,12 @@ impl Runner {
     /// Makes all checks, in every mode that can be reached.
     pub async fn run(&self) -> Report {
         let whole = self.whole().await;
-        Report::judge(&self.target.describe(), &self.settings, &whole)
+        Report::judge(&self.target.describe(), &self.settings, &self.secrets, &whole)
     }
 
     async fn whole(&self) -> Whole {
         let started = Instant::now();
         let until = started + self.settings.limits.run;
-        let tap = Arc::<Tap>::default();
         let mut whole = Whole {
             surfaces: Vec::new(),
             unlearned: Vec::new(),
@@ -134,7 +141,7 @@ impl Runner {
             took: Duration::ZERO,
         };
         // As it is started first; then whichever mode that was not.
-        match self.surface(None, Mode::Semantic, &tap, until).await {
+        match self.surface(None, Mode::Semantic, until).await {
             Ok(first) => {
                 let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
                 whole.surfaces.push(first);
@@ -144,7 +151,7 @@ impl Runner {
                 };
                 let asked = (!is_all).then_some(other);
                 if is_all || self.target.offers(other) {
-                    match self.surface(asked, other, &tap, until).await {
+                    match self.surface(asked, other, until).await {
                         Ok(second) => whole.surfaces.push(second),
                         Err(why) => whole.unlearned.push((Some(other), why)),
                     }
@@ -175,7 +182,7 @@ impl Runner {
         });
         checks
             .map(|(check, look)| {
-                let cases = Cases::default();
+                let cases = self.cases();
                 match check.left_out(&self.settings) {
                     Some(why) => cases.skip(Skip::LeftOut(why)),
                     None => look(whole, &self.settings, &cases),
@@ -211,6 +218,7 @@ impl Runner {
                 adapter.mode
             )));
         }
+        self.learn_secrets(&adapter);
         (self.tell)(Progress::Learned {
             name: adapter.name().to_owned(),
             mode: adapter.mode,
@@ -228,6 +236,42 @@ impl Runner {
         }))
     }
 
+    /// Tells how it is going.
+    pub(crate) fn tell(&self, progress: Progress) {
+        (self.tell)(progress);
+    }
+
+    /// What no report may show.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Sees the messages of a mode.
+    pub(crate) fn tap(&self) -> Arc<Tap> {
+        Arc::new(Tap::new(Arc::clone(&self.secrets)))
+    }
+
+    fn cases(&self) -> Cases {
+        Cases::new(Arc::clone(&self.secrets))
+    }
+
+    /// Values that the configuration gives for parameters that are documented as sensitive.
+    fn learn_secrets(&self, adapter: &Adapter) {
+        let file = &self.settings.file;
+        for operation in &adapter.operations {
+            for parameter in &operation.parameters {
+                if parameter.member("sensitive") != Some(&Value::Bool(true)) {
+                    continue;
+                }
+                let given = [file.params.get(&operation.name), Some(&file.values)];
+                let values = given.into_iter().flatten();
+                values
+                    .filter_map(|given| given.get(&parameter.name))
+                    .for_each(|value| self.secrets.add_value(value));
+            }
+        }
+    }
+
     /// How the run is to go.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
@@ -243,13 +287,14 @@ impl Runner {
         &self,
         asked: Option<Mode>,
         of_all: Mode,
-        tap: &Arc<Tap>,
         until: Instant,
     ) -> Result<Surface, Unlearned> {
+        // One for each mode: what was seen in the one is not found in the other again.
+        let tap = &self.tap();
         let wanted: Vec<_> =
             self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
         let cases: BTreeMap<_, _> =
-            wanted.iter().map(|check| (check.id, Arc::<Cases>::default())).collect();
+            wanted.iter().map(|check| (check.id, Arc::new(self.cases()))).collect();
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
         let every = wanted
             .iter()
@@ -330,9 +375,10 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
 impl Whole {
     /// What a check found in all modes together.
     pub(crate) fn of(&self, check: &Check) -> CheckReport {
-        let surfaces = self.surfaces.iter().filter_map(|surface| {
-            Some((Some(surface.adapter.mode), surface.collected.get(check.id)?))
-        });
+        let surfaces = self
+            .surfaces
+            .iter()
+            .filter_map(|surface| Some((Some(&surface.adapter), surface.collected.get(check.id)?)));
         let together = self.collected.get(check.id).map(|collected| (None, collected));
         CheckReport::judge(check, surfaces.chain(together))
     }

@@ -6,6 +6,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation};
+use crate::resources::confirmed;
 use crate::run::Run;
 use crate::values;
 
@@ -467,8 +468,12 @@ async fn continues(run: &Run, cases: &Cases) {
     let Some(token) = token.map(str::to_owned) else {
         return cases.skip(Skip::NoFixture("a batch did not halt with a token".to_owned()));
     };
-    if let Some(params) = gated.get_mut("params").and_then(Value::as_object_mut) {
-        params.insert("_confirmation".to_owned(), json!(token));
+    let name = gated.get("operation").and_then(Value::as_str).unwrap_or_default();
+    let operation = run.adapter.operation(name);
+    if let Some((operation, params)) =
+        operation.zip(gated.get_mut("params").and_then(Value::as_object_mut))
+    {
+        *params = confirmed(operation, std::mem::take(params), &token);
     }
     let tool = exchange.tool.clone();
     let Some(next) = send(run, &tool, vec![gated.clone()], cases).await else { return };
@@ -485,7 +490,7 @@ async fn continues(run: &Run, cases: &Cases) {
             &next,
             gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
             "the operation to run: its item has the token that was given",
-            "take the token of a halted batch in a batch, as `_confirmation` in the params of the item",
+            "take the token of a halted batch in a batch, in the params of the item",
         )
     });
 }

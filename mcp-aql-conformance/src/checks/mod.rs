@@ -168,7 +168,9 @@ mod tests {
             let (area, what) = check.id.split_once('.').expect("area.what");
             let is_word = |word: &str| {
                 !word.is_empty()
-                    && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+                    && word.bytes().all(|byte| {
+                        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
+                    })
             };
             assert!(is_word(area) && is_word(what), "{}", check.id);
             assert!(!check.requirements.is_empty(), "{} is about nothing", check.id);

@@ -8,6 +8,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation};
+use crate::resources::confirmed;
 use crate::run::{Run, arguments};
 use crate::values::is_identifier;
 use crate::wire::Connection;
@@ -126,8 +127,7 @@ struct Gated<'a> {
 impl Gated<'_> {
     /// The same call with the token.
     fn confirmed(&self) -> Value {
-        let mut params = self.params.clone();
-        params.insert("_confirmation".to_owned(), json!(self.token));
+        let params = confirmed(self.operation, self.params.clone(), &self.token);
         arguments(&self.operation.name, params)
     }
 }
@@ -144,26 +144,36 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         .iter()
         .flat_map(|category| run.adapter.of(*category))
         .filter(|operation| operation.required().any(|parameter| is_identifier(&parameter.name)));
-    let mut refused = None;
-    let mut is_any = false;
-    for operation in named.take(MOST_TRIED) {
-        is_any = true;
-        if let Some(why) = run.forbids(operation) {
-            refused.get_or_insert(why);
+    let named: Vec<_> = named.collect();
+    let mut skipped = None;
+    for operation in named.iter().copied().take(MOST_TRIED) {
+        let params = match run.forbids(operation).map_or_else(|| run.of_nobody(operation), Err) {
+            Ok(params) => params,
+            Err(why) => {
+                skipped.get_or_insert(why);
+                continue;
+            }
+        };
+        let call = arguments(&operation.name, params.clone());
+        if let Some(why) = run.spares(operation, &call) {
+            skipped.get_or_insert(why);
             continue;
         }
-        let Ok(params) = run.of_nobody(operation) else { continue };
-        let call = arguments(&operation.name, params.clone());
         let exchange = run.send_on(connection, &operation.tool, call).await;
+        if let Some(lost) = exchange.lost() {
+            skipped.get_or_insert(Skip::CutShort(lost.to_string()));
+        }
         let Some(failure) = exchange.failure() else { continue };
         let token = failure.details.get("confirmation_token").and_then(Value::as_str);
         if let (Some(token), "CONFIRMATION_REQUIRED") = (token, failure.code) {
             return Some(Gated { operation, params, token: token.to_owned() });
         }
     }
-    match refused {
+    let is_claimed = run.adapter.capability("confirmation") == Some(true);
+    match skipped {
         Some(why) => cases.skip(why),
-        None if run.adapter.capability("confirmation").is_none() || !is_any => {
+        // All were tried, and the adapter does not say that it would be otherwise.
+        None if !is_claimed && named.len() <= MOST_TRIED => {
             cases.not_applicable("nothing asks for confirmation");
         }
         None => cases.skip(Skip::NoFixture(
@@ -218,7 +228,7 @@ async fn label_only(run: &Run, cases: &Cases) {
         if let Some(call) = call.as_object_mut() {
             call.insert("_meta".to_owned(), meta.clone());
         }
-        let exchange = Exchange::make(&second, &gated.operation.tool, call, Some(meta)).await;
+        let exchange = run.send_with(&second, &gated.operation.tool, call, Some(meta)).await;
         match exchange.lost() {
             Some(lost) => cases.skip(Skip::CutShort(lost.to_string())),
             None => {
@@ -250,13 +260,12 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         let flag = operation.details().pointer("/lifecycle/progress_reporting");
         flag.and_then(Value::as_bool) == Some(true)
     };
-    let Some(operation) = run.adapter.operations.iter().find(reports) else {
-        return cases.not_applicable("no operation says that it reports progress");
+    // What is begun is the run's own; what others report on is not.
+    let mut operations = run.adapter.of(Category::Execute);
+    let Some(operation) = operations.find(reports) else {
+        return cases.not_applicable("no EXECUTE operation says that it reports progress");
     };
-    if let Some(why) = run.forbids(operation) {
-        return cases.skip(why);
-    }
-    let params = match run.valid(operation) {
+    let params = match run.forbids(operation).map_or_else(|| run.valid(operation), Err) {
         Ok(params) => params,
         Err(why) => return cases.skip(why),
     };
@@ -267,7 +276,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let Some(first) = another(run, cases).await else { return };
     let Some(second) = another(run, cases).await else { return first.close().await };
     let meta = json!({ "progressToken": "conformance-first" });
-    let exchange = Exchange::make(&first, &operation.tool, call, Some(meta)).await;
+    let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
     // Until there is some, or there is none to come.
     for _ in 0..PAUSES {
         if !progress(&first).is_empty() {

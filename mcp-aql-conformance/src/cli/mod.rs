@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser as _;
-use mcp_aql_conformance::{EvidenceError, Report, Runner, checks};
+use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
 
 use arguments::{Arguments, Asked, Command};
 use output::Output;
@@ -75,7 +75,13 @@ fn run(command: Command) -> Result<Ended, String> {
             let runner = runner(&asked, Vec::new())?;
             output::check(output.as_deref())?;
             in_the_end(async {
-                match runner.evidence().await {
+                let told = |progress| {
+                    if let Progress::LeftBehind(left) = progress {
+                        let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
+                        output::tell(&format!("left behind:{}", left.collect::<String>()));
+                    }
+                };
+                match runner.on_progress(told).evidence().await {
                     Ok(evidence) => {
                         output::write(output.as_deref(), &output::json(&evidence)?)?;
                         Ok(Ended::Well)

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::cases::Cases;
 use crate::learn::{Adapter, Category, Mode, Unlearned, tool_parts};
 use crate::run::Run;
-use crate::runner::Runner;
+use crate::runner::{Progress, Runner};
 use crate::wire::Tap;
 
 /// Why there is no evidence.
@@ -65,13 +65,14 @@ impl Collector<'_> {
 impl Runner {
     /// Collects the evidence bundle that the protocol's own conformance runner judges: introspection, and
     /// replies to calls that are made for it. What changes something is only called where the settings
-    /// allow it.
+    /// allow it. What was created is removed again where that is allowed; what is left is told as
+    /// [`Progress::LeftBehind`].
     ///
     /// # Errors
     /// [`EvidenceError`] when the adapter cannot be learned, or when a part of the bundle would be empty:
     /// it says which, and what to allow or to give for it.
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
-        let tap = Arc::<Tap>::default();
+        let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
         let run = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await?;
         run.prime().await;
@@ -80,11 +81,27 @@ impl Runner {
             modes.push(other);
         }
         let bundle = collect(&run, &modes, self.settings().level).await;
+        // At the end, for until then things are made.
+        let mut left_behind = run.clear_up().await;
+        if !left_behind.is_empty() {
+            left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
+            self.tell(Progress::LeftBehind(left_behind));
+        }
         let (_, connection) = run.into_parts();
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        bundle
+        match bundle {
+            Ok(mut bundle) => {
+                self.secrets().mask_value(&mut bundle);
+                Ok(bundle)
+            }
+            Err(EvidenceError::Incomplete(mut gaps)) => {
+                gaps.iter_mut().for_each(|gap| self.secrets().mask(gap));
+                Err(EvidenceError::Incomplete(gaps))
+            }
+            Err(why) => Err(why),
+        }
     }
 
     /// The word for the mode that the adapter was not started in, if it can serve in that one too.

@@ -67,16 +67,14 @@ impl Looked {
 }
 
 impl Collector<'_> {
-    /// Creates one of each kind with all that it can have and one with as little, reads them, changes the
-    /// first field by field, and removes what was created.
+    /// Creates one of each kind with all that it can have and one with as little, reads them, and changes the
+    /// first field by field.
     pub(super) async fn things(&mut self) -> Things {
         let mut things = Things::default();
         for kind in self.run.resources().kinds() {
             self.round_trip(kind, &mut things).await;
             self.defaults(kind, &mut things).await;
         }
-        // What cannot be removed is told by the command's own report, not here.
-        self.run.clear_up().await;
         things
     }
 

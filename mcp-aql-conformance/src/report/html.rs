@@ -45,7 +45,7 @@ impl Report {
             html_of_category(category, &mut out);
         }
         self.html_of_left_out(&mut out);
-        self.html_of_left_behind(&mut out);
+        self.html_of_named(&mut out);
         let _ = write!(
             out,
             "</main>\n<footer>mcp-aql-conformance {}, for MCP-AQL 1.0.0-draft</footer>\n</body>\n</html>\n",
@@ -126,7 +126,7 @@ impl Report {
     }
 
     fn html_of_left_out(&self, out: &mut String) {
-        let left_out = self.left_out();
+        let left_out = self.not_tested();
         if left_out.is_empty() {
             return;
         }
@@ -148,15 +148,14 @@ impl Report {
         out.push_str("</section>\n");
     }
 
-    fn html_of_left_behind(&self, out: &mut String) {
-        if self.left_behind.is_empty() {
-            return;
+    fn html_of_named(&self, out: &mut String) {
+        for (heading, lines) in self.named() {
+            let _ = writeln!(out, "<section>\n<h2>{heading}</h2>");
+            for named in lines {
+                let _ = writeln!(out, "<p>{}</p>", prose(named));
+            }
+            out.push_str("</section>\n");
         }
-        out.push_str("<section>\n<h2>Left behind</h2>\n");
-        for left in &self.left_behind {
-            let _ = writeln!(out, "<p>{}</p>", Escaped(&line(left)));
-        }
-        out.push_str("</section>\n");
     }
 }
 

@@ -49,18 +49,18 @@ impl Report {
             found.for_each(|check| markdown_of_check(check, &mut out));
         }
         self.markdown_of_left_out(&mut out);
-        if !self.left_behind.is_empty() {
-            out.push_str("\n## Left behind\n\n");
-        }
-        for left in &self.left_behind {
-            let _ = writeln!(out, "- {}", plain(left));
+        for (heading, lines) in self.named() {
+            let _ = writeln!(out, "\n## {heading}\n");
+            for named in lines {
+                let _ = writeln!(out, "- {}", prose(named));
+            }
         }
         self.markdown_of_missing(&mut out);
         out
     }
 
     fn markdown_of_left_out(&self, out: &mut String) {
-        let left_out = self.left_out();
+        let left_out = self.not_tested();
         if !left_out.is_empty() {
             out.push_str("\n## Not tested\n\n");
         }

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::cases::{Collected, Finding, Skip};
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
-use crate::learn::Mode;
+use crate::learn::{Adapter, Mode};
 use crate::runner::Whole;
+use crate::secrets::Secrets;
 
 /// What became of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,6 +83,9 @@ pub struct Report {
     pub requested_level: u8,
     /// The level that was shown: 0, 1 or 2.
     pub conformance_level: u8,
+    /// Operations and checks that the configuration leaves out, and why: the level is shown without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Why it is no higher, one reason each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
@@ -158,12 +162,15 @@ pub struct CheckReport {
     /// Whether cases were left out that somebody could have let run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// Whether it was not finished: the adapter no longer answered, or time was over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
 }
 
 impl CheckReport {
     pub(crate) fn judge<'a>(
         check: &Check,
-        surfaces: impl Iterator<Item = (Option<Mode>, &'a Collected)>,
+        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a Collected)>,
     ) -> Self {
         let mut report = Self {
             id: check.id.to_owned(),
@@ -181,8 +188,10 @@ impl CheckReport {
             skipped: BTreeMap::new(),
             not_applicable: None,
             partial: false,
+            cut_short: false,
         };
-        for (mode, collected) in surfaces {
+        for (adapter, collected) in surfaces {
+            let mode = adapter.map(|adapter| adapter.mode);
             report.passed += collected.passed;
             report.found += collected.found;
             report.findings.extend(
@@ -194,8 +203,18 @@ impl CheckReport {
             );
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
-                report.partial |=
-                    !matches!(why, Skip::LeftOut(_) | Skip::NotOurs(_) | Skip::Scarce(_));
+                report.partial |= match why {
+                    // The one is named beside the verdict, the other was tested where there is more.
+                    Skip::LeftOut(_) | Skip::Scarce(_) => false,
+                    // What requires nothing acts on what it chooses itself: that it is not called is
+                    // nothing that could be mended.
+                    Skip::NotOurs(operation) => {
+                        let operation = adapter.and_then(|adapter| adapter.operation(operation));
+                        operation.is_none_or(|operation| operation.required().next().is_some())
+                    }
+                    _ => true,
+                };
+                report.cut_short |= matches!(why, Skip::CutShort(_));
             }
             if let Some(why) = &collected.not_applicable {
                 report.not_applicable.get_or_insert_with(|| why.clone());
@@ -218,7 +237,12 @@ impl CheckReport {
 }
 
 impl Report {
-    pub(crate) fn judge(target: &str, settings: &Settings, whole: &Whole) -> Self {
+    pub(crate) fn judge(
+        target: &str,
+        settings: &Settings,
+        secrets: &Secrets,
+        whole: &Whole,
+    ) -> Self {
         let mut categories: Vec<CategoryReport> = Vec::new();
         let mut summary = Summary::default();
         let wanted = checks::all().filter(|check| {
@@ -249,6 +273,7 @@ impl Report {
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
+            left_out: settings.file.skip.iter().map(ToString::to_string).collect(),
             obstacles: whole
                 .unlearned
                 .iter()
@@ -270,8 +295,26 @@ impl Report {
             summary,
             categories,
         };
+        report.mask(secrets);
         report.grade(settings);
         report
+    }
+
+    /// Without what nobody may see. Names and sentences that are our own are left as they are.
+    fn mask(&mut self, secrets: &Secrets) {
+        let names =
+            [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
+        let lists =
+            self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
+        names.into_iter().chain(lists).for_each(|text| secrets.mask(text));
+        for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
+            check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
+            check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));
+            for (mut why, count) in std::mem::take(&mut check.skipped) {
+                secrets.mask(&mut why);
+                *check.skipped.entry(why).or_default() += count;
+            }
+        }
     }
 
     /// The level that was shown, and what is in the way of a higher one.
@@ -297,9 +340,12 @@ impl Report {
                         let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
-                    Verdict::Pass if level == 2 && check.partial => {
-                        let why = check.skipped.keys().next().cloned().unwrap_or_default();
-                        obstacles.push(format!("{} was tested in part: {why}", check.id));
+                    Verdict::Pass if check.cut_short || level == 2 && check.partial => {
+                        obstacles.push(format!(
+                            "{} was tested in part: {}",
+                            check.id,
+                            check.why_in_part()
+                        ));
                     }
                     Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
                 }

@@ -266,7 +266,10 @@ impl Report {
         match (self.modes.is_empty(), self.conformance_level) {
             (true, _) => "nothing could be tested".to_owned(),
             (false, 0) => "no level is shown".to_owned(),
-            (false, level) => format!("level {level} is shown"),
+            (false, level) if self.left_out.is_empty() => format!("level {level} is shown"),
+            (false, level) => {
+                format!("level {level} is shown, but for what the configuration leaves out")
+            }
         }
     }
 
@@ -337,6 +340,13 @@ impl Report {
         missing
     }
 
+    /// What is named beside the checks, under its heading.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        [("Left out by the configuration", &self.left_out), ("Left behind", &self.left_behind)]
+            .into_iter()
+            .filter(|(_, lines)| !lines.is_empty())
+    }
+
     /// The checks that found something: failures first.
     pub(super) fn found(&self) -> impl Iterator<Item = &CheckReport> {
         let of = |verdict| self.checks().filter(move |check| check.verdict == verdict);
@@ -344,7 +354,7 @@ impl Report {
     }
 
     /// What was left out, by the reason.
-    pub(super) fn left_out(&self) -> BTreeMap<String, LeftOut<'_>> {
+    pub(super) fn not_tested(&self) -> BTreeMap<String, LeftOut<'_>> {
         let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
         for check in self.tested().iter().flat_map(|category| &category.checks) {
             for (why, cases) in &check.skipped {
@@ -405,6 +415,13 @@ impl CheckReport {
     pub(super) fn untold(&self) -> Option<String> {
         let more = self.found.saturating_sub(self.findings.len());
         (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
+    }
+
+    /// Why it was tested in part only.
+    pub(super) fn why_in_part(&self) -> String {
+        let is_end = |why: &&String| why.starts_with("cut short: ") == self.cut_short;
+        let why = self.skipped.keys().find(is_end).or(self.skipped.keys().next());
+        why.cloned().unwrap_or_default()
     }
 
     /// Why it was not tested.

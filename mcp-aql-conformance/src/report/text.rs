@@ -62,11 +62,11 @@ impl Report {
             text_of_check(check, &paint, &mut out);
         }
         self.text_of_left_out(&paint, &mut out);
-        if !self.left_behind.is_empty() {
-            let _ = writeln!(out, "\n{}", paint.bold("Left behind"));
-        }
-        for left in &self.left_behind {
-            let _ = writeln!(out, "  {}", line(left));
+        for (heading, lines) in self.named() {
+            let _ = writeln!(out, "\n{}", paint.bold(heading));
+            for named in lines {
+                let _ = writeln!(out, "  {}", line(named));
+            }
         }
         self.text_of_missing(&paint, &mut out);
         out
@@ -90,7 +90,7 @@ impl Report {
     }
 
     fn text_of_left_out(&self, paint: &Paint, out: &mut String) {
-        let left_out = self.left_out();
+        let left_out = self.not_tested();
         if !left_out.is_empty() {
             let _ = writeln!(out, "\n{}", paint.bold("Not tested"));
         }

@@ -330,8 +330,8 @@ impl Resource {
     /// Whether this parameter of an operation says which one of these.
     fn is_meant(&self, operation: &str, parameter: &str) -> bool {
         let is_id = self.id == parameter;
-        (is_id && (self.acts(operation) || is_about(operation, &self.name)))
-            || (is_id && self.has_own_identifier())
+        let is_on_these = self.acts(operation) || is_about(operation, &self.name);
+        (is_id && (is_on_these || self.has_own_identifier()))
             || parameter.strip_suffix("_id").is_some_and(|stem| stem == self.name)
     }
 

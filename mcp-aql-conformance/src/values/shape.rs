@@ -378,7 +378,7 @@ impl<'a> Shape<'a> {
 
     /// Long texts that fit, where there are so many of them that nothing is likely to be called by one.
     pub(crate) fn rare(self) -> Vec<Value> {
-        const FEW: usize = 16;
+        const FEW: usize = 10;
         if !self.kinds().iter().any(|kind| matches!(kind, Kind::Text)) {
             return Vec::new();
         }

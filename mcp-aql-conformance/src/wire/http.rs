@@ -17,6 +17,7 @@ use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::config::ConfigError;
 use crate::learn::Mode;
+use crate::secrets::is_secret;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -117,7 +118,7 @@ impl Way for UrlTarget {
                 state: Mutex::default(),
                 room_for_long: Arc::new(Semaphore::new(1)),
             };
-            Ok(Link { outgoing: Box::new(outgoing), inbox })
+            Ok(Link { outgoing: Arc::new(outgoing), inbox })
         })
     }
 
@@ -134,6 +135,17 @@ impl Way for UrlTarget {
         let had_query = url.query().is_some();
         url.set_query(None);
         if had_query { format!("{url}?…") } else { url.into() }
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let mut found: Vec<_> = self.url.password().map(str::to_owned).into_iter().collect();
+        let headers = self.headers.iter().filter(|(name, _)| is_secret(name.as_str()));
+        for value in headers.filter_map(|(_, value)| value.to_str().ok()) {
+            // `Bearer …`: the words before it are none.
+            found.extend(value.split_whitespace().next_back().map(str::to_owned));
+            found.push(value.to_owned());
+        }
+        found
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::learn::Mode;
+use crate::secrets::{self, Secrets, is_secret};
 
 /// Bytes on their way in each direction, in memory.
 const BUFFER: usize = 64 << 10;
@@ -85,8 +86,9 @@ impl Way for CommandTarget {
             let last_words = Arc::<Mutex<Vec<String>>>::default();
             let (listens, heard) = oneshot::channel();
             let words = Arc::clone(&last_words);
+            let secrets = Arc::clone(&tap);
             let listening = tokio::spawn(async move {
-                listen(stderr, words).await;
+                listen(stderr, words, &secrets).await;
                 drop(listens);
             });
             let child = Arc::new(AsyncMutex::new(child));
@@ -107,7 +109,17 @@ impl Way for CommandTarget {
 
     fn describe(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
-        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        // A report is shown around.
+        Secrets::new(self.secrets()).masked(&words)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let words: Vec<_> = self.arguments.iter().map(|word| word.to_string_lossy()).collect();
+        let mut found = secrets::of_words(words.iter().map(AsRef::as_ref));
+        let of_environment = self.environment.iter().filter(|(name, _)| is_secret(name));
+        found.extend(of_environment.map(|(_, value)| value.clone()));
+        found
     }
 }
 
@@ -249,7 +261,22 @@ impl Lines {
 
     fn into_link(self) -> Link {
         let inbox = Arc::clone(&self.inbox);
-        Link { outgoing: Box::new(self), inbox }
+        Link { outgoing: Arc::new(self), inbox }
+    }
+}
+
+/// A line that was written in part. If it is left like that, because whoever sends it stops waiting, what
+/// comes next would be taken for its end: so the connection is over.
+struct Half<'a> {
+    inbox: &'a Inbox,
+    is_half: bool,
+}
+
+impl Drop for Half<'_> {
+    fn drop(&mut self) {
+        if self.is_half {
+            self.inbox.end(Lost::Closed("it took only a part of a request".to_owned()));
+        }
     }
 }
 
@@ -257,9 +284,19 @@ impl Outgoing for Lines {
     fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
         Box::pin(async move {
             let mut writer = self.writer.lock().await;
+            let mut half = Half { inbox: &self.inbox, is_half: false };
             let written = async {
-                writer.write_all(message).await?;
-                writer.write_all(b"\n").await?;
+                for mut rest in [message, b"\n"] {
+                    while !rest.is_empty() {
+                        let count = writer.write(rest).await?;
+                        if count == 0 {
+                            return Err(std::io::ErrorKind::WriteZero.into());
+                        }
+                        half.is_half = true;
+                        rest = rest.get(count..).unwrap_or_default();
+                    }
+                }
+                half.is_half = false;
                 writer.flush().await
             };
             match written.await {
@@ -329,7 +366,11 @@ async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: 
 }
 
 /// Keeps the last lines of standard error.
-async fn listen(stderr: impl AsyncRead + Send + Unpin, last_words: Arc<Mutex<Vec<String>>>) {
+async fn listen(
+    stderr: impl AsyncRead + Send + Unpin,
+    last_words: Arc<Mutex<Vec<String>>>,
+    tap: &Tap,
+) {
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
@@ -338,7 +379,7 @@ async fn listen(stderr: impl AsyncRead + Send + Unpin, last_words: Arc<Mutex<Vec
         match bounded.read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {
-                let text = String::from_utf8_lossy(&line);
+                let text = tap.secrets().masked(&String::from_utf8_lossy(&line));
                 let text: String = text.trim().chars().take(200).collect();
                 if text.is_empty() {
                     continue;

@@ -14,12 +14,12 @@ mod tap;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 #[cfg(feature = "http")]
 pub use http::UrlTarget;
@@ -66,13 +66,18 @@ pub(crate) mod sealed {
 
         /// As a reader knows it: the command, the URL.
         fn describe(&self) -> String;
+
+        /// What no report may show.
+        fn secrets(&self) -> Vec<String> {
+            Vec::new()
+        }
     }
 }
 
 /// What a target opens: where messages go, and what keeps the other side alive. Messages come in through
 /// the [`Tap`]'s inbox.
 pub struct Link {
-    pub(crate) outgoing: Box<dyn Outgoing>,
+    pub(crate) outgoing: Arc<dyn Outgoing>,
     pub(crate) inbox: Arc<Inbox>,
 }
 
@@ -165,6 +170,9 @@ pub(crate) enum Answer {
 pub(crate) struct Inbox {
     state: Mutex<InboxState>,
     tap: Arc<Tap>,
+    /// Answers to what the other side asks us.
+    to_answer: mpsc::UnboundedSender<Value>,
+    answers: Mutex<Option<mpsc::UnboundedReceiver<Value>>>,
 }
 
 #[derive(Debug, Default)]
@@ -174,6 +182,9 @@ struct InboxState {
     notifications: Vec<Value>,
     /// Whether messages were sent that may be no JSON-RPC: then errors that nobody waits for are in order.
     is_raw: bool,
+    /// The id of the last of them that waits for an answer: an error of no id is about that one, since who
+    /// could not read it does not know its id.
+    raw: Option<String>,
     unasked: usize,
     unasked_bytes: usize,
     ended: Option<Lost>,
@@ -181,7 +192,14 @@ struct InboxState {
 
 impl Inbox {
     pub(crate) fn new(tap: Arc<Tap>) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), tap })
+        let (to_answer, answers) = mpsc::unbounded_channel();
+        let answers = Mutex::new(Some(answers));
+        Arc::new(Self { state: Mutex::default(), tap, to_answer, answers })
+    }
+
+    /// What is to be answered to the other side, for the one who does that.
+    fn answers(&self) -> Option<mpsc::UnboundedReceiver<Value>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes a message as it came. False when no more is wanted of this connection.
@@ -200,8 +218,14 @@ impl Inbox {
         self.tap.message(text, &message);
         let is_answer = message.get("method").is_none();
         if is_answer {
-            let id = message.get("id").map(Value::to_string);
-            let waiting = id.and_then(|id| self.lock().waiting.remove(&id));
+            let is_refusal = message.get("error").is_some();
+            let id = message.get("id").filter(|id| !(id.is_null() && is_refusal));
+            let id = id.map(Value::to_string);
+            let waiting = {
+                let mut state = self.lock();
+                let id = id.or_else(|| state.raw.take().filter(|_| is_refusal));
+                id.and_then(|id| state.waiting.remove(&id))
+            };
             return match waiting {
                 Some(sender) => {
                     // Who asked may have stopped waiting.
@@ -209,7 +233,6 @@ impl Inbox {
                     true
                 }
                 None => {
-                    let is_refusal = message.get("error").is_some();
                     if !(is_refusal && self.lock().is_raw) {
                         self.tap.to_nobody(&message);
                     }
@@ -217,11 +240,18 @@ impl Inbox {
                 }
             };
         }
-        let mut state = self.lock();
-        if state.notifications.len() < MOST_UNASKED {
-            state.notifications.push(message);
+        match (message.get("id"), message.get("method").and_then(Value::as_str)) {
+            (Some(id), method) => {
+                // Whoever no longer listens needs no answer.
+                let _ = self.to_answer.send(answer(id, method.unwrap_or_default()));
+            }
+            (None, _) => {
+                let mut state = self.lock();
+                if state.notifications.len() < MOST_UNASKED {
+                    state.notifications.push(message);
+                }
+            }
         }
-        drop(state);
         self.unasked(text)
     }
 
@@ -257,6 +287,29 @@ impl Inbox {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a client without any capability answers to a request.
+fn answer(id: &Value, method: &str) -> Value {
+    match method {
+        "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
+        _ => json!({ "jsonrpc": "2.0", "id": id, "error": {
+            "code": -32601, "message": format!("this client has no method `{method}`"),
+        } }),
+    }
+}
+
+/// Sends the answers, until the connection is over.
+async fn send_answers(
+    mut answers: mpsc::UnboundedReceiver<Value>,
+    outgoing: Weak<dyn Outgoing>,
+    limit: Duration,
+) {
+    while let Some(answer) = answers.recv().await {
+        let Some(outgoing) = outgoing.upgrade() else { return };
+        // Whoever asked and does not read is found out when it is asked something.
+        let _ = tokio::time::timeout(limit, outgoing.send(answer.to_string().as_bytes())).await;
     }
 }
 
@@ -333,6 +386,9 @@ impl Connection {
         let link = tokio::time::timeout(limit, target.open(mode, Arc::clone(tap)))
             .await
             .unwrap_or(Err(Lost::TimedOut(limit)))?;
+        if let Some(answers) = link.inbox.answers() {
+            tokio::spawn(send_answers(answers, Arc::downgrade(&link.outgoing), limit));
+        }
         Ok(Self { link, next_id: AtomicU64::new(1), limit, hello: Value::Null })
     }
 
@@ -365,7 +421,11 @@ impl Connection {
 
     /// Sends these bytes as they are, and waits for the answer to the request of this id.
     pub(crate) async fn exchange(&self, id: &Value, message: &[u8], limit: Duration) -> Answer {
-        self.link.inbox.lock().is_raw = true;
+        {
+            let mut state = self.link.inbox.lock();
+            state.is_raw = true;
+            state.raw = Some(id.to_string());
+        }
         self.ask(id, message, limit).await
     }
 

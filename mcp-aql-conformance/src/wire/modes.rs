@@ -62,4 +62,9 @@ impl Way for PerMode {
     fn describe(&self) -> String {
         self.first.describe()
     }
+
+    fn secrets(&self) -> Vec<String> {
+        let all = self.others.values().chain([&self.first]);
+        all.flat_map(|target| target.secrets()).collect()
+    }
 }

@@ -1,8 +1,10 @@
 //! What is learned from every message, whoever asked for it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+
+use crate::secrets::Secrets;
 
 /// So many samples of each kind are kept; all are counted.
 const MOST_SAMPLES: usize = 5;
@@ -13,6 +15,7 @@ const LONGEST_SAMPLE: usize = 300;
 #[derive(Debug, Default)]
 pub struct Tap {
     seen: Mutex<Seen>,
+    secrets: Arc<Secrets>,
 }
 
 /// What was seen.
@@ -49,17 +52,27 @@ impl Samples {
 }
 
 impl Tap {
+    /// One whose samples are without these.
+    pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
+        Self { seen: Mutex::default(), secrets }
+    }
+
+    /// What no sample may show.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
     /// What was seen so far.
     pub(crate) fn seen(&self) -> Seen {
         self.lock().clone()
     }
 
     pub(crate) fn nonsense(&self, text: &[u8]) {
-        self.lock().nonsense.add(&String::from_utf8_lossy(text));
+        self.lock().nonsense.add(&self.secrets.masked(&String::from_utf8_lossy(text)));
     }
 
     pub(crate) fn to_nobody(&self, message: &Value) {
-        self.lock().to_nobody.add(&message.to_string());
+        self.lock().to_nobody.add(&self.secrets.masked(&message.to_string()));
     }
 
     pub(crate) fn message(&self, text: &[u8], message: &Value) {
@@ -75,10 +88,10 @@ impl Tap {
         seen.messages += 1;
         seen.longest = seen.longest.max(text.len());
         if !is_2_0 || !is_one_thing {
-            seen.misshapen.add(&message.to_string());
+            seen.misshapen.add(&self.secrets.masked(&message.to_string()));
         }
         if let Some(leak) = leak {
-            seen.leaks.add(&leak);
+            seen.leaks.add(&self.secrets.masked(&leak));
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "hangs_at_calls", told: &["no answer within 400 ms"] },
     Case { name: "hangs_and_does_not_read", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "does_not_leave", told: &["FAIL"] },
+    // It says hello once it has heard that we live, and that we cannot do what it wants.
+    Case { name: "asks_first", told: &["FAIL"] },
     Case { name: "floods_with_notifications", told: &[NO_ADAPTER, "nobody asked for"] },
     Case { name: "floods_with_long_notifications", told: &[NO_ADAPTER, "nobody asked for"] },
     Case { name: "floods_with_one_line", told: &[NO_ADAPTER, "a message of more than"] },
@@ -121,10 +123,33 @@ pub(crate) fn serve(name: &str) {
         "floods_with_empty_lines" => while write(&[b'\n'; 1 << 16]).is_ok() {},
         _ => {}
     }
-    let mut calls = 0;
+    let (mut calls, mut hello) = (0, Value::Null);
     for text in std::io::stdin().lines() {
         let Ok(text) = text else { break };
-        let Ok(request) = serde_json::from_str::<Value>(&text) else { continue };
+        let Ok(mut request) = serde_json::from_str::<Value>(&text) else {
+            // As JSON-RPC has it, for an id that could not be read.
+            let error = json!({ "code": -32700, "message": "no JSON" });
+            let _ = line(&json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+            continue;
+        };
+        if name == "asks_first" {
+            match (&request["id"], request["method"].as_str()) {
+                (_, Some("initialize")) => {
+                    hello = request;
+                    let _ = line(&json!({ "jsonrpc": "2.0", "id": "a", "method": "ping" }));
+                    continue;
+                }
+                (id, None) if id == "a" && request["result"] == json!({}) => {
+                    let asked = json!({ "jsonrpc": "2.0", "id": "b", "method": "roots/list" });
+                    let _ = line(&asked);
+                    continue;
+                }
+                (id, None) if id == "b" && request["error"]["code"] == -32601 => {
+                    request = hello.take();
+                }
+                _ => {}
+            }
+        }
         let Some(id) = request.get("id").filter(|id| !id.is_null()) else { continue };
         calls += 1;
         if answer(name, &request, id, calls).is_err() {

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql_conformance::{Category, EvidenceError, MemoryTarget, Runner, Settings};
+use mcp_aql_conformance::{Category, EvidenceError, MemoryTarget, Progress, Runner, Settings};
 use mcp_aql_conformance_tests::{Faulty, Tamper};
 use serde_json::{Value, json};
 
@@ -224,4 +224,28 @@ async fn what_would_be_empty_is_an_error_that_says_why() {
     let gaps = told(evidence(None, settings).await.expect_err("updates are not allowed"));
     assert_eq!(gaps.len(), 1, "{gaps:#?}");
     assert!(gaps[0].contains("update_preservation_tests") && gaps[0].contains("--allow update"));
+}
+
+#[tokio::test]
+async fn what_the_collection_leaves_behind_is_told() {
+    let faulty = Arc::new(Faulty::new(None));
+    let target = MemoryTarget::new("garden", move |mode, stream| {
+        let faulty = Arc::clone(&faulty);
+        tokio::spawn(async move {
+            let (read, write) = tokio::io::split(stream);
+            let _ = faulty.serve(mode, read, write).await;
+        });
+    });
+    let settings = Settings::default().allow(Category::Create).allow(Category::Update);
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let telling = Arc::clone(&told);
+    let runner = Runner::new(target, settings).on_progress(move |progress| {
+        if let Progress::LeftBehind(left) = progress {
+            telling.lock().expect("nobody panics").extend(left);
+        }
+    });
+    // Whether it is whole is not the question here.
+    let _ = runner.evidence().await;
+    let told = told.lock().expect("nobody panics").join("\n");
+    assert!(told.contains("DELETE operations were not allowed"), "{told:?}");
 }

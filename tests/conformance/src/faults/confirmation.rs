@@ -82,7 +82,12 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Proxy(|| {
             Mindful::new(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].as_str().unwrap_or_default();
-                if calls(arguments, "delete_bed") && fails_with(body, "CONFIRMATION_REQUIRED") {
+                // A bed that never was is asked for by many.
+                let was_there = !bed.ends_with("987654321");
+                if calls(arguments, "delete_bed")
+                    && was_there
+                    && fails_with(body, "CONFIRMATION_REQUIRED")
+                {
                     memory.insert(bed.to_owned(), json!(true));
                 } else if calls(arguments, "get_bed") && memory.contains_key(bed) {
                     *body = json!({ "success": false, "error": {

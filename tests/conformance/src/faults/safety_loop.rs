@@ -20,6 +20,11 @@ fn lists(arguments: &Value) -> bool {
         && arguments["params"]["name"].is_null()
 }
 
+/// Whether a code was not taken, or not even looked at, since others have tried so many.
+fn is_untaken(body: &Value) -> bool {
+    fails_with(body, "TOKEN_INVALID") || fails_with(body, "RATE_LIMIT_EXCEEDED")
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loop-unstated",
@@ -98,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "safety_loop.wrong_code",
         neighbours: &[],
         tamper: Tamper::Both(watched, |arguments, body| {
-            if calls(arguments, "confirm_operation") && fails_with(body, "TOKEN_INVALID") {
+            if calls(arguments, "confirm_operation") && is_untaken(body) {
                 *body = json!({ "success": true, "data": { "confirmed": true } });
             }
         }),
@@ -108,7 +113,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "safety_loop.no_echo",
         neighbours: &["errors.echo"],
         tamper: Tamper::Both(watched, |arguments, body| {
-            if calls(arguments, "confirm_operation") && fails_with(body, "TOKEN_INVALID") {
+            if calls(arguments, "confirm_operation") && is_untaken(body) {
                 body["error"]["details"]["token"] =
                     arguments["params"]["confirmation_token"].clone();
             }

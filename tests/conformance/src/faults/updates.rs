@@ -13,7 +13,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "input-said-to-be-optional",
         check: "updates.input_documented",
-        neighbours: &["introspection.list_agrees_with_details", "parameters.required_agree"],
+        neighbours: &["introspection.list_agrees_with_details"],
         tamper: Tamper::Body(|arguments, body| {
             if asks_for(arguments, "update_bed")
                 && let Some(input) = entry(body.pointer_mut("/data/operation/parameters"), "input")

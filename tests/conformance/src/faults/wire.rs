@@ -67,7 +67,9 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "wire.protocol_errors",
         neighbours: &["errors.not_found"],
         tamper: Tamper::Answer(|request, answer| {
+            let params = arguments(request).get("params").unwrap_or(&Value::Null);
             if calls(arguments(request), "get_execution")
+                && *params == json!({ "execution_id": "conformance-nobody" })
                 && code(answer).as_deref() == Some("NOT_FOUND_RESOURCE")
             {
                 let error = json!({ "code": -32602, "message": "No such thing" });
