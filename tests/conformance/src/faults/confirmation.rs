@@ -44,20 +44,20 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "tokens-with-colons",
         check: "confirmation.token_form",
         neighbours: &["errors.details"],
-        tamper: Tamper::Proxy(|| Renaming::new(|_, token| token.replace("conf_", "confirm:"))),
+        tamper: Tamper::Proxy(|| Renaming::boxed(|_, token| token.replace("conf_", "confirm:"))),
     },
     Fault {
         name: "tokens-counted-up",
         check: "confirmation.fresh",
         neighbours: &[],
-        tamper: Tamper::Proxy(|| Renaming::new(|count, _| format!("conf_{count:08}"))),
+        tamper: Tamper::Proxy(|| Renaming::boxed(|count, _| format!("conf_{count:08}"))),
     },
     Fault {
         name: "tokens-of-the-hour",
         check: "confirmation.fresh",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Renaming::new(|count, _| format!("conf_2031050607000000000000{count:08}"))
+            Renaming::boxed(|count, _| format!("conf_2031050607000000000000{count:08}"))
         }),
     },
     Fault {
@@ -80,7 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "batch.halts",
         ],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].as_str().unwrap_or_default();
                 // A bed that never was is asked for by many.
                 let was_there = !bed.ends_with("987654321");
@@ -120,7 +120,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "confirmation.single_use",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 let Some(token) = token(arguments) else { return };
                 if succeeds(body) {
                     memory.insert(token.to_owned(), body.clone());

@@ -46,7 +46,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "creates.rejected_whole",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Behind::new(|arguments, body| {
+            Behind::boxed(|arguments, body| {
                 let is_full = arguments["params"].as_object().is_some_and(|it| it.len() > 5);
                 let is_refused = calls(arguments, "create_bed") && !succeeds(body);
                 (is_full && is_refused).then(|| {

@@ -11,7 +11,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "deletes.gone",
         neighbours: &["deletes.not_found"],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].as_str().unwrap_or_default().to_owned();
                 if calls(arguments, "create_bed") && succeeds(body) {
                     let made = body["data"]["bed"]["bed_id"].as_str().unwrap_or_default();
@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "deletes.only_that",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 // Where one bed is made, looked at, another one made and deleted, the first is gone too.
                 const STEPS: [&str; 5] =
                     ["create_bed", "get_bed", "create_bed", "delete_bed", "delete_bed"];
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "deletes.reads_change_nothing",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Behind::new(|arguments, body: &Value| {
+            Behind::boxed(|arguments, body: &Value| {
                 (calls(arguments, "get_house") && succeeds(body)).then(|| {
                     let trace = json!({
                         "operation": "update_bed",

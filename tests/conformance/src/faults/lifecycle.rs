@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "lifecycle.transitions",
         neighbours: &["lifecycle.terminal", "lifecycle.retry"],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 let id =
                     arguments["params"]["execution_id"].as_str().unwrap_or_default().to_owned();
                 if calls(arguments, "get_execution")

@@ -28,7 +28,9 @@ pub(super) struct Behind {
 }
 
 impl Behind {
-    pub(super) fn new(then: fn(&Value, &Value) -> Option<(&'static str, Value)>) -> Box<dyn Proxy> {
+    pub(super) fn boxed(
+        then: fn(&Value, &Value) -> Option<(&'static str, Value)>,
+    ) -> Box<dyn Proxy> {
         Box::new(Self { calls: Calls::default(), made: 0, then })
     }
 }
@@ -67,7 +69,7 @@ pub(super) struct Mindful {
 }
 
 impl Mindful {
-    pub(super) fn new(
+    pub(super) fn boxed(
         change: fn(&mut HashMap<String, Value>, &Value, &mut Value),
     ) -> Box<dyn Proxy> {
         Box::new(Self { calls: Calls::default(), memory: HashMap::new(), change })
@@ -102,7 +104,7 @@ pub(super) struct Forgetful {
 }
 
 impl Forgetful {
-    pub(super) fn new(change: fn(&mut HashMap<String, Value>, &mut Value)) -> Box<dyn Proxy> {
+    pub(super) fn boxed(change: fn(&mut HashMap<String, Value>, &mut Value)) -> Box<dyn Proxy> {
         Box::new(Self { memory: HashMap::new(), change })
     }
 }
@@ -126,7 +128,7 @@ pub(super) struct Renaming {
 }
 
 impl Renaming {
-    pub(super) fn new(rename: fn(usize, &str) -> String) -> Box<dyn Proxy> {
+    pub(super) fn boxed(rename: fn(usize, &str) -> String) -> Box<dyn Proxy> {
         Box::new(Self { theirs: HashMap::new(), rename })
     }
 }

@@ -13,7 +13,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "input-said-to-be-optional",
         check: "updates.input_documented",
-        neighbours: &["introspection.list_agrees_with_details"],
+        neighbours: &["introspection.list_agrees_with_details", "parameters.required_agree"],
         tamper: Tamper::Body(|arguments, body| {
             if asks_for(arguments, "update_bed")
                 && let Some(input) = entry(body.pointer_mut("/data/operation/parameters"), "input")
@@ -112,7 +112,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "updates.nothing_on_failure",
         neighbours: &["updates.if_match"],
         tamper: Tamper::Proxy(|| {
-            Behind::new(|arguments, body| {
+            Behind::boxed(|arguments, body| {
                 let name = arguments["params"]["input"].get("name")?;
                 let is_refused = calls(arguments, "update_bed") && !succeeds(body);
                 is_refused.then(|| {
@@ -185,7 +185,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "updates.arrays_whole",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Forgetful::new(|memory, message| {
+            Forgetful::boxed(|memory, message| {
                 let Some(params) = params_of(message, "update_bed") else { return };
                 let bed = params.get("bed_id").map(Value::to_string).unwrap_or_default();
                 let tags = params.get_mut("input").and_then(|input| input.get_mut("tags"));
@@ -229,7 +229,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "updates.null_removes",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].to_string();
                 let gone = arguments["params"]["input"]["labels"].get("gone");
                 if calls(arguments, "update_bed") && gone.is_some_and(Value::is_null) {
@@ -246,7 +246,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "updates.read_only",
         neighbours: &["updates.read_only_refused"],
         tamper: Tamper::Proxy(|| {
-            Mindful::new(|memory, arguments, body| {
+            Mindful::boxed(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].to_string();
                 let told = &arguments["params"]["input"]["created_at"];
                 if calls(arguments, "update_bed") && told.is_string() {
