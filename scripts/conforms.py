@@ -30,19 +30,20 @@ EXAMPLES = {
 
 
 def fixtures(name):
+    """What is to be tested with, as text of a configuration file."""
     file = ROOT / "examples" / "conformance" / f"{name}.toml"
-    return ["--config", file] if file.exists() else []
+    return file.read_text() if file.exists() else ""
 
 
 @contextlib.contextmanager
 def started(program, state):
     """A command that the runner starts itself, over standard input and output."""
-    yield ["--", *program]
+    yield "", ["--", *program]
 
 
 @contextlib.contextmanager
 def served(program, state):
-    """The URLs of two servers, one for each mode."""
+    """The URLs of two servers, one for each mode, which the configuration names."""
     urls, servers = {}, []
     try:
         for mode in ("semantic", "single"):
@@ -60,9 +61,7 @@ def served(program, state):
                     sys.exit(f"the adapter does not say where it listens\n{log.read_text()}")
                 time.sleep(0.05)
             urls[mode] = found[0]
-        config = Path(state, "conformance.toml")
-        config.write_text(f"[modes.single]\nurl = '{urls['single']}'\n")
-        yield ["--config", config, "--url", urls["semantic"]]
+        yield f"[modes.single]\nurl = '{urls['single']}'\n", ["--url", urls["semantic"]]
     finally:
         for server in servers:
             server.terminate()
@@ -74,11 +73,13 @@ def problem(folder, name, level, arguments, reached):
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(tempfile.TemporaryDirectory())
         program = [folder / "examples" / name, *(word.format(state) for word in arguments)]
-        target = stack.enter_context(reached(program, state))
+        modes, target = stack.enter_context(reached(program, state))
+        config = Path(state, "conformance.toml")
+        config.write_text(fixtures(name) + modes)
         begun = time.monotonic()
         run = subprocess.run(
             [folder / "mcp-aql-conformance", "test", "--level", str(level), "--format", "json",
-             "--allow", "create,update,delete,execute", *fixtures(name), *target],
+             "--allow", "create,update,delete,execute", "--config", config, *target],
             cwd=state, stdout=subprocess.PIPE, timeout=300,
         )
         took = time.monotonic() - begun

@@ -456,6 +456,34 @@ async fn other_operation(run: &Run, cases: &Cases) {
     let others: Vec<_> = all.iter().skip(1).collect();
     if others.is_empty() {
         let stated = Stated::ask(run).await;
+        // What is on no thing of the run may be tried where the configuration says with what.
+        let configured = run.adapter.operations.iter().filter_map(|operation| {
+            let params = run.settings.file.params.get(&operation.name)?;
+            let is_other = operation.name != first.operation && !operation.is_read();
+            (is_other && stated.says_confirmed(operation)).then_some((operation, params))
+        });
+        let mut is_tried = false;
+        for (operation, params) in configured {
+            is_tried = true;
+            let Some(asked) = asked_for(run, first, cases).await else { continue };
+            let Some(token) = asked.token(cases) else { continue };
+            let params = confirmed(operation, params.clone(), &token);
+            let Some(exchange) = run.call(operation, params, cases).await else { continue };
+            cases.expect(exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    format!(
+                        "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
+                        asked.operation.name
+                    ),
+                    "bind a token to its operation",
+                )
+            });
+        }
+        if is_tried {
+            return;
+        }
         let mut untried = run.adapter.operations.iter().filter(|operation| {
             operation.name != first.operation
                 && (stated.says_confirmed(operation)

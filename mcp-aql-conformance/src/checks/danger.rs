@@ -279,9 +279,7 @@ async fn gated(run: &Run, cases: &Cases) {
             let is_there = if kind.operation(run, Role::Read).is_some() {
                 let Some(after) = run.look(&thing, cases).await else { continue };
                 let after = after.data().and_then(|data| kind.object(data));
-                after
-                    .and_then(|after| kind.identity(after))
-                    .is_some_and(|id| same(&id, &thing.id))
+                after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))
             } else {
                 // Nothing tells but the answer.
                 true
@@ -308,8 +306,7 @@ async fn gated(run: &Run, cases: &Cases) {
             .of(&operation.name)
             .and_then(|entry| entry.get("permission"))
             .is_some_and(|permission| permission == "allow");
-        let is_on_things =
-            matches!(operation.category, Some(Category::Update | Category::Delete));
+        let is_on_things = matches!(operation.category, Some(Category::Update | Category::Delete));
         is_on_things
             && !is_let_pass
             && LEVELS.iter().skip(DESTRUCTIVE).any(|named| level == Some(*named))

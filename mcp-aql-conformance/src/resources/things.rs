@@ -427,9 +427,8 @@ impl Run {
         }
         // What else it asks for could make it another thing.
         let named = self.settings.file.params.get(&operation.name);
-        let is_told = |name: &str| {
-            name == kind.id || named.is_some_and(|named| named.contains_key(name))
-        };
+        let is_told =
+            |name: &str| name == kind.id || named.is_some_and(|named| named.contains_key(name));
         if let Some(more) = operation.required().find(|parameter| !is_told(&parameter.name)) {
             return Err(format!(
                 "`{}` asks for `{}` too: give one under [params.{0}]",
