@@ -1,4 +1,9 @@
 //! A run leaves alone what was there, and takes away what it has made.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
 
 use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
 use mcp_aql_conformance_tests::{Garden, garden};
