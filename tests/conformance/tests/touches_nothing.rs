@@ -1,5 +1,6 @@
 //! A run touches nothing of others where one identifier looks like another, where it takes two parameters
 //! to name a thing, and where what is to be created is there already.
+#![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
