@@ -231,3 +231,30 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_control_is_of_another_length_within_the_same_bounds() {
+        let parameter = |raw: Value| Parameter {
+            name: "note".to_owned(),
+            kind: "string".to_owned(),
+            required: true,
+            raw: raw.as_object().cloned().unwrap_or_default(),
+        };
+        let length = |raw: Value, edge: &str| {
+            amid(&parameter(raw), &json!(edge))?.as_str().map(|text| text.chars().count())
+        };
+        assert_eq!(length(json!({ "minLength": 2, "maxLength": 10 }), "xx"), Some(6));
+        assert_eq!(length(json!({ "maxLength": 4 }), "éééé"), Some(2));
+        assert_eq!(length(json!({ "minLength": 1 }), "x"), Some(21));
+        // There is no other length, or the edge is none of a length.
+        assert_eq!(length(json!({ "minLength": 3, "maxLength": 3 }), "xxx"), None);
+        assert_eq!(length(json!({ "enum": ["x"] }), "x"), None);
+        assert_eq!(amid(&parameter(json!({ "maximum": 3 })), &json!(3)), None);
+    }
+}
