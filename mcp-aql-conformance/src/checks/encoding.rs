@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
 const TEXTS: [(&str, &str); 6] = [
     ("letters of many scripts", "Ελληνικά кириллица 漢字かな 한국어 ไทย हिन्दी"),
     ("right to left", "שלום عليكم \u{200f}(mixed) abc"),
-    ("composed and decomposed", "caf\u{e9} cafe\u{301} \u{fb01}"),
+    ("composed and decomposed", "\u{e9}t\u{e9} e\u{301}te\u{301} \u{fb01}"),
     ("beyond the basic plane", "🌱🏡👩\u{200d}🌾 𝒳 \u{10ffff}"),
     ("other spaces and ends of lines", "a\u{a0}b\u{2028}c\u{200b}d\u{feff}e"),
     ("signs that mean something elsewhere", "<b>&amp; \"quoted\" 'too' \\ / %20 ${x} {{y}} ;--"),
