@@ -1007,7 +1007,7 @@ async fn fifty_that_report_at_once_keep_no_news_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_that_report_at_once_to_a_file_keep_no_news_back() {
+async fn eight_of_fifty_that_report_at_once_to_a_file_keep_no_news_back() {
     // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
     let folder = std::env::temp_dir().join(crate::vocab::new_id("fifty"));
     let store = crate::store::SqliteStore::open(folder.join("state.db"));
