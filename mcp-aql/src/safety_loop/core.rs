@@ -121,7 +121,7 @@ impl SafetyCore {
             beaten: Mutex::default(),
             swept: AtomicBool::new(false),
             #[cfg(feature = "console")]
-            reach: settings.reach(),
+            reach: settings.reach.clone(),
             in_background: AtomicBool::new(false),
             watched: Mutex::default(),
             unwatched: tokio::sync::Notify::new(),

@@ -171,8 +171,9 @@ pub struct SafetyLoop {
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     #[cfg(feature = "console")]
     console: Option<crate::operator::ConsoleOptions>,
+    /// Where its consoles are counted.
     #[cfg(feature = "console")]
-    reach: crate::operator::Reach,
+    pub(super) reach: crate::operator::Reach,
 }
 
 impl Default for SafetyLoop {
@@ -334,12 +335,6 @@ impl SafetyLoop {
             self.channels.push(Arc::new(channel));
         }
         self
-    }
-
-    /// Where its consoles are counted.
-    #[cfg(feature = "console")]
-    pub(super) fn reach(&self) -> crate::operator::Reach {
-        self.reach.clone()
     }
 
     /// The console's options, if there is to be one.
