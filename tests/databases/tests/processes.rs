@@ -344,7 +344,16 @@ struct Told {
     agents: usize,
     /// A blocked agent and its challenge; and whether the code was sent.
     blocked: Option<(String, String, bool)>,
+    /// Whether agents stay blocked until the process is gone.
+    hold: bool,
     deleted: Vec<String>,
+}
+
+impl Told {
+    fn held(told: &Mutex<Self>) -> bool {
+        let told = told.lock().unwrap();
+        told.hold && told.blocked.is_some()
+    }
 }
 
 /// Works at an address until it is gone.
@@ -380,6 +389,9 @@ async fn work(
         let challenge = challenge.next().unwrap().to_owned();
         told.lock().unwrap().blocked = Some((agent, challenge.clone(), false));
         tokio::time::sleep(Duration::from_millis(10)).await;
+        while Told::held(&told) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         if let Some(blocked) = &mut told.lock().unwrap().blocked {
             blocked.2 = true;
         }
@@ -406,8 +418,10 @@ async fn one_goes_on_while_the_other_is_killed() {
     let undisturbed = async |params| {
         call_in(Some(&session), other.address, "delete_thing", params).await.unwrap()
     };
-    let mut blocks = 0;
     for round in 0..rounds(12) {
+        // Half of them while an agent is blocked, the others whenever it happens.
+        let hold = round % 2 == 0;
+        told.lock().unwrap().hold = hold;
         let working = tokio::spawn(work(Arc::clone(&place), killed.address, Arc::clone(&told)));
         let life = Duration::from_millis(60 + (round as u64 * 37) % 190);
         let begun = Instant::now();
@@ -422,17 +436,22 @@ async fn one_goes_on_while_the_other_is_killed() {
             // A caller may ask for 120 tokens in a minute.
             tokio::time::sleep(Duration::from_millis(40)).await;
         }
+        while hold && !Told::held(&told) {
+            assert!(!working.is_finished(), "{:?}", working.await);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         killed.kill().await;
+        told.lock().unwrap().hold = false;
         let ended = working.await.unwrap();
         assert!(ended.is_err(), "it went on after its process was killed");
         let blocked = told.lock().unwrap().blocked.take();
+        assert!(blocked.is_some() || !hold, "it was not killed while an agent was blocked");
         if let Some((agent, challenge, sent)) = blocked {
             let reply = other.step(&agent, "read_notes").await;
             assert!(sent || is_blocked(&reply), "a block was lost: {reply}");
             let proof = json!({ "challenge_id": challenge, "code": place.code(&challenge) });
             let verified = other.call("verify_challenge", proof).await;
             assert_eq!(verified["success"] == true, is_blocked(&reply), "{reply} {verified}");
-            blocks += 1;
         }
         // One that nobody was told of.
         for block in admin.overview().await.unwrap().blocks {
@@ -442,7 +461,6 @@ async fn one_goes_on_while_the_other_is_killed() {
         }
         killed = place.start().await;
     }
-    assert!(blocks > 0, "it was never killed while an agent was blocked");
     let deleted = place.files().deleted();
     for thing in &told.lock().unwrap().deleted {
         assert_eq!(deleted.iter().filter(|it| *it == thing).count(), 1, "{thing}");
