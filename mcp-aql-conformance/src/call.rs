@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::wire::{Answer, Connection, Lost, is_light};
+
+const ARGUMENTS: &str = "arguments";
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
@@ -58,11 +60,14 @@ impl Exchange {
         arguments: Value,
         meta: Option<Value>,
     ) -> Self {
-        let mut params = json!({ "name": tool, "arguments": arguments.clone() });
-        if let (Some(meta), Some(params)) = (meta, params.as_object_mut()) {
-            params.insert("_meta".to_owned(), meta);
-        }
-        let answer = connection.request("tools/call", params).await;
+        let mut params = Map::from_iter([
+            ("name".to_owned(), Value::from(tool)),
+            (ARGUMENTS.to_owned(), arguments),
+        ]);
+        params.extend(meta.map(|meta| ("_meta".to_owned(), meta)));
+        let mut params = Value::Object(params);
+        let answer = connection.request("tools/call", &params).await;
+        let arguments = params.get_mut(ARGUMENTS).map(Value::take).unwrap_or_default();
         Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
     }
 

@@ -503,7 +503,7 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
     let mut cursor = None;
     for _ in 0..100 {
         let params = cursor.map_or_else(|| json!({}), |cursor: Value| json!({ "cursor": cursor }));
-        let result = match connection.request("tools/list", params).await {
+        let result = match connection.request("tools/list", &params).await {
             Answer::Result(result) => result,
             Answer::Error { code, message, .. } => {
                 return Err(Unlearned::NoAdapter(format!(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
@@ -41,6 +41,8 @@ pub(crate) struct Run {
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
     room: Semaphore,
+    /// Whoever makes requests of megabytes waits for the others that do.
+    heavy: Semaphore,
     pub(crate) until: Instant,
     /// Until when calls are made nevertheless.
     prolonged: OnceLock<Instant>,
@@ -99,6 +101,7 @@ impl Run {
             tap,
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
+            heavy: Semaphore::new(1),
             until,
             prolonged: OnceLock::new(),
             health: Mutex::default(),
@@ -129,6 +132,12 @@ impl Run {
             Some(category) => category,
         };
         (!self.may(category)).then_some(Skip::NotAllowed(category))
+    }
+
+    /// The turn of a check whose requests are as large as any adapter may allow: many of them at once would
+    /// take much memory.
+    pub(crate) async fn heavy(&self) -> Option<SemaphorePermit<'_>> {
+        self.heavy.acquire().await.ok()
     }
 
     fn left_out(&self, operation: &str) -> Option<String> {
@@ -189,6 +198,9 @@ impl Run {
             if let Some(left_out) = self.left_out(&operation.name) {
                 return Some(Skip::LeftOut(left_out));
             }
+            if operation.is_read() {
+                continue;
+            }
             let aimed = self.aimed(operation, item);
             let why = self.forbids(operation).or_else(|| self.spares(operation, &aimed));
             if why.is_some() && !self.lacks(operation, item) {
@@ -242,10 +254,10 @@ impl Run {
 
     /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
     /// waits as long as it says, if that is not long.
-    async fn answered(&self, tool: &str, arguments: Value, cases: &Cases) -> Option<Exchange> {
+    async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
         let mut waited = Duration::ZERO;
         loop {
-            let exchange = self.send(tool, arguments.clone(), None).await;
+            let exchange = self.send(tool, arguments, None).await;
             if let Some(lost) = exchange.lost() {
                 // One call that is not answered is a finding of `wire.answers`, and of no other check.
                 cases.skip(Skip::CutShort(lost.to_string()));
@@ -263,25 +275,25 @@ impl Run {
             };
             waited += pause;
             tokio::time::sleep(pause).await;
+            arguments = exchange.arguments;
         }
     }
 
     /// Sends a call as it is: for `introspect`, and for what is known to be harmless.
     pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
-        let lost = |lost| Exchange {
-            tool: tool.to_owned(),
-            arguments: arguments.clone(),
-            reply: Reply::Lost(lost),
+        let room = self.room.acquire().await;
+        let connection = match &room {
+            Ok(_) => self.connection().await,
+            Err(_) => Err(Lost::Closed("the run is over".to_owned())),
         };
-        let Ok(_room) = self.room.acquire().await else {
-            return lost(Lost::Closed("the run is over".to_owned()));
-        };
-        let connection = match self.connection().await {
+        let connection = match connection {
             Ok(connection) => connection,
-            Err(why) => return lost(why),
+            Err(lost) => {
+                return Exchange { tool: tool.to_owned(), arguments, reply: Reply::Lost(lost) };
+            }
         };
         let begun = self.begun();
-        let exchange = Exchange::make(&connection, tool, arguments.clone(), meta).await;
+        let exchange = Exchange::make(&connection, tool, arguments, meta).await;
         self.note(&exchange, begun);
         exchange
     }
@@ -543,7 +555,10 @@ type All<F> = stream::ForEachConcurrent<stream::Iter<std::vec::IntoIter<F>>, F, 
 
 /// Arguments of a call: `operation` and `params`.
 pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
-    serde_json::json!({ "operation": operation, "params": params })
+    Value::Object(Map::from_iter([
+        ("operation".to_owned(), operation.into()),
+        ("params".to_owned(), params.into()),
+    ]))
 }
 
 impl checks::Check {

@@ -194,7 +194,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
         answer
     };
     let id = json!(id);
-    let first = connection.exchange(&id, &message, limit);
+    let first = connection.exchange(&id, message, limit);
     tokio::pin!(first, behind);
     let reply = tokio::select! {
         biased;

@@ -204,6 +204,7 @@ async fn beyond(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
 }
 
 async fn request_size(run: &Run, cases: &Cases) {
+    let _turn = run.heavy().await;
     let Some(carrier) = carrier(run, |_| false) else { return };
     // Many texts: none of them, and not their list, breaks another limit.
     let filled = |size: usize| {
@@ -225,6 +226,7 @@ async fn request_size(run: &Run, cases: &Cases) {
 }
 
 async fn string_length(run: &Run, cases: &Cases) {
+    let _turn = run.heavy().await;
     let is_roomy =
         |parameter: &Parameter| is_free(run, parameter) && parameter.member("maxLength").is_none();
     let Some(carrier) = carrier(run, is_roomy) else { return };
@@ -232,11 +234,12 @@ async fn string_length(run: &Run, cases: &Cases) {
     // The request around it must not be too large for the request's own limit.
     let least = Limit::Text.least(run).min(Limit::Request.least(run).saturating_sub(MARGIN));
     let most = Limit::Text.most(run);
-    within(run, Limit::Text, tool, call(&carrier, json!("x".repeat(least))), cases).await;
-    beyond(run, Limit::Text, tool, call(&carrier, json!("x".repeat(most + 1))), cases).await;
+    within(run, Limit::Text, tool, call(&carrier, "x".repeat(least).into()), cases).await;
+    beyond(run, Limit::Text, tool, call(&carrier, "x".repeat(most + 1).into()), cases).await;
 }
 
 async fn array_elements(run: &Run, cases: &Cases) {
+    let _turn = run.heavy().await;
     let Some(carrier) = carrier(run, |parameter| parameter.kind == "array") else { return };
     let element = carrier
         .2

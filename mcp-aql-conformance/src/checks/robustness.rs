@@ -142,7 +142,7 @@ impl<'a> Probe<'a> {
         let Some(connection) = &self.connection else { return };
         let params = json!({ "operation": "introspect", "params": { "query": "types" } });
         let call = json!({ "name": self.run.adapter.introspect, "arguments": params });
-        let answer = connection.request_within("tools/call", call, self.patience()).await;
+        let answer = connection.request_within("tools/call", &call, self.patience()).await;
         let is_well = matches!(answer, Answer::Result(_));
         self.cases.expect(is_well, || Finding {
             sent: json!(shortened(sent)),
@@ -166,7 +166,7 @@ impl<'a> Probe<'a> {
         let message = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"
         );
-        let answer = connection.exchange(&json!(id), message.as_bytes(), patience).await;
+        let answer = connection.exchange(&json!(id), message.clone().into_bytes(), patience).await;
         let is_refused = match &answer {
             Answer::Error { .. } => true,
             Answer::Result(result) => is_failure(result),
@@ -286,7 +286,7 @@ async fn odd_ids(run: &Run, cases: &Cases) {
         let Some(connection) = probe.connection().await else { return };
         let message =
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} }).to_string();
-        let answer = connection.exchange(&id, message.as_bytes(), patience).await;
+        let answer = connection.exchange(&id, message.clone().into_bytes(), patience).await;
         cases.expect(matches!(answer, Answer::Result(_)), || Finding {
             sent: json!(message),
             ..Finding::shown(
@@ -309,7 +309,7 @@ async fn pipelined(run: &Run, cases: &Cases) {
         let params = json!({ "query": "operations", "name": name });
         let arguments = json!({ "operation": "introspect", "params": params });
         let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
-        (*name, connection.request("tools/call", call).await)
+        (*name, connection.request("tools/call", &call).await)
     });
     for (name, answer) in join_all(calls).await {
         let told = told(&answer);
@@ -336,7 +336,7 @@ async fn big_but_legal(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "x".repeat(60_000) });
     let arguments = json!({ "operation": "introspect", "params": params });
     let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
-    let answer = connection.request("tools/call", call).await;
+    let answer = connection.request("tools/call", &call).await;
     let told = told(&answer);
     let is_too_large =
         told.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !told.is_object();

@@ -358,7 +358,7 @@ impl Connection {
             "capabilities": {},
             "clientInfo": { "name": "mcp-aql-conformance", "version": env!("CARGO_PKG_VERSION") },
         });
-        match connection.request("initialize", hello).await {
+        match connection.request("initialize", &hello).await {
             Answer::Result(hello) => {
                 if let Some(version) = hello.get("protocolVersion").and_then(Value::as_str) {
                     connection.link.outgoing.agreed(version);
@@ -403,7 +403,7 @@ impl Connection {
     }
 
     /// Sends a request and waits for its answer, so long and no longer.
-    pub(crate) async fn request(&self, method: &str, params: Value) -> Answer {
+    pub(crate) async fn request(&self, method: &str, params: &Value) -> Answer {
         self.request_within(method, params, self.limit).await
     }
 
@@ -411,16 +411,18 @@ impl Connection {
     pub(crate) async fn request_within(
         &self,
         method: &str,
-        params: Value,
+        params: &Value,
         limit: Duration,
     ) -> Answer {
-        let id = self.next_id();
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.ask(&json!(id), message.to_string().as_bytes(), limit).await
+        let (id, method) = (json!(self.next_id()), json!(method));
+        // By hand, for what tests limits is too large to be copied once more.
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
+        self.ask(&id, message.into_bytes(), limit).await
     }
 
     /// Sends these bytes as they are, and waits for the answer to the request of this id.
-    pub(crate) async fn exchange(&self, id: &Value, message: &[u8], limit: Duration) -> Answer {
+    pub(crate) async fn exchange(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
         {
             let mut state = self.link.inbox.lock();
             state.is_raw = true;
@@ -429,7 +431,7 @@ impl Connection {
         self.ask(id, message, limit).await
     }
 
-    async fn ask(&self, id: &Value, message: &[u8], limit: Duration) -> Answer {
+    async fn ask(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
         let id = id.to_string();
         let (sender, receiver) = oneshot::channel();
         {
@@ -440,7 +442,8 @@ impl Connection {
             state.waiting.insert(id, sender);
         }
         let answered = async {
-            self.link.outgoing.send(message).await?;
+            self.link.outgoing.send(&message).await?;
+            drop(message);
             let gone = || Lost::Closed("while a request was waiting".to_owned());
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
