@@ -221,3 +221,24 @@ fn an_interrupted_run_leaves_nothing_behind() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_an_adapter_has_started_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (life, end) = (folder.path().join("life"), folder.path().join("end"));
+    // It outlives a shell that is gone at once, and ends by itself should nobody else do it.
+    let script = format!(
+        "(for i in $(seq 300); do echo alive >> '{life}'; [ -e '{end}' ] && exit; sleep 0.1; done) \
+         <&- >&- 2>&- & sleep 0.5",
+        life = life.display(),
+        end = end.display()
+    );
+    assert_eq!(run(&["test", "--", "sh", "-c", &script]).status.code(), Some(1));
+    let length = std::fs::metadata(&life).unwrap().len();
+    assert!(length > 0, "it was never alive");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let later = std::fs::metadata(&life).unwrap().len();
+    std::fs::write(end, "").unwrap();
+    assert_eq!(later, length, "it is still alive");
+}

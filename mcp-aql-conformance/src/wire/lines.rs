@@ -76,6 +76,9 @@ impl Way for CommandTarget {
             if let Some(mode) = mode {
                 command.env("MCP_AQL_ENDPOINT_MODE", mode.as_str());
             }
+            // So that what it starts can be ended with it; and Ctrl-C is for us to answer.
+            #[cfg(unix)]
+            command.process_group(0);
             let mut child = command.spawn().map_err(|error| {
                 Lost::Unreachable(format!("{} does not start: {error}", self.describe()))
             })?;
@@ -83,6 +86,7 @@ impl Way for CommandTarget {
             let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
                 return Err(Lost::Unreachable("it has no standard input and output".to_owned()));
             };
+            let group = Group::of(&child);
             let last_words = Arc::<Mutex<Vec<String>>>::default();
             let (listens, heard) = oneshot::channel();
             let words = Arc::clone(&last_words);
@@ -98,7 +102,7 @@ impl Way for CommandTarget {
                 tap,
                 Ended::Process { child: Arc::clone(&child), last_words, heard },
             );
-            lines.keep(listening, Some(child));
+            lines.keep(listening, child, group);
             Ok(lines.into_link())
         })
     }
@@ -223,12 +227,45 @@ impl Ended {
     }
 }
 
+/// A process and all that it has started, which end with this value: a launcher may be gone long before
+/// the adapter that it launched.
+#[derive(Debug)]
+struct Group {
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    #[cfg(unix)]
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self { leader: id.and_then(rustix::process::Pid::from_raw) }
+    }
+
+    /// Elsewhere, the process alone is ended, as its own value sees to.
+    #[cfg(not(unix))]
+    const fn of(_child: &Child) -> Self {
+        Self {}
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader {
+            // Usually nobody is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+}
+
 /// A connection of lines.
 pub(crate) struct Lines {
     writer: AsyncMutex<Box<dyn AsyncWrite + Send + Unpin>>,
     inbox: Arc<Inbox>,
     tasks: Vec<JoinHandle<()>>,
     child: Option<Arc<AsyncMutex<Child>>>,
+    group: Option<Group>,
 }
 
 impl Lines {
@@ -240,12 +277,14 @@ impl Lines {
     ) -> Self {
         let inbox = Inbox::new(tap);
         let reading = tokio::spawn(receive(read, Arc::clone(&inbox), ended));
-        Self { writer: AsyncMutex::new(Box::new(write)), inbox, tasks: vec![reading], child: None }
+        let writer = AsyncMutex::new(Box::new(write) as Box<_>);
+        Self { writer, inbox, tasks: vec![reading], child: None, group: None }
     }
 
-    fn keep(&mut self, task: JoinHandle<()>, child: Option<Arc<AsyncMutex<Child>>>) {
+    fn keep(&mut self, task: JoinHandle<()>, child: Arc<AsyncMutex<Child>>, group: Group) {
         self.tasks.push(task);
-        self.child = child;
+        self.child = Some(child);
+        self.group = Some(group);
     }
 
     /// Why the other side is gone, which whoever reads from it learns a little later than those who write.
