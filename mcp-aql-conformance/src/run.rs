@@ -51,6 +51,10 @@ pub(crate) struct Run {
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
     /// Values that stand for nobody, by operation and parameter.
     nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
+    /// What asked for confirmation first, if anything did.
+    asks: OnceLock<String>,
+    /// Operations that were called and answered as if they had been let run.
+    let_run: Mutex<BTreeSet<String>>,
     /// CREATE operations that were called so that there is something to read.
     planted: Mutex<BTreeSet<String>>,
     /// Kinds of things, and what the run has made of them.
@@ -107,6 +111,8 @@ impl Run {
             health: Mutex::default(),
             harvest: Mutex::default(),
             nobodies: Mutex::default(),
+            asks: OnceLock::new(),
+            let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
             every,
@@ -201,9 +207,13 @@ impl Run {
             if operation.is_read() {
                 continue;
             }
+            let lacks = self.lacks(operation, item);
+            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+                return Some(why);
+            }
             let aimed = self.aimed(operation, item);
-            let why = self.forbids(operation).or_else(|| self.spares(operation, &aimed));
-            if why.is_some() && !self.lacks(operation, item) {
+            let why = self.spares(operation, &aimed);
+            if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
                 return why;
             }
         }
@@ -244,10 +254,14 @@ impl Run {
             item.get(name).is_some()
                 || item.get("params").is_some_and(|params| params.get(name).is_some())
         };
+        // What the configuration names may be any text.
+        let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
         let is_aimed = match operation.category {
             Some(Category::Create) => required.next().is_some(),
-            _ => required.any(|parameter| values::is_identifier(&parameter.name)),
+            _ => required.any(|parameter| {
+                values::is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
+            }),
         };
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
@@ -374,7 +388,11 @@ impl Run {
         meta: Option<Value>,
     ) -> Exchange {
         let begun = self.begun();
+        let was_open = connection.ended().is_none();
         let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        if was_open && let Some(lost @ Lost::Closed(_)) = exchange.lost() {
+            self.health().deaths.push(lost.to_string());
+        }
         self.note(&exchange, begun);
         exchange
     }
@@ -406,6 +424,7 @@ impl Run {
                 }
             }
         }
+        self.note_gate(exchange);
         self.resources.note(exchange, sent);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
@@ -416,6 +435,30 @@ impl Run {
             let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
             values::harvest(exchange.operation(), data, &mut harvest);
         }
+    }
+
+    fn note_gate(&self, exchange: &Exchange) {
+        let ran = exchange.succeeded()
+            || exchange.code().is_some_and(|code| {
+                code.starts_with("NOT_FOUND_RESOURCE") || code.starts_with("CONFLICT_")
+            });
+        if exchange.code() == Some("CONFIRMATION_REQUIRED") {
+            self.asks.get_or_init(|| exchange.operation().to_owned());
+        } else if ran {
+            let mut let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+            let_run.insert(exchange.operation().to_owned());
+        }
+    }
+
+    /// An operation that has asked for confirmation.
+    pub(crate) fn asks(&self) -> Option<&str> {
+        self.asks.get().map(String::as_str)
+    }
+
+    /// Whether an operation was ever let run, or would have been if what it names were there.
+    pub(crate) fn was_let_run(&self, operation: &str) -> bool {
+        let let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+        let_run.contains(operation)
     }
 
     /// Values that results had under this name: those first that the run has made, and of which nobody
