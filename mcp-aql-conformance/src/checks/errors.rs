@@ -486,11 +486,11 @@ fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
 }
 
 fn no_insides(run: &Run, cases: &Cases) {
-    let leaks = run.seen().leaks;
-    cases.expect(leaks.count == 0, || {
+    let (leaks, paths) = (run.seen().leaks, run.paths());
+    cases.expect(leaks.count + paths.count == 0, || {
         Finding::shown(
             "messages of errors",
-            leaks.first,
+            [leaks.first, paths.first].concat(),
             "no names of classes, paths of files, or traces of a stack",
             "answer INTERNAL_ERROR with a sentence of your own, and write what happened to the log",
         )
