@@ -102,7 +102,7 @@ fn is_told_in_full(parameter: &Parameter) -> bool {
 
 /// Calls an operation just as the configuration says.
 async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, cases: &Cases) {
-    let Some(exchange) = run.call(operation, params.clone(), cases).await else { return };
+    let Some(exchange) = run.act(operation, params.clone(), cases).await else { return };
     for parameter in &operation.parameters {
         if !params.contains_key(&parameter.name) {
             cases.skip(Skip::NoFixture(format!(
