@@ -10,6 +10,7 @@ use crate::learn::Operation;
 use crate::pages::{self, Broken, CURSORS, Walk, Way};
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
+use crate::values;
 
 /// Items on a page where pages are walked. Small, so that there are several.
 const SMALL: usize = 2;
@@ -292,9 +293,14 @@ fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) 
     let kind = run.resources().kinds().iter().find(|kind| {
         kind.operation(run, Role::List).is_some_and(|list| list.name == operation.name)
     });
+    let own = values::thing_of(&operation.name).map(|thing| format!("{thing}_id"));
     let identity = |item: &Value| match kind {
         Some(kind) => kind.identity(item),
-        None => item.get("id").filter(|id| id.is_string() || id.is_number()).cloned(),
+        None => [own.as_deref().unwrap_or("id"), "id"]
+            .into_iter()
+            .find_map(|name| item.get(name))
+            .filter(|id| id.is_string() || id.is_number())
+            .cloned(),
     };
     one.len() == other.len()
         && one.iter().zip(other).all(|(one, other)| match (identity(one), identity(other)) {
