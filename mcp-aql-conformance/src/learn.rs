@@ -198,15 +198,18 @@ pub(crate) struct Operation {
 }
 
 /// Verbs with which no name of a READ begins. What is called like that is never called as one.
-const CHANGING: [&str; 72] = [
+const CHANGING: [&str; 86] = [
+    "accept",
     "add",
     "alter",
     "append",
     "apply",
     "approve",
     "archive",
+    "assign",
     "ban",
     "block",
+    "buy",
     "cancel",
     "change",
     "charge",
@@ -217,6 +220,7 @@ const CHANGING: [&str; 72] = [
     "create",
     "delete",
     "deploy",
+    "dequeue",
     "destroy",
     "disable",
     "discard",
@@ -225,9 +229,13 @@ const CHANGING: [&str; 72] = [
     "enable",
     "erase",
     "execute",
+    "flush",
+    "grant",
     "import",
     "insert",
     "install",
+    "invalidate",
+    "invite",
     "kill",
     "lock",
     "make",
@@ -235,8 +243,10 @@ const CHANGING: [&str; 72] = [
     "modify",
     "move",
     "new",
+    "order",
     "patch",
     "pay",
+    "pop",
     "post",
     "publish",
     "purge",
@@ -257,11 +267,15 @@ const CHANGING: [&str; 72] = [
     "save",
     "send",
     "set",
+    "shutdown",
     "start",
     "stop",
     "store",
     "submit",
     "sync",
+    "terminate",
+    "toggle",
+    "transfer",
     "trigger",
     "truncate",
     "uninstall",
@@ -424,6 +438,9 @@ pub(crate) enum Unlearned {
     /// It is another kind of server.
     #[error("not an MCP-AQL adapter: {0}")]
     NoAdapter(String),
+    /// The configuration means operations that it does not have.
+    #[error("it has no operation `{1}`, which `{0}` of the configuration names")]
+    NotThere(&'static str, String),
     /// It is one, and does not change its mode.
     #[error("asked for {asked} mode, it still serves {serves} mode")]
     OtherMode {

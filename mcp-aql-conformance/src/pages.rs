@@ -195,6 +195,114 @@ pub(crate) async fn all(
     found
 }
 
+/// Parameters that say how items are shown, and not which.
+const SHOWING: [&str; 15] = [
+    "fields",
+    "preset",
+    "sort",
+    "sort_by",
+    "order",
+    "order_by",
+    "direction",
+    "aggregate",
+    "include_items",
+    "first",
+    "after",
+    "last",
+    "before",
+    "limit",
+    "offset",
+];
+/// Parameters of pages that are not walked.
+const PAGES: [&str; 12] = [
+    "cursor",
+    "page",
+    "page_number",
+    "page_size",
+    "page_token",
+    "per_page",
+    "max",
+    "max_results",
+    "count",
+    "size",
+    "skip",
+    "top",
+];
+
+/// Whether an operation shows only some where it is asked for nothing else.
+fn is_choosy(operation: &Operation) -> bool {
+    operation.parameters.iter().any(|parameter| {
+        let name = parameter.name.as_str();
+        let is_open = match parameter.member("default") {
+            None | Some(Value::Null) => true,
+            Some(Value::String(text)) => text.is_empty() || text == "all",
+            Some(Value::Array(items)) => items.is_empty(),
+            Some(Value::Object(members)) => members.is_empty(),
+            Some(_) => false,
+        };
+        let is_of_more = ["include_", "with_", "show_"].iter().any(|verb| name.starts_with(verb));
+        PAGES.contains(&name) || (!SHOWING.contains(&name) && (!is_open || is_of_more))
+    })
+}
+
+/// Whether a page says that there is more, in whatever words.
+fn says_more(data: &Value, shown: usize) -> bool {
+    let Some(members) = data.as_object() else { return false };
+    members.iter().any(|(name, value)| match name.as_str() {
+        "has_more" | "hasMore" | "hasNextPage" | "has_next" | "truncated" => value == true,
+        "next" | "next_cursor" | "nextCursor" | "next_page" | "next_page_token" | "cursor" => {
+            value.is_number() || value.as_str().is_some_and(|next| !next.is_empty())
+        }
+        "total" | "total_count" | "totalCount" | "total_items" => {
+            value.as_u64().is_some_and(|total| total > shown as u64)
+        }
+        "items" | "edges" => false,
+        _ => says_more(value, shown),
+    })
+}
+
+/// Shows all that there is, and says whether it was all.
+pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -> bool {
+    let is_choosy = is_choosy(operation);
+    if operation.parameter("offset").is_some() && !is_paged(operation) {
+        return all_by_offset(run, operation, cases).await && !is_choosy;
+    }
+    if is_paged(operation) {
+        return all(run, operation, Map::new(), cases).await.is_some() && !is_choosy;
+    }
+    let Some(exchange) = run.call(operation, Map::new(), cases).await else { return false };
+    let Some(data) = exchange.data() else { return false };
+    let is_all = items(data).is_some_and(|items| !says_more(data, items.len()));
+    is_all && !is_choosy && operation.parameter("limit").is_none()
+}
+
+/// Shows one page after the other, until one is empty.
+async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool {
+    const MANY: u64 = 100;
+    let mut params = Map::new();
+    if let Some(limit) = operation.parameter("limit") {
+        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(MANY);
+        params.insert("limit".to_owned(), most.min(MANY).into());
+    }
+    let (mut seen, mut last) = (0, Value::Null);
+    for _ in 0..MOST_PAGES {
+        params.insert("offset".to_owned(), seen.into());
+        let Some(exchange) = run.call(operation, params.clone(), cases).await else { return false };
+        let Some(data) = exchange.data() else { return false };
+        let Some(found) = items(data) else { return false };
+        if found.is_empty() {
+            return !says_more(data, seen);
+        }
+        let page: Value = found.iter().map(|item| (*item).clone()).collect();
+        seen += found.len();
+        if page == last || seen > MOST_ITEMS {
+            return false;
+        }
+        last = page;
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::shape::{Fault, Shape, Wrong};
 use crate::cases::Skip;
 use crate::learn::{Category, Operation, Parameter};
+use crate::resources;
 use crate::run::Run;
 
 /// So many values are kept of each name.
@@ -244,6 +245,15 @@ pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     wrong
 }
 
+/// Values at the edge of what is taken, without those of what is changed, removed or run: the least number
+/// is somebody's.
+pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
+    match is_aim(operation, parameter) {
+        true => Vec::new(),
+        false => Shape::of(&run.adapter, parameter).edges(),
+    }
+}
+
 /// Whether a parameter says what is changed or removed.
 pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
     let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
@@ -272,10 +282,7 @@ pub(crate) fn is_made_up(
 /// What an operation is about, in the singular: `bed` of `list_beds`.
 pub(crate) fn thing_of(operation: &str) -> Option<String> {
     let (_, thing) = operation.split_once('_')?;
-    Some(match thing.strip_suffix("ies") {
-        Some(stem) => format!("{stem}y"),
-        None => thing.strip_suffix('s').unwrap_or(thing).to_owned(),
-    })
+    Some(resources::singular(thing))
 }
 
 /// Keeps what a result of this operation holds by its names, to ask for it later.
@@ -387,6 +394,7 @@ mod tests {
         assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
         assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
         assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));
+        assert_eq!(thing_of("list_branches").as_deref(), Some("branch"));
         assert_eq!(thing_of("introspect"), None);
     }
 }

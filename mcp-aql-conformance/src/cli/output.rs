@@ -144,7 +144,7 @@ pub(crate) fn tell(text: &str) {
 pub(crate) fn last_lines(report: &Report) -> String {
     let mut lines = Vec::new();
     if report.modes.is_empty() {
-        lines.push("no MCP-AQL adapter was found".to_owned());
+        lines.push("nothing was tested".to_owned());
     } else {
         let summary = &report.summary;
         lines.push(format!(

@@ -262,7 +262,7 @@ pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, 
 }
 
 /// The same parameters with other texts, where the first were taken.
-pub(super) fn varied(
+pub(crate) fn varied(
     run: &Run,
     operation: &Operation,
     params: &Map<String, Value>,

@@ -1,6 +1,6 @@
 //! Making things, looking at them, changing and removing them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
-use super::{EXECUTION, RESERVED, Resource, Resources, Role, fields};
+use super::{EXECUTION, Proof, RESERVED, Resource, Resources, Role, fields};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
 use crate::learn::{Category, Operation, Parameter};
@@ -33,6 +33,10 @@ const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"]
 pub(super) struct Made {
     resource: String,
     id: Option<Value>,
+    /// The names of what it was made with.
+    with: BTreeSet<String>,
+    /// When, in calls.
+    born: u64,
     /// A check has it for itself.
     kept: bool,
     /// It was removed.
@@ -154,9 +158,6 @@ impl Run {
         cases: &Cases,
     ) -> Option<Exchange> {
         let (_, made) = self.create_somehow(kind, params, cases).await?;
-        if let Some(id) = made.data().and_then(|data| kind.identity(kind.object(data)?)) {
-            self.resources().keep(&kind.name, &id);
-        }
         Some(made)
     }
 
@@ -168,20 +169,34 @@ impl Run {
     ) -> Option<(Map<String, Value>, Exchange)> {
         let operation = kind.operation(self, Role::Create)?;
         let mut sent = params;
-        let mut made = self.act(operation, sent.clone(), cases).await?;
-        for turn in 1..4 {
-            let Some(code) = made.code() else { break };
-            let others = if code.starts_with("CONFLICT_") {
-                fields::varied(self, operation, &sent, turn)
-            } else if turn == 1 && code.starts_with("VALIDATION_") {
-                self.valid(operation).unwrap_or_default()
-            } else {
-                break;
+        for turn in 1..5 {
+            let since = self.resources().now();
+            let made = self.act(operation, sent.clone(), cases).await?;
+            let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
+            let is_old = id.is_some_and(|id| !self.resources().keep(&kind.name, &id, since));
+            let others = match made.code() {
+                Some(code) if code.starts_with("CONFLICT_") => {
+                    fields::varied(self, operation, &sent, turn)
+                }
+                Some(code) if turn == 1 && code.starts_with("VALIDATION_") => {
+                    self.valid(operation).unwrap_or_default()
+                }
+                None if is_old => fields::varied(self, operation, &sent, turn),
+                _ => return Some((sent, made)),
             };
-            sent = others;
-            made = self.act(operation, sent.clone(), cases).await?;
+            if turn < 4 && others != sent {
+                sent = others;
+            } else if is_old {
+                break;
+            } else {
+                return Some((sent, made));
+            }
         }
-        Some((sent, made))
+        cases.skip(Skip::NoFixture(format!(
+            "`{name}` answers with what is there already: give other parameters under [params.{name}]",
+            name = operation.name
+        )));
+        None
     }
 
     /// The same with these parameters. Where they are taken already, others like them; where they are
@@ -196,10 +211,7 @@ impl Run {
         let (sent, made) = self.create_somehow(kind, params, cases).await?;
         let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
         match id {
-            Some(id) => {
-                self.resources().keep(&kind.name, &id);
-                Some(Thing { resource: kind, id, sent, made })
-            }
+            Some(id) => Some(Thing { resource: kind, id, sent, made }),
             None => {
                 cases.skip(Skip::NoFixture(if made.succeeded() {
                     format!(
@@ -372,8 +384,8 @@ impl Run {
             let Some(value) = parameter(arguments, &which.name) else { return true };
             is_named(&which.name, value)
                 || self.resources().is_ours(&operation.name, &which.name, value)
-                || self.is_nobody(operation, &which.name, value)
                 || (is_execute && self.is_made_up(operation, which, value))
+                || self.is_nobody(operation, &which.name, value)
         });
         // It is for running that EXECUTE was allowed; all else has to be aimed at something, or else be
         // called just as the configuration says.
@@ -415,16 +427,22 @@ impl Run {
         })
     }
 
-    /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's.
+    /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's,
+    /// to be run. That no result has shown it yet is not enough: lists show the first of many.
     fn is_made_up(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
+        if self.resources().has_begun(&which.name, value) {
+            return true;
+        }
+        let is_own = value.as_str().is_some_and(|text| text.contains("conformance"))
+            || self.nobodies(&operation.name, &which.name).contains(value);
         let is_theirs = self.harvested(&which.name).contains(value)
             || values::in_examples(operation, &which.name).any(|shown| shown == value)
             || self.settings.file.values.get(&which.name) == Some(value)
             || which.member("default") == Some(value);
-        if !is_theirs {
+        if is_own && !is_theirs {
             self.resources().begin(&which.name, value);
         }
-        !is_theirs
+        is_own && !is_theirs
     }
 
     /// Parameters for an operation that is run, on things that are made for it where it takes any.
@@ -527,6 +545,12 @@ impl Run {
         let Some(id) = &made.id else {
             return Err("nothing tells which one it is".to_owned());
         };
+        if !self.resources().is_new(made) {
+            return Err(format!(
+                "nothing shows that `{}` has made it, and not found it there",
+                kind.create
+            ));
+        }
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
         }
@@ -617,18 +641,30 @@ impl Resources {
             && let Some(id) = data.get(EXECUTION)
             && !self.was_met(EXECUTION, id, sent)
         {
-            self.begin(EXECUTION, id);
+            let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+            started.entry(started_with(operation, arguments)).or_default().insert(id.to_string());
         }
         for kind in &self.kinds {
             if kind.create == operation {
                 let id = kind.object(data).and_then(|object| kind.identity(object));
                 let mut all = self.lock();
                 match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
-                    Some(made) => made.gone = false,
+                    // Identifiers of what is gone are given again.
+                    Some(made) if made.gone => {
+                        (made.gone, made.kept, made.born) = (false, false, self.now());
+                    }
+                    Some(_) => {}
                     // It was there before: what was asked to create it has found it.
                     None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
-                        all.push(Made { resource: kind.name.clone(), id, kept: false, gone: false })
+                        all.push(Made {
+                            resource: kind.name.clone(),
+                            id,
+                            with: names_of(arguments),
+                            born: self.now(),
+                            kept: false,
+                            gone: false,
+                        });
                     }
                 }
             } else if kind.delete.as_deref() == Some(operation) {
@@ -673,6 +709,41 @@ impl Resources {
         met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
     }
 
+    /// Whether this one has been run under an identifier of the run's own.
+    fn has_begun(&self, parameter: &str, value: &Value) -> bool {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.contains(&(parameter.to_owned(), value.to_string()))
+    }
+
+    /// Whether this execution is the run's own. What answers the same call with the same execution twice may
+    /// have answered with that of somebody else.
+    pub(crate) fn has_started(&self, id: &Value) -> bool {
+        let id = id.to_string();
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.values().any(|ids| ids.len() > 1 && ids.contains(&id))
+    }
+
+    /// Says what shows that things of this kind are new.
+    pub(crate) fn prove(&self, kind: &str, proof: Proof) {
+        let mut proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        proofs.insert(kind.to_owned(), proof);
+    }
+
+    /// Whether anything shows that things of this kind are new.
+    pub(crate) fn is_proved(&self, kind: &str) -> bool {
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(kind)
+    }
+
+    /// Whether it is certain that this was not there before.
+    fn is_new(&self, made: &Made) -> bool {
+        let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        match proofs.get(&made.resource) {
+            Some(Proof::Listed) => true,
+            Some(Proof::Anew(names)) => made.with.is_subset(names),
+            None => false,
+        }
+    }
+
     /// An identifier of something to be run is the run's own.
     fn begin(&self, parameter: &str, value: &Value) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
@@ -688,12 +759,14 @@ impl Resources {
         self.kinds.iter().filter(move |kind| kind.is_meant(operation, parameter))
     }
 
-    /// One check has it for itself from now on.
-    fn keep(&self, resource: &str, id: &Value) {
-        self.lock()
-            .iter_mut()
-            .filter(|made| made.is(resource, Some(id)))
-            .for_each(|made| made.kept = true);
+    /// One check has it for itself from now on, if it came of a call that was made since, and no other
+    /// check has it: an operation that creates may answer with what is there.
+    fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
+        let mut all = self.lock();
+        let made = all.iter_mut().find(|made| made.is(resource, Some(id)));
+        let Some(made) = made.filter(|made| made.born >= since && !made.kept) else { return false };
+        made.kept = true;
+        true
     }
 
     /// Identifiers of what the run has made and keeps for no check alone, by the name of their parameter.
@@ -723,14 +796,12 @@ impl Resources {
 
     /// Whether the run has made what this parameter of an operation says, whether it is still there or not.
     fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        if begun.contains(&(parameter.to_owned(), id.to_string())) {
+        if parameter == EXECUTION && self.has_started(id) {
             return true;
         }
-        drop(begun);
         let all = self.lock();
         self.meant(operation, parameter)
-            .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id))))
+            .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
     }
 
     /// Operations that create and did not answer, and how often.
@@ -816,6 +887,28 @@ fn is_dry(arguments: &Value) -> bool {
 /// A parameter of a call, wherever it is.
 fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
+}
+
+/// What a call says beside how it is made: the names.
+fn names_of(arguments: &Value) -> BTreeSet<String> {
+    let nested = arguments.get("params").and_then(Value::as_object);
+    let beside = arguments.as_object();
+    let names = nested.into_iter().chain(beside).flat_map(Map::keys);
+    names
+        .filter(|name| !["operation", "params"].contains(&name.as_str()))
+        .filter(|name| !super::is_control(name))
+        .cloned()
+        .collect()
+}
+
+/// An operation that begins something, and what it was called with.
+fn started_with(operation: &str, arguments: &Value) -> String {
+    let said: Vec<_> = names_of(arguments)
+        .into_iter()
+        .map(|name| (parameter(arguments, &name).cloned(), name))
+        .map(|(value, name)| format!("{name}={}", value.unwrap_or_default()))
+        .collect();
+    format!("{operation} {}", said.join(" "))
 }
 
 fn name_of(id: &Value) -> String {

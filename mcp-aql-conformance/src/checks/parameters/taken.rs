@@ -41,11 +41,12 @@ fn amid(parameter: &Parameter, edge: &Value) -> Option<Value> {
 }
 
 pub(super) async fn boundaries(run: &Run, cases: &Cases) {
-    let edges = |parameter: &Parameter| Shape::of(&run.adapter, parameter).edges();
+    let edges =
+        |operation: &Operation, parameter: &Parameter| values::edges(run, operation, parameter);
     let mut calls = Vec::new();
     for (operation, params) in all(run, cases) {
         for parameter in &operation.parameters {
-            for edge in edges(parameter) {
+            for edge in edges(operation, parameter) {
                 if is_harmless(operation) {
                     let amid = amid(parameter, &edge);
                     let with = |value| with(&params, operation, &parameter.name, value);
@@ -64,7 +65,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
     }
     let has_edges = |operation: &Operation| {
         operation.name != "introspect"
-            && operation.parameters.iter().any(|parameter| !edges(parameter).is_empty())
+            && operation.parameters.iter().any(|parameter| !edges(operation, parameter).is_empty())
     };
     if !run.adapter.operations.iter().any(has_edges) {
         cases.not_applicable("no parameter is documented with a constraint that has an edge");
