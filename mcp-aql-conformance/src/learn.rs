@@ -1,6 +1,7 @@
 //! What introspection and the list of tools say of an adapter, read with patience: what is malformed is
 //! left out here, and found fault with by the checks of the forms.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -424,6 +425,14 @@ pub(crate) enum Unlearned {
     /// It is another kind of server.
     #[error("not an MCP-AQL adapter: {0}")]
     NoAdapter(String),
+    /// It is one, and does not change its mode.
+    #[error("asked for {asked} mode, it still serves {serves} mode")]
+    OtherMode {
+        /// The mode that was asked for.
+        asked: Mode,
+        /// The mode that is there.
+        serves: Mode,
+    },
 }
 
 impl Adapter {
@@ -447,6 +456,13 @@ impl Adapter {
         self.operations
             .iter()
             .filter(|operation| operation.is_read() && operation.name != "introspect")
+    }
+
+    /// The prefixes of other adapters in the same server.
+    pub(crate) fn others(&self) -> BTreeSet<&str> {
+        let own = tool_parts(&self.introspect).map(|(prefix, _)| prefix);
+        let prefixes = self.tools.iter().filter_map(|tool| Some(tool_parts(&tool.name)?.0));
+        prefixes.filter(|prefix| Some(*prefix) != own).collect()
     }
 
     /// The operations of a category.
@@ -561,57 +577,52 @@ async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unle
 pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, Unlearned> {
     let taken = &Taken::default();
     let tools = tools(connection, taken).await?;
-    let named: Vec<_> = tools.iter().filter(|tool| tool_parts(&tool.name).is_some()).collect();
-    let is_family =
-        |tool: &&Tool| tool_parts(&tool.name).is_some_and(|(_, family)| family.is_some());
-    let has_family = named.iter().copied().any(|tool| is_family(&tool));
-    let has_single = named.iter().copied().any(|tool| !is_family(&tool));
-    let serves_all = has_family && has_single;
-    let mode = match (has_family, has_single) {
-        (true, true) => of_all,
-        (true, false) => Mode::Semantic,
-        (false, true) => Mode::Single,
-        (false, false) => {
-            let names: Vec<_> =
-                tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
-            let more = if tools.len() > 5 { ", …" } else { "" };
-            return Err(Unlearned::NoAdapter(match tools.len() {
-                0 => "it has no tools".to_owned(),
-                count => format!(
-                    "none of its {count} tools ({}{more}) is called `mcp_aql`, `mcp_aql_read` or the like",
-                    names.join(", ")
-                ),
-            }));
+    let mut prefixes: Vec<&str> = Vec::new();
+    for (prefix, _) in tools.iter().filter_map(|tool| tool_parts(&tool.name)) {
+        if !prefixes.contains(&prefix) {
+            prefixes.push(prefix);
         }
-    };
-    let wants_family = mode == Mode::Semantic;
-    let endpoints: Vec<Tool> =
-        named.into_iter().filter(|tool| is_family(tool) == wants_family).cloned().collect();
-    // The one that is called after reading first; it is in another family only in other profiles.
-    let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
-    order.sort_by_key(|name| !name.ends_with("_read"));
-    let mut operations_reply = Value::Null;
-    let mut introspect = String::new();
-    let mut last = String::new();
-    for tool in order {
-        let exchange = ask(connection, &tool, json!({ "query": "operations" })).await;
-        if let Some(lost) = exchange.lost() {
-            return Err(lost.clone().into());
-        }
-        if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array) {
-            operations_reply = exchange.into_body().unwrap_or_default();
-            introspect = tool;
-            // Each operation has its entry, and hands it on.
-            taken.take(3, &operations_reply)?;
-            break;
-        }
-        last = exchange.told();
     }
-    if introspect.is_empty() {
+    if prefixes.is_empty() {
+        let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
+        let more = if tools.len() > 5 { ", …" } else { "" };
+        return Err(Unlearned::NoAdapter(match tools.len() {
+            0 => "it has no tools".to_owned(),
+            count => format!(
+                "none of its {count} tools ({}{more}) is called `mcp_aql`, `mcp_aql_read` or the like",
+                names.join(", ")
+            ),
+        }));
+    }
+    // A server may hold several adapters, each with a prefix of its own: the first that answers is it.
+    let mut learned = None;
+    let mut last = String::new();
+    'prefixes: for prefix in prefixes {
+        let (endpoints, mode, serves_all) = face(&tools, prefix, of_all);
+        // The one that is called after reading first; it is in another family only in other profiles.
+        let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
+        order.sort_by_key(|name| !name.ends_with("_read"));
+        for tool in order {
+            let exchange = ask(connection, &tool, json!({ "query": "operations" })).await;
+            if let Some(lost) = exchange.lost() {
+                return Err(lost.clone().into());
+            }
+            if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array)
+            {
+                let reply = exchange.into_body().unwrap_or_default();
+                // Each operation has its entry, and hands it on.
+                taken.take(3, &reply)?;
+                learned = Some((endpoints, mode, serves_all, tool, reply));
+                break 'prefixes;
+            }
+            last = exchange.told();
+        }
+    }
+    let Some((endpoints, mode, serves_all, introspect, operations_reply)) = learned else {
         return Err(Unlearned::NoAdapter(format!(
             "no endpoint tool answers `introspect` with a list of operations; one answered {last}"
         )));
-    }
+    };
     let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
     let types_reply = types_reply.into_body().unwrap_or_default();
     taken.take(3, &types_reply)?;
@@ -644,11 +655,23 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
     }
+    // Introspection may name the tools of the other mode, whoever asks (REQ-INT-11).
+    let is_single_of_all = serves_all && mode == Mode::Single;
+    let named_here = |mut operation: Operation| {
+        if let Some(single) = endpoints.first()
+            && is_single_of_all
+            && tools.iter().any(|tool| tool.name == operation.tool)
+        {
+            operation.tool.clone_from(&single.name);
+        }
+        operation
+    };
     Ok(Adapter {
         hello: connection.hello().clone(),
         operations: operations
             .into_iter()
             .filter_map(|(listed, reply)| Operation::read(&listed, reply))
+            .map(named_here)
             .collect(),
         types: types
             .into_iter()
@@ -664,6 +687,23 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         operations_reply,
         types_reply,
     })
+}
+
+/// The endpoint tools with this prefix that are looked at, in which mode, and whether there are those of both.
+fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
+    let of_prefix = |is_family: bool| {
+        let is_one = move |tool: &&Tool| {
+            tool_parts(&tool.name)
+                .is_some_and(|(other, family)| other == prefix && family.is_some() == is_family)
+        };
+        tools.iter().filter(is_one).cloned().collect::<Vec<_>>()
+    };
+    let (families, single) = (of_prefix(true), of_prefix(false));
+    let serves_all = !families.is_empty() && !single.is_empty();
+    match families.is_empty() || (serves_all && of_all == Mode::Single) {
+        true => (single, Mode::Single, serves_all),
+        false => (families, Mode::Semantic, serves_all),
+    }
 }
 
 async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
@@ -685,6 +725,27 @@ fn text(value: Option<&Value>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_adapter_is_what_has_one_prefix() {
+        let names =
+            ["a_mcp_aql_read", "b_mcp_aql_read", "a_mcp_aql_delete", "b_mcp_aql", "mcp_aql", "x"];
+        let tools = names.map(|name| Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            raw: Value::Null,
+        });
+        let face = |prefix, of_all| {
+            let (endpoints, mode, serves_all) = face(&tools, prefix, of_all);
+            (endpoints.into_iter().map(|tool| tool.name).collect::<Vec<_>>(), mode, serves_all)
+        };
+        let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let of_a = (named(&["a_mcp_aql_read", "a_mcp_aql_delete"]), Mode::Semantic, false);
+        assert_eq!(face("a_", Mode::Single), of_a);
+        assert_eq!(face("", Mode::Semantic), (named(&["mcp_aql"]), Mode::Single, false));
+        assert_eq!(face("b_", Mode::Semantic), (named(&["b_mcp_aql_read"]), Mode::Semantic, true));
+        assert_eq!(face("b_", Mode::Single), (named(&["b_mcp_aql"]), Mode::Single, true));
+    }
 
     #[test]
     fn names_tell_what_changes_something() {

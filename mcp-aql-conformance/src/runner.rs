@@ -213,10 +213,7 @@ impl Runner {
         if let Some(asked) = asked
             && asked != adapter.mode
         {
-            return Err(Unlearned::NoAdapter(format!(
-                "asked for {asked} mode, it still serves {} mode",
-                adapter.mode
-            )));
+            return Err(Unlearned::OtherMode { asked, serves: adapter.mode });
         }
         self.learn_secrets(&adapter);
         (self.tell)(Progress::Learned {

@@ -78,6 +78,9 @@ fn what_makes_no_sense_ends_with_3() {
         (&["test", "--config", &all, "--", "x"], "is never asked for"),
         (&["test", "--output", no_folder, "--", "x"], "there is no such folder"),
         (&["evidence", "--output", no_folder, "--", "x"], "there is no such folder"),
+        (&["test", "--output", "tests", "--", "x"], "it is a folder"),
+        #[cfg(target_os = "linux")]
+        (&["test", "--output", "/proc/report", "--", "x"], "cannot write `/proc/report`"),
         (&["report", "no/such.json"], "cannot read"),
         (&["report", &empty], "is no report"),
         (&["report", &wrong], "is no report"),
@@ -145,7 +148,7 @@ fn a_report_is_saved_and_rendered_in_every_form() {
     assert!(output.stdout.is_empty());
     assert!(told(&output).starts_with("no MCP-AQL adapter was found\n  "), "{}", told(&output));
     for (form, beginning) in [
-        ("text", "unknown"),
+        ("text", "/no/such/program"),
         ("json", "{"),
         ("markdown", "#"),
         ("junit", "<?xml"),
@@ -198,15 +201,20 @@ fn lives(process: &str) -> bool {
 fn an_interrupted_run_leaves_nothing_behind() {
     use std::time::{Duration, Instant};
 
-    for signal in ["INT", "TERM"] {
+    let cases = [
+        ("INT", "read", "interrupted\n"),
+        ("TERM", "create", "interrupted; what the run has created is still there\n"),
+    ];
+    for (signal, allowed, words) in cases {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("process");
         let script = format!("echo $$ > {}; exec sleep 60", file.display());
-        let child = command(&["test", "--timeout", "60", "--", "sh", "-c", &script])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child =
+            command(&["test", "--allow", allowed, "--timeout", "60", "--", "sh", "-c", &script])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
         let until = Instant::now() + Duration::from_secs(20);
         let server = loop {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -222,7 +230,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
         assert!(kill.unwrap().success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", told(&output));
-        assert_eq!(told(&output), "interrupted; what the run has created is still there\n");
+        assert_eq!(told(&output), words);
         while lives(&server) {
             assert!(Instant::now() < until, "the server lives on");
             std::thread::sleep(Duration::from_millis(5));

@@ -25,7 +25,8 @@ Exit codes:
   0  all is as it should be, and the level is shown
   1  a MUST failed, or there is no adapter
   2  warnings only, or something that the level needs was not tested
-  3  the command line, the configuration or a file is wrong";
+  3  the command line, the configuration or a file is wrong
+  130  interrupted";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +53,7 @@ pub(crate) enum Command {
     #[command(after_help = "\
 The evidence is introspection and replies to calls that are made for it. No list in it is empty: what \
 could not be collected is said, and nothing is written (exit code 2). Most adapters need --allow \
-create,update, and --allow delete to remove again what was created.")]
+create,update,execute, and --allow delete to remove again what was created.")]
     Evidence {
         #[command(flatten)]
         asked: Asked,
@@ -121,6 +122,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Asked {
+    /// Whether the run may leave something behind that was not there before.
+    pub(crate) fn may_create(&self) -> bool {
+        self.allow.iter().any(|category| *category != Category::Read)
+    }
+
     /// What is to be tested, and the settings of the run.
     pub(crate) fn resolve(
         &self,

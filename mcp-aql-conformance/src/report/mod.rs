@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::cases::{Collected, Finding, Skip, brief};
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode};
+use crate::learn::{Adapter, Mode, Unlearned};
 use crate::runner::Whole;
 use crate::secrets::Secrets;
 
@@ -206,13 +206,16 @@ impl CheckReport {
                 report.partial |= match why {
                     // The one is named beside the verdict, the other was tested where there is more.
                     Skip::LeftOut(_) | Skip::Scarce(_) => false,
+                    Skip::NotAllowed(_) | Skip::CutShort(_) => true,
+                    // What level 1 tests with every operation, it tests with those that can be tried safely.
+                    _ if check.level == 1 => false,
                     // What requires nothing acts on what it chooses itself: that it is not called is
                     // nothing that could be mended.
                     Skip::NotOurs(operation) => {
                         let operation = adapter.and_then(|adapter| adapter.operation(operation));
                         operation.is_none_or(|operation| operation.required().next().is_some())
                     }
-                    _ => true,
+                    Skip::NoFixture(_) => true,
                 };
                 report.cut_short |= matches!(why, Skip::CutShort(_));
             }
@@ -273,12 +276,22 @@ impl Report {
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
-            left_out: settings.file.skip.iter().map(ToString::to_string).collect(),
+            left_out: settings
+                .file
+                .skip
+                .iter()
+                .map(ToString::to_string)
+                .chain(adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
+                    format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
+                }))
+                .collect(),
             obstacles: whole
                 .unlearned
                 .iter()
                 .map(|(mode, why)| match mode {
                     None => why.to_string(),
+                    // One mode is enough for level 1.
+                    Some(_) if matches!(why, Unlearned::OtherMode { .. }) => format!("level 2: {why}"),
                     Some(mode) => format!("{mode} mode: {why}"),
                 })
                 .collect(),
@@ -333,7 +346,10 @@ impl Report {
         for level in 1..=settings.level {
             let mut obstacles = Vec::new();
             for check in self.checks() {
-                if check.level != level || check.keyword != "MUST" {
+                // Level 2 is level 1 and more, and all of it in full.
+                let is_partial = level == 2 && check.partial;
+                let is_below = check.level < level && is_partial;
+                if (check.level != level && !is_below) || check.keyword != "MUST" {
                     continue;
                 }
                 match check.verdict {
@@ -343,7 +359,7 @@ impl Report {
                         let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
-                    Verdict::Pass if check.cut_short || level == 2 && check.partial => {
+                    Verdict::Pass if check.cut_short || is_partial => {
                         obstacles.push(format!(
                             "{} was tested in part: {}",
                             check.id,

@@ -45,7 +45,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "tells_much_of_its_operations", told: &[NO_ADAPTER, "take more than 12 MiB"] },
     Case { name: "tells_much_of_its_tools", told: &[NO_ADAPTER, "take more than 12 MiB"] },
     Case { name: "shows_ever_new_names", told: &["FAIL"] },
-    Case { name: "lists_long_items", told: &["takes more than 24 MiB: let it hold less"] },
+    Case { name: "lists_long_items", told: &["FAIL"] },
     Case { name: "has_heavy_patterns", told: &["FAIL"] },
     Case { name: "talks_no_json", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "talks_no_utf8", told: &[NO_ADAPTER, "no answer within 400 ms"] },
@@ -241,7 +241,7 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
             return line(&text(body));
         }
         ("shows_ever_new_names", "tools/call") if !introspects => {
-            let members = (0..100).map(|at| (format!("n{calls}_{at}"), json!("x".repeat(5_000))));
+            let members = (0..4).map(|at| (format!("n{calls}_{at}"), json!("x".repeat(100_000))));
             let data = Value::Object(members.collect());
             return line(&text(json!({ "success": true, "data": data })));
         }
@@ -258,10 +258,13 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
         ("lists_long_items", "tools/call") => {
             let at = format!("c{calls}");
             let data = json!({
-                "items": [{ "thing_id": at, "text": "x".repeat(2 << 20) }],
+                "items": [{ "thing_id": at, "text": "" }],
                 "pageInfo": { "hasNextPage": true, "endCursor": at },
             });
-            return line(&text(json!({ "success": true, "data": data })));
+            let message = text(json!({ "success": true, "data": data })).to_string();
+            // Put in here, for it would take long to write it twice.
+            let long = format!(r#"\"text\":\"{}\""#, "x".repeat(1 << 20));
+            return write((message.replace(r#"\"text\":\"\""#, &long) + "\n").as_bytes());
         }
         ("has_heavy_patterns", "tools/call") if introspects => {
             let mut body = introspected(&arguments["params"]);
