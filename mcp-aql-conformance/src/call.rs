@@ -148,6 +148,11 @@ impl Exchange {
         }
     }
 
+    /// Whether HTTP refused it for its size, before anybody could look (status 413).
+    pub(crate) fn was_too_long(&self) -> bool {
+        matches!(self.lost(), Some(Lost::Status(413)))
+    }
+
     /// What was sent, for a report.
     pub(crate) fn sent(&self) -> Value {
         json!({ "tool": self.tool, "arguments": self.arguments })

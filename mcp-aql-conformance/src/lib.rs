@@ -32,6 +32,7 @@
 //! |---|---|---|
 //! | `cli` | yes | the command `mcp-aql-conformance` |
 //! | `http` | yes | adapters over streamable HTTP |
+//! | `tls` | yes | the same with TLS: `https://` |
 //!
 //! # Limits
 //!

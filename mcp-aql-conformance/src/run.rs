@@ -258,7 +258,7 @@ impl Run {
         let mut patience = Patience::default();
         loop {
             let exchange = self.send(tool, arguments, None).await;
-            if let Some(lost) = exchange.lost() {
+            if let Some(lost) = exchange.lost().filter(|_| !exchange.was_too_long()) {
                 // One call that is not answered is a finding of `wire.answers`, and of no other check.
                 cases.skip(Skip::CutShort(lost.to_string()));
                 return None;
