@@ -1,5 +1,7 @@
 //! Collections as replies show them: items, where a page lies, and all pages one after the other.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
@@ -13,7 +15,9 @@ const MOST_PAGES: usize = 200;
 /// and so many items.
 const MOST_ITEMS: usize = 20_000;
 /// All that is kept of walks at the same time takes about so many KiB.
-pub(crate) const MOST_KIB: usize = 24 << 10;
+pub(crate) const MOST_KIB: usize = 12 << 10;
+/// So long it is waited for while others have it.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// The parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
@@ -121,8 +125,9 @@ impl<'r> Walk<'r> {
     }
 
     /// Takes so much of the memory for walks. False when there is not so much.
-    fn take(&mut self, run: &'r Run, bytes: usize) -> bool {
-        let Some(more) = taken(run, bytes) else { return false };
+    async fn take(&mut self, run: &'r Run, bytes: usize) -> bool {
+        let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
+        let Some(more) = taken(run, bytes, has).await else { return false };
         match &mut self.room {
             Some(room) => room.merge(more),
             None => self.room = Some(more),
@@ -131,10 +136,14 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// So much of the memory for walks, if it is there.
-fn taken(run: &Run, bytes: usize) -> Option<SemaphorePermit<'_>> {
-    let kib = u32::try_from(bytes.div_ceil(1 << 10)).ok()?;
-    run.room_for_walks.try_acquire_many(kib).ok()
+/// So much of the memory for walks, if it is there, for who has so many KiB of it already.
+async fn taken(run: &Run, bytes: usize, has: usize) -> Option<SemaphorePermit<'_>> {
+    let kib = bytes.div_ceil(1 << 10);
+    if kib.saturating_add(has) > MOST_KIB {
+        return None;
+    }
+    let acquired = run.room_for_walks.acquire_many(u32::try_from(kib).ok()?);
+    tokio::time::timeout(LONGEST_WAIT, acquired).await.ok()?.ok()
 }
 
 /// Walks through all pages of this size. There is nothing when the first call could not be made.
@@ -161,7 +170,7 @@ pub(crate) async fn walk<'r>(
             return Some(walk.ended(way));
         };
         // The page and its items.
-        if !walk.take(run, 2 * weight(data)) {
+        if !walk.take(run, 2 * weight(data)).await {
             walk.broken = Some(Broken::TooMuch);
             return Some(walk.ended(way));
         }
@@ -223,7 +232,7 @@ pub(crate) async fn all<'r>(
         cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
         return None;
     };
-    let Some(room) = taken(run, weight(data)) else {
+    let Some(room) = taken(run, weight(data), 0).await else {
         cases.skip(too_much(operation));
         return None;
     };

@@ -14,12 +14,12 @@ const REPEATS: [u32; 7] = [1, 0, 2, 3, 8, 16, 32];
 const PLAIN: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ";
 
 /// What a pattern may take of our memory, as a rule,
-const SMALL: usize = 64 << 10;
+const SMALL: usize = 256 << 10;
 /// and so many more than that, `^\w{1,64}$` say.
 const LARGE: usize = 2 << 20;
 const MOST_LARGE: usize = 8;
 /// So many patterns are kept.
-const MOST_KEPT: usize = 256;
+const MOST_KEPT: usize = 64;
 
 /// Patterns that were read, for that takes long: `None` where one cannot be.
 #[derive(Default)]
@@ -28,28 +28,33 @@ struct Kept {
     large: usize,
 }
 
+impl Kept {
+    fn compiled(&mut self, pattern: &str) -> Option<Regex> {
+        if let Some(known) = self.patterns.get(pattern) {
+            return known.clone();
+        }
+        if self.patterns.len() >= MOST_KEPT {
+            *self = Self::default();
+        }
+        let compile = |limit| {
+            RegexBuilder::new(pattern).size_limit(limit).dfa_size_limit(limit.min(SMALL)).build()
+        };
+        let regex = match compile(SMALL) {
+            Err(regex::Error::CompiledTooBig(_)) if self.large < MOST_LARGE => {
+                self.large += 1;
+                compile(LARGE).ok()
+            }
+            other => other.ok(),
+        };
+        self.patterns.insert(pattern.to_owned(), regex.clone());
+        regex
+    }
+}
+
 /// The pattern, unless it cannot be read, or is a very large one.
 pub(super) fn compiled(pattern: &str) -> Option<Regex> {
     static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = kept.patterns.get(pattern) {
-        return known.clone();
-    }
-    if kept.patterns.len() >= MOST_KEPT {
-        *kept = Kept::default();
-    }
-    let compile = |limit| {
-        RegexBuilder::new(pattern).size_limit(limit).dfa_size_limit(limit.min(SMALL)).build()
-    };
-    let regex = match compile(SMALL) {
-        Err(regex::Error::CompiledTooBig(_)) if kept.large < MOST_LARGE => {
-            kept.large += 1;
-            compile(LARGE).ok()
-        }
-        other => other.ok(),
-    };
-    kept.patterns.insert(pattern.to_owned(), regex.clone());
-    regex
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).compiled(pattern)
 }
 
 /// A text that matches and that `fits`; another `turn` may give another one. None where the pattern is
@@ -141,10 +146,11 @@ mod tests {
 
     #[test]
     fn patterns_are_read_but_once_and_not_if_they_are_very_large() {
-        assert!(compiled(r"^\w{1,64}$").is_some_and(|pattern| pattern.is_match("é")));
+        let mut kept = Kept::default();
+        assert!(kept.compiled(r"^\w{1,64}$").is_some_and(|pattern| pattern.is_match("é")));
         let started = std::time::Instant::now();
         for _ in 0..10_000 {
-            assert!(compiled(r"^(?:\w{1,100}){1,100}$").is_none());
+            assert!(kept.compiled(r"^(?:\w{1,100}){1,100}$").is_none());
         }
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
