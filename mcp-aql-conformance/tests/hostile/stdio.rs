@@ -263,7 +263,7 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
             });
             let message = text(json!({ "success": true, "data": data })).to_string();
             // Put in here, for it would take long to write it twice.
-            let long = format!(r#"\"text\":\"{}\""#, "x".repeat(256 << 10));
+            let long = format!(r#"\"text\":\"{}\""#, "x".repeat(128 << 10));
             return write((message.replace(r#"\"text\":\"\""#, &long) + "\n").as_bytes());
         }
         ("has_heavy_patterns", "tools/call") if introspects => {
