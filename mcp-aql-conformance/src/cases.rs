@@ -162,6 +162,9 @@ pub(crate) enum Skip {
     Scarce(String),
     /// What it acts on would not be the run's own: the text names the operation.
     NotOurs(String),
+    /// It may be called as the configuration says and not otherwise, for nothing in it says what it would
+    /// act on: the text names the operation.
+    Unsafe(String),
     /// The author of the configuration left it out.
     LeftOut(String),
     /// The adapter no longer answers, or time was over.
@@ -177,7 +180,8 @@ impl Skip {
             | Self::Scarce(text)
             | Self::NotOurs(text)
             | Self::LeftOut(text)
-            | Self::CutShort(text) => Some(text),
+            | Self::CutShort(text)
+            | Self::Unsafe(text) => Some(text),
         }
     }
 
@@ -192,6 +196,10 @@ impl Skip {
             Self::NotOurs(operation) => format!(
                 "`{operation}` acts on what the run has not made: name what it may act on under \
                  [params.{operation}]"
+            ),
+            Self::Unsafe(operation) => format!(
+                "`{operation}` is called just as [params.{operation}] says: should it not refuse another \
+                 call, nobody knows what that would hit"
             ),
             Self::LeftOut(why) => format!("left out by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),

@@ -1,6 +1,7 @@
 //! One adapter in one mode, and the calls that the checks make of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,13 @@ use crate::config::Settings;
 use crate::learn::{Adapter, Category, Mode, Operation};
 use crate::resources::Resources;
 use crate::secrets::Secrets;
-use crate::wire::{Connection, Lost, Tap, Target};
+use crate::wire::{Connection, Lost, Samples, Tap, Target};
 use crate::{checks, pages, values};
 
 /// After so many requests without an answer, one after the other, the adapter is taken to hang.
 const MOST_SILENT: usize = 3;
+/// Results of so many bytes at most are searched for the names of files.
+const MOST_SEARCHED: usize = 1 << 18;
 /// So many cases of one check are tested at once.
 const CASES_AT_ONCE: usize = 16;
 /// So often a connection that the adapter has closed is opened again.
@@ -50,6 +53,14 @@ pub(crate) struct Run {
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
     /// Values that stand for nobody, by operation and parameter.
     nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
+    /// Files of a machine in errors: nothing that was sent names them.
+    paths: Mutex<Samples>,
+    /// Whether results or introspection name such files too: then they are what the adapter is about.
+    shows_paths: AtomicBool,
+    /// What asked for confirmation first, if anything did.
+    asks: OnceLock<String>,
+    /// Operations that were called and answered as if they had been let run.
+    let_run: Mutex<BTreeSet<String>>,
     /// CREATE operations that were called so that there is something to read.
     planted: Mutex<BTreeSet<String>>,
     /// Kinds of things, and what the run has made of them.
@@ -92,6 +103,10 @@ impl Run {
         let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
         let at_once = at_once(&adapter, settings.in_flight);
         let resources = Resources::of(&adapter, &settings.file);
+        let shows_paths = adapter
+            .operations
+            .iter()
+            .any(|operation| crate::leaks::path(&operation.details().to_string()).is_some());
         Self {
             adapter,
             settings,
@@ -107,6 +122,10 @@ impl Run {
             health: Mutex::default(),
             harvest: Mutex::default(),
             nobodies: Mutex::default(),
+            shows_paths: AtomicBool::new(shows_paths),
+            paths: Mutex::default(),
+            asks: OnceLock::new(),
+            let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
             every,
@@ -201,9 +220,13 @@ impl Run {
             if operation.is_read() {
                 continue;
             }
+            let lacks = self.lacks(operation, item);
+            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+                return Some(why);
+            }
             let aimed = self.aimed(operation, item);
-            let why = self.forbids(operation).or_else(|| self.spares(operation, &aimed));
-            if why.is_some() && !self.lacks(operation, item) {
+            let why = self.spares(operation, &aimed);
+            if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
                 return why;
             }
         }
@@ -244,10 +267,14 @@ impl Run {
             item.get(name).is_some()
                 || item.get("params").is_some_and(|params| params.get(name).is_some())
         };
+        // What the configuration names may be any text.
+        let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
         let is_aimed = match operation.category {
             Some(Category::Create) => required.next().is_some(),
-            _ => required.any(|parameter| values::is_identifier(&parameter.name)),
+            _ => required.any(|parameter| {
+                values::is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
+            }),
         };
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
@@ -374,7 +401,11 @@ impl Run {
         meta: Option<Value>,
     ) -> Exchange {
         let begun = self.begun();
+        let was_open = connection.ended().is_none();
         let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        if was_open && let Some(lost @ Lost::Closed(_)) = exchange.lost() {
+            self.health().deaths.push(lost.to_string());
+        }
         self.note(&exchange, begun);
         exchange
     }
@@ -406,6 +437,8 @@ impl Run {
                 }
             }
         }
+        self.note_gate(exchange);
+        self.note_path(exchange);
         self.resources.note(exchange, sent);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
@@ -416,6 +449,62 @@ impl Run {
             let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
             values::harvest(exchange.operation(), data, &mut harvest);
         }
+    }
+
+    fn note_path(&self, exchange: &Exchange) {
+        let Some(body) = exchange.body() else { return };
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return;
+        }
+        if exchange.succeeded() && exchange.operation() != "introspect" {
+            let raw = match &exchange.reply {
+                Reply::Result { raw, .. } => raw.pointer("/content/0/text"),
+                Reply::Protocol { .. } | Reply::Lost(_) => None,
+            };
+            let text = raw.and_then(Value::as_str).unwrap_or_default();
+            if text.len() <= MOST_SEARCHED && crate::leaks::path(text).is_some() {
+                self.shows_paths.store(true, Ordering::Relaxed);
+            }
+        }
+        for text in crate::leaks::errors_of(body) {
+            let path = crate::leaks::path(&text);
+            if path.is_some_and(|path| !exchange.arguments.to_string().contains(path)) {
+                let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+                paths.add(&self.tap.secrets().masked(&text));
+            }
+        }
+    }
+
+    /// Errors that name files of the machine, where nothing else of the adapter does.
+    pub(crate) fn paths(&self) -> Samples {
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return Samples::default();
+        }
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_gate(&self, exchange: &Exchange) {
+        let ran = exchange.succeeded()
+            || exchange.code().is_some_and(|code| {
+                code.starts_with("NOT_FOUND_RESOURCE") || code.starts_with("CONFLICT_")
+            });
+        if exchange.code() == Some("CONFIRMATION_REQUIRED") {
+            self.asks.get_or_init(|| exchange.operation().to_owned());
+        } else if ran {
+            let mut let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+            let_run.insert(exchange.operation().to_owned());
+        }
+    }
+
+    /// An operation that has asked for confirmation.
+    pub(crate) fn asks(&self) -> Option<&str> {
+        self.asks.get().map(String::as_str)
+    }
+
+    /// Whether an operation was ever let run, or would have been if what it names were there.
+    pub(crate) fn was_let_run(&self, operation: &str) -> bool {
+        let let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+        let_run.contains(operation)
     }
 
     /// Values that results had under this name: those first that the run has made, and of which nobody

@@ -54,7 +54,14 @@ pub(crate) fn valid(
 pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
     let is_new = operation.category == Some(Category::Create);
+    // Nobody can be named where no identifier is asked for: it is called as the configuration says.
+    if run.is_named_whole(operation) {
+        params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
+    }
     for parameter in operation.required() {
+        if params.contains_key(&parameter.name) {
+            continue;
+        }
         let value = if is_identifier(&parameter.name) && !is_new {
             // What only reads may be shown somebody where there is no nobody.
             let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());

@@ -190,6 +190,8 @@ impl CheckReport {
             partial: false,
             cut_short: false,
         };
+        // Whether anything was left out that another run could test.
+        let mut is_open = false;
         for (adapter, collected) in surfaces {
             let mode = adapter.map(|adapter| adapter.mode);
             report.passed += collected.passed;
@@ -205,7 +207,7 @@ impl CheckReport {
                 *report.skipped.entry(why.reason()).or_default() += count;
                 report.partial |= match why {
                     // The one is named beside the verdict, the other was tested where there is more.
-                    Skip::LeftOut(_) | Skip::Scarce(_) => false,
+                    Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
                     Skip::NotAllowed(_) | Skip::CutShort(_) => true,
                     // What level 1 tests with every operation, it tests with those that can be tried safely.
                     _ if check.level == 1 => false,
@@ -218,12 +220,17 @@ impl CheckReport {
                     Skip::NoFixture(_) => true,
                 };
                 report.cut_short |= matches!(why, Skip::CutShort(_));
+                if matches!(why, Skip::Unsafe(_)) {
+                    report.not_applicable.get_or_insert_with(|| why.reason());
+                } else {
+                    is_open = true;
+                }
             }
             if let Some(why) = &collected.not_applicable {
                 report.not_applicable.get_or_insert_with(|| why.clone());
             }
         }
-        report.verdict = match (report.found, report.passed, report.skipped.is_empty()) {
+        report.verdict = match (report.found, report.passed, !is_open) {
             (1.., ..) => match check.keyword {
                 Keyword::Must => Verdict::Fail,
                 Keyword::Should => Verdict::Warn,
@@ -232,7 +239,9 @@ impl CheckReport {
             (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
             (0, 0, _) => Verdict::Skip,
         };
-        if report.verdict != Verdict::NotApplicable {
+        if report.verdict == Verdict::NotApplicable {
+            report.skipped.clear();
+        } else {
             report.not_applicable = None;
         }
         report

@@ -14,6 +14,7 @@ use tokio::sync::OnceCell;
 pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create};
 pub(crate) use things::{Thing, confirmed, token_of};
 
+use crate::cases::Skip;
 use crate::config::File;
 use crate::learn::{Adapter, Category, Operation};
 use crate::run::Run;
@@ -28,7 +29,7 @@ const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set",
 const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
 
 /// Operations of the safety loop, which are about no things.
-const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
+pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
 
 /// What anything may be called in a result about it.
 const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
@@ -81,7 +82,16 @@ pub(crate) struct Resources {
     /// For texts that must not be there twice.
     numbers: AtomicUsize,
     /// What asks for confirmation, once somebody wanted to know.
-    pub(crate) gated: OnceCell<Vec<Gated>>,
+    pub(crate) gated: OnceCell<AllGated>,
+}
+
+/// What asks for confirmation.
+#[derive(Debug, Default)]
+pub(crate) struct AllGated {
+    /// The operations.
+    pub(crate) found: Vec<Gated>,
+    /// Why there may be more, if there may.
+    pub(crate) untried: Option<Skip>,
 }
 
 /// An operation on a thing that asks for confirmation.

@@ -6,12 +6,13 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{EXECUTION, RESERVED, Resource, Resources, Role, fields};
-use crate::call::Exchange;
+use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip, brief};
 use crate::learn::{Category, Operation, Parameter};
+use crate::pages;
 use crate::run::{Run, arguments};
 use crate::values;
 use crate::wire::Connection;
@@ -26,6 +27,8 @@ const TO_CLEAR_UP: Duration = Duration::from_secs(20);
 
 /// Identifiers that results have shown take about so many bytes.
 const MOST_MET: usize = 8 << 20;
+/// What a call may have beside what the configuration names: nothing of it says what is acted on.
+const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"];
 
 /// A thing that the run has made.
 #[derive(Debug, Clone)]
@@ -120,6 +123,31 @@ impl Run {
         }
     }
 
+    /// Makes a thing beside this one. Some adapters find what is there when they are asked for the same.
+    pub(crate) async fn make_another<'r>(
+        &self,
+        first: &Thing<'r>,
+        cases: &Cases,
+    ) -> Option<Thing<'r>> {
+        let kind = first.resource;
+        let made = self.make(kind, cases).await?;
+        if made.id != first.id {
+            return Some(made);
+        }
+        let params = fields::varied(self, kind.operation(self, Role::Create)?, &first.sent, 1);
+        let made = self.make_with(kind, params, cases).await?;
+        if made.id != first.id {
+            return Some(made);
+        }
+        cases.skip(Skip::NoFixture(format!(
+            "two things: `{}` gives the {} `{}` again and again",
+            made.made.operation(),
+            kind.name,
+            made.id
+        )));
+        None
+    }
+
     /// Calls the operation that makes a thing; the thing is this check's own.
     pub(crate) async fn create(
         &self,
@@ -176,7 +204,12 @@ impl Run {
             }
             None => {
                 cases.skip(Skip::NoFixture(if made.succeeded() {
-                    format!("`{}` does not tell the `{}` of what it creates", operation.name, kind.id)
+                    format!(
+                        "`{}` does not tell the `{id}` of what it creates: answer with an object that \
+                         has it as `{id}` or `id`, and not with the bare identifier",
+                        operation.name,
+                        id = kind.id,
+                    )
                 } else {
                     format!(
                         "`{name}` creates nothing for us, it answers {}: give parameters under [params.{name}]",
@@ -221,6 +254,9 @@ impl Run {
     /// Reads a thing.
     pub(crate) async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
         let Some(read) = thing.resource.operation(self, Role::Read) else {
+            if let Some(list) = thing.resource.operation(self, Role::List) {
+                return self.look_up(thing, list, cases).await;
+            }
             cases.skip(Skip::NoFixture(format!(
                 "no READ operation for one {name}: name it under [resources.{name}]",
                 name = thing.resource.name
@@ -231,9 +267,48 @@ impl Run {
         self.call(read, params.map_err(|why| cases.skip(why)).ok()?, cases).await
     }
 
+    /// Reads a thing where it is listed, for nothing reads it by itself. What comes back is as if it had
+    /// been read, or all that is listed where it is not.
+    async fn look_up(
+        &self,
+        thing: &Thing<'_>,
+        list: &Operation,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        const PARTS: [&str; 5] = ["limit", "offset", "page", "page_size", "first"];
+        let params = self.valid(list).map_err(|why| cases.skip(why)).ok()?;
+        let items = pages::all(self, list, params.clone(), cases).await?;
+        let kind = thing.resource;
+        let found = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
+        let is_part = !pages::is_paged(list) && PARTS.iter().any(|it| list.parameter(it).is_some());
+        if found.is_none() && is_part {
+            cases.skip(Skip::NoFixture(format!(
+                "`{}` may show a part of what there is: name a READ operation for one under \
+                 [resources.{}]",
+                list.name, kind.name
+            )));
+            return None;
+        }
+        let data = found.cloned().unwrap_or_else(|| json!({ "items": &*items }));
+        let body = json!({ "success": true, "data": data });
+        let reply = Reply::Result { raw: body.clone(), body: Some(body) };
+        let arguments = arguments(&list.name, params);
+        Some(Exchange { tool: list.tool.clone(), arguments, reply })
+    }
+
     /// What there is of a thing. That it can be read at all is for `creates.read_back` to say.
     pub(crate) async fn stored(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Value> {
         let looked = self.look(thing, cases).await?;
+        self.shown(thing, &looked, cases)
+    }
+
+    /// The thing in what came back when it was looked at.
+    pub(crate) fn shown(
+        &self,
+        thing: &Thing<'_>,
+        looked: &Exchange,
+        cases: &Cases,
+    ) -> Option<Value> {
         let object = looked.data().and_then(|data| thing.resource.object(data));
         if object.is_none() {
             cases.skip(Skip::NoFixture(format!(
@@ -305,12 +380,41 @@ impl Run {
         // It is for running that EXECUTE was allowed; all else has to be aimed at something, or else be
         // called just as the configuration says.
         is_aimed |= is_execute && (operation.required().next().is_some() || named.is_some());
-        is_aimed |= named.is_some_and(|named| {
-            let mut required = operation.required().filter(|required| required.name != "input");
-            required.all(|required| named.contains_key(&required.name))
-                && named.iter().all(|(name, value)| parameter(arguments, name) == Some(value))
-        });
-        if is_aimed && are_ours { None } else { Some(Skip::NotOurs(operation.name.clone())) }
+        is_aimed |= self.is_named_whole(operation)
+            && named.is_some_and(|named| {
+                // What else it takes could make it act on more.
+                let mut others = operation.parameters.iter().filter(|other| {
+                    !named.contains_key(&other.name)
+                        && !BESIDE.contains(&other.name.as_str())
+                        && parameter(arguments, &other.name).is_some()
+                });
+                others.next().is_none()
+                    && named.iter().all(|(name, value)| parameter(arguments, name) == Some(value))
+            });
+        if is_aimed && are_ours {
+            None
+        } else if self.is_named_whole(operation) {
+            Some(Skip::Unsafe(operation.name.clone()))
+        } else {
+            Some(Skip::NotOurs(operation.name.clone()))
+        }
+    }
+
+    /// Whether the configuration says all that it takes to call an operation that changes, removes or runs
+    /// something, and nothing in whose parameters is known to say what.
+    pub(crate) fn is_named_whole(&self, operation: &Operation) -> bool {
+        let acts = !operation.is_read() && operation.category != Some(Category::Create);
+        let is_aim = |which: &Parameter| {
+            values::is_identifier(&which.name)
+                || self.resources().meant(&operation.name, &which.name).next().is_some()
+        };
+        let named = self.settings.file.params.get(&operation.name).filter(|_| acts);
+        named.is_some_and(|named| {
+            operation.required().all(|required| {
+                !is_aim(required)
+                    && (required.name == "input" || named.contains_key(&required.name))
+            })
+        })
     }
 
     /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use mcp_aql::prelude::*;
-use mcp_aql_conformance::{MemoryTarget, Report, Runner, Settings};
+use mcp_aql_conformance::{File, MemoryTarget, Report, Runner, Settings, Verdict};
 use serde::Serialize;
 
 /// What there is, by its kind and number.
@@ -319,4 +319,55 @@ async fn what_was_there_stays_as_it_was() {
     // And it has tried: a run that makes nothing touches nothing either.
     let check = report.checks().find(|check| check.id == "deletes.gone");
     assert!(check.is_some_and(|check| check.passed > 0), "{check:?}");
+}
+
+/// A desk that is cleared at once, and remembers of how old what was.
+#[derive(Clone, Default)]
+struct Desk {
+    cleared: Arc<Mutex<Vec<u32>>>,
+}
+
+#[operations]
+impl Desk {
+    /// Clear the desk.
+    #[operation(category = "DELETE", example = { "older_than": 3 })]
+    fn clear_desk(
+        &self,
+        /// What is older than so many days.
+        #[param(default = 5)]
+        older_than: u32,
+    ) -> u32 {
+        self.cleared.lock().expect("nobody panics with it").push(older_than);
+        older_than
+    }
+
+    /// Look at the desk.
+    #[operation(category = "READ")]
+    fn get_desk(&self) -> String {
+        "a desk".to_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_configuration_names_is_called_as_it_says() {
+    for named in [true, false] {
+        let desk = Desk::default();
+        let shared = desk.clone();
+        let target = MemoryTarget::new("desk", move |_, stream| {
+            let builder = Adapter::builder("desk").version("1.0.0").without_config();
+            let adapter = builder.operations(shared.clone()).build().expect("the desk is sound");
+            tokio::spawn(async move { adapter.serve(stream).await });
+        });
+        let text = if named { "[params.clear_desk]\nolder_than = 90" } else { "" };
+        let file = File::parse(text, |_| None).expect("it is right");
+        let settings = Settings::default().allow_all().level(1).file(file);
+        let report = Runner::new(target, settings).run().await;
+        let cleared = desk.cleared.lock().expect("nobody panics with it").clone();
+        assert_eq!(!cleared.is_empty(), named, "{cleared:?}");
+        assert!(cleared.iter().all(|days| *days == 90), "{cleared:?}");
+        // No other parameter has two words.
+        let check = report.checks().find(|check| check.id == "parameters.camel_case");
+        let expected = if named { Verdict::Pass } else { Verdict::Skip };
+        assert_eq!(check.map(|check| check.verdict), Some(expected), "{check:?}");
+    }
 }
