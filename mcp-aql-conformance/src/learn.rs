@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
 
-use crate::call::Exchange;
+use crate::call::{Exchange, Patience, weight};
 use crate::config::ConfigError;
 use crate::wire::{Answer, Connection, Lost};
 
@@ -521,6 +522,26 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
 
 /// More tools, operations or types than this are not looked at.
 const MOST_LISTED: usize = 5_000;
+/// What is learned of an adapter takes about so many bytes of our memory, in each mode.
+const MOST_LEARNED: usize = 12 << 20;
+
+/// What is taken of that.
+#[derive(Default)]
+struct Taken(AtomicUsize);
+
+impl Taken {
+    /// Takes what this value takes, so many times.
+    fn take(&self, times: usize, value: &Value) -> Result<(), Unlearned> {
+        let more = weight(value).saturating_mul(times);
+        if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_LEARNED {
+            return Ok(());
+        }
+        Err(Unlearned::NoAdapter(format!(
+            "its tools and what it tells of itself take more than {} MiB",
+            MOST_LEARNED >> 20
+        )))
+    }
+}
 
 /// Whether a list is one that can be gone through.
 fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
@@ -531,7 +552,7 @@ fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
 }
 
 /// All tools, page after page.
-async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
+async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unlearned> {
     let mut tools = Vec::new();
     let mut cursor = None;
     for _ in 0..100 {
@@ -548,6 +569,8 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
         let Some(page) = result.get("tools").and_then(Value::as_array) else {
             return Err(Unlearned::NoAdapter("`tools/list` gives no `tools`".to_owned()));
         };
+        // As endpoints they are there once more.
+        taken.take(2, &result)?;
         tools.extend(page.iter().filter_map(|raw| {
             Some(Tool {
                 name: text(raw.get("name"))?,
@@ -569,7 +592,8 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
 /// # Errors
 /// [`Unlearned`] when it is no MCP-AQL adapter, or does not answer.
 pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, Unlearned> {
-    let tools = tools(connection).await?;
+    let taken = &Taken::default();
+    let tools = tools(connection, taken).await?;
     let mut prefixes: Vec<&str> = Vec::new();
     for (prefix, _) in tools.iter().filter_map(|tool| tool_parts(&tool.name)) {
         if !prefixes.contains(&prefix) {
@@ -602,7 +626,9 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
             }
             if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array)
             {
-                let reply = exchange.body().cloned().unwrap_or_default();
+                let reply = exchange.into_body().unwrap_or_default();
+                // Each operation has its entry, and hands it on.
+                taken.take(3, &reply)?;
                 learned = Some((endpoints, mode, serves_all, tool, reply));
                 break 'prefixes;
             }
@@ -615,7 +641,8 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         )));
     };
     let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
-    let types_reply = types_reply.body().cloned().unwrap_or_default();
+    let types_reply = types_reply.into_body().unwrap_or_default();
+    taken.take(3, &types_reply)?;
     let details = |query: &'static str, list: Vec<Value>| {
         let introspect = introspect.clone();
         let asked = list.into_iter().map(move |listed| {
@@ -624,7 +651,9 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
                 let name = listed.get("name").cloned().unwrap_or_default();
                 let params = json!({ "query": query, "name": name });
                 let exchange = ask(connection, &introspect, params).await;
-                (listed, exchange.body().cloned().unwrap_or_default())
+                let reply = exchange.into_body().unwrap_or_default();
+                taken.take(1, &reply)?;
+                Ok::<_, Unlearned>((listed, reply))
             }
         });
         futures_util::StreamExt::buffered(futures_util::stream::iter(asked), 8)
@@ -637,9 +666,9 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     check_length("operations", operations.len())?;
     check_length("types", types.len())?;
     let operations = details("operations", operations);
-    let operations: Vec<_> = futures_util::StreamExt::collect(operations).await;
+    let operations: Vec<_> = futures_util::TryStreamExt::try_collect(operations).await?;
     let types = details("types", types);
-    let types: Vec<_> = futures_util::StreamExt::collect(types).await;
+    let types: Vec<_> = futures_util::TryStreamExt::try_collect(types).await?;
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
     }
@@ -695,8 +724,15 @@ fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
 }
 
 async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
-    let arguments = json!({ "operation": "introspect", "params": params });
-    Exchange::make(connection, tool, arguments, None).await
+    let mut arguments = json!({ "operation": "introspect", "params": params });
+    let mut patience = Patience::default();
+    loop {
+        let exchange = Exchange::make(connection, tool, arguments, None).await;
+        if !patience.waits(&exchange, None).await {
+            return exchange;
+        }
+        arguments = exchange.arguments;
+    }
 }
 
 fn text(value: Option<&Value>) -> Option<String> {

@@ -9,20 +9,17 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::call::{Exchange, Reply};
+use crate::call::{Exchange, Patience, Reply};
 use crate::cases::{Cases, Skip};
 use crate::config::Settings;
 use crate::learn::{Adapter, Category, Mode, Operation};
 use crate::resources::Resources;
+use crate::secrets::Secrets;
 use crate::wire::{Connection, Lost, Samples, Tap, Target};
-use crate::{checks, values};
+use crate::{checks, pages, values};
 
 /// After so many requests without an answer, one after the other, the adapter is taken to hang.
 const MOST_SILENT: usize = 3;
-/// So long a call is held back where the adapter limits how many may come.
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-/// The shortest time to hold it back.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// Results of so many bytes at most are searched for the names of files.
 const MOST_SEARCHED: usize = 1 << 18;
 /// So many cases of one check are tested at once.
@@ -46,6 +43,8 @@ pub(crate) struct Run {
     room: Semaphore,
     /// Whoever makes requests of megabytes waits for the others that do.
     heavy: Semaphore,
+    /// What all walks through collections together may take, in KiB.
+    pub(crate) room_for_walks: Semaphore,
     pub(crate) until: Instant,
     /// Until when calls are made nevertheless.
     prolonged: OnceLock<Instant>,
@@ -117,6 +116,7 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
+            room_for_walks: Semaphore::new(pages::MOST_KIB),
             until,
             prolonged: OnceLock::new(),
             health: Mutex::default(),
@@ -282,7 +282,7 @@ impl Run {
     /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
     /// waits as long as it says, if that is not long.
     async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
-        let mut waited = Duration::ZERO;
+        let mut patience = Patience::default();
         loop {
             let exchange = self.send(tool, arguments, None).await;
             if let Some(lost) = exchange.lost().filter(|_| !exchange.was_too_long()) {
@@ -290,18 +290,11 @@ impl Run {
                 cases.skip(Skip::CutShort(lost.to_string()));
                 return None;
             }
-            let Some(pause) = pause_after(&exchange) else { return Some(exchange) };
-            let Some(pause) = pause.filter(|pause| {
-                waited + *pause <= LONGEST_PAUSE && Instant::now() + *pause < self.until
-            }) else {
-                let code = exchange.code().unwrap_or_default();
-                cases.skip(Skip::CutShort(format!(
-                    "the adapter answers {code}: raise its limits for the run"
-                )));
+            let Some(too_fast) = exchange.too_fast() else { return Some(exchange) };
+            if !patience.waits(&exchange, Some(self.until)).await {
+                cases.skip(too_fast);
                 return None;
-            };
-            waited += pause;
-            tokio::time::sleep(pause).await;
+            }
             arguments = exchange.arguments;
         }
     }
@@ -327,8 +320,15 @@ impl Run {
 
     /// Asks `introspect`.
     pub(crate) async fn introspect(&self, params: Value) -> Exchange {
-        let arguments = serde_json::json!({ "operation": "introspect", "params": params });
-        self.send(&self.adapter.introspect, arguments, None).await
+        let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        let mut patience = Patience::default();
+        loop {
+            let exchange = self.send(&self.adapter.introspect, arguments, None).await;
+            if !patience.waits(&exchange, Some(self.until)).await {
+                return exchange;
+            }
+            arguments = exchange.arguments;
+        }
     }
 
     /// The connection, opened again if the adapter has closed it.
@@ -553,6 +553,11 @@ impl Run {
         planted.insert(operation.to_owned());
     }
 
+    /// What no report may show.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        self.tap.secrets()
+    }
+
     /// What was seen of all messages so far.
     pub(crate) fn seen(&self) -> crate::wire::Seen {
         self.tap.seen()
@@ -611,15 +616,6 @@ impl Run {
     pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::of_nobody(self, operation)
     }
-}
-
-/// How long to wait before a call is made again that came too fast: some, if the adapter says how long.
-/// None where it was not refused for that.
-fn pause_after(exchange: &Exchange) -> Option<Option<Duration>> {
-    let failure = exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))?;
-    let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
-    let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    Some(pause.map(|pause| pause.max(SHORTEST_PAUSE)))
 }
 
 /// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).

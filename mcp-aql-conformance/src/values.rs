@@ -14,8 +14,13 @@ use crate::learn::{Category, Operation, Parameter};
 use crate::resources;
 use crate::run::Run;
 
-/// So many values are kept of each name.
+/// So many values are kept of each name,
 const MOST_HARVESTED: usize = 8;
+/// of names and values that are no longer than identifiers are,
+const LONGEST_NAME: usize = 200;
+const LONGEST_VALUE: usize = 1 << 10;
+/// and so many names.
+const MOST_NAMES: usize = 2_000;
 /// A number that nothing is called by.
 const NOBODY: i64 = 987_654_321;
 
@@ -313,6 +318,13 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
 }
 
 fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    let is_long = value.as_str().is_some_and(|text| text.len() > LONGEST_VALUE);
+    if is_long || name.len() > LONGEST_NAME {
+        return;
+    }
+    if found.len() >= MOST_NAMES && !found.contains_key(name) {
+        return;
+    }
     let values = found.entry(name.to_owned()).or_default();
     if values.len() < MOST_HARVESTED && !values.contains(value) {
         values.push(value.clone());
@@ -387,6 +399,18 @@ mod tests {
             assert!(hits_nothing(&wide), "{wide}");
         }
         assert!(!hits_nothing(&json!(["conformance", 7])));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_fits() {
+        let mut found = BTreeMap::new();
+        let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
+        let mut data: Map<String, Value> = names.collect();
+        data.insert("a".repeat(201), json!(1));
+        data.insert("a".to_owned(), json!("x".repeat(1_025)));
+        harvest("list_beds", &data.into(), &mut found);
+        assert_eq!(found.len(), MOST_NAMES);
+        assert!(found.keys().all(|name| name.starts_with('n')));
     }
 
     #[test]

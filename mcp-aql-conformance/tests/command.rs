@@ -32,6 +32,10 @@ fn what_makes_no_sense_ends_with_3() {
     };
     let wrong = file("wrong.toml", "allowed = ['create']");
     let unset = file("unset.toml", "[headers]\nAuthorization = '${NO_SUCH_VARIABLE_HERE}'");
+    let header = file("header.toml", "[headers]\nA = 'b'");
+    let env = file("env.toml", "[env]\nA = 'b'");
+    let never = file("never.toml", "[limits]\nrequest_seconds = 0");
+    let ever = file("ever.toml", "[limits]\nrun_seconds = 9223372036854775807");
     let both = file("both.toml", "[modes.single]\ncommand = ['x']\nurl = 'http://x'");
     let all = file("all.toml", "[modes.all]\nurl = 'http://127.0.0.1:1'");
     let empty = file("empty.json", "{}");
@@ -67,6 +71,10 @@ fn what_makes_no_sense_ends_with_3() {
         (&["test", "--config", "no/such.toml", "--", "x"], "cannot read the configuration"),
         (&["test", "--config", &wrong, "--", "x"], "unknown field `allowed`"),
         (&["test", "--config", &unset, "--", "x"], "no variable `NO_SUCH_VARIABLE_HERE`"),
+        (&["test", "--config", &header, "--", "x"], "`[headers]` goes with `--url`"),
+        (&["test", "--config", &env, "--url", "http://127.0.0.1:1"], "`[env]` goes with a command"),
+        (&["test", "--config", &never, "--", "x"], "`request_seconds` is a number of seconds"),
+        (&["test", "--config", &ever, "--", "x"], "`run_seconds` is a number of seconds"),
         (&["test", "--config", &both, "--", "x"], "either a `command`"),
         (&["test", "--config", &all, "--", "x"], "is never asked for"),
         (&["test", "--output", no_folder, "--", "x"], "there is no such folder"),

@@ -232,7 +232,7 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
         let Some(after) = pages::all(run, list, Map::new(), cases).await else { continue };
         let names = kind.map(|kind| kind.settable(run));
         let is_same = before.len() == after.len()
-            && before.iter().zip(&after).all(|(before, after)| match (kind, &names) {
+            && before.iter().zip(after.iter()).all(|(before, after)| match (kind, &names) {
                 (Some(kind), Some(names)) => {
                     kind.identity(before) == kind.identity(after)
                         && names.iter().chain(&VERSIONS.map(str::to_owned)).all(|name| {

@@ -262,12 +262,12 @@ async fn items_or_edges(run: &Run, cases: &Cases) {
 }
 
 /// What one call with the biggest page shows, and a walk in small pages, this way.
-async fn both_walks(
-    run: &Run,
+async fn both_walks<'r>(
+    run: &'r Run,
     operation: &Operation,
     way: Way,
     cases: &Cases,
-) -> Option<(Walk, Walk)> {
+) -> Option<(Walk<'r>, Walk<'r>)> {
     let params = params_with(run, operation, [], cases)?;
     let big = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await?;
     if big.broken.is_some() && big.pages.len() < 2 {
@@ -284,6 +284,10 @@ async fn both_walks(
         return None;
     }
     let small = pages::walk(run, operation, &params, (way, SMALL), cases).await?;
+    if [&big, &small].iter().any(|walk| walk.broken == Some(Broken::TooMuch)) {
+        cases.skip(pages::too_much(operation));
+        return None;
+    }
     Some((big, small))
 }
 
@@ -329,7 +333,7 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
         let why = match small.broken {
             Some(Broken::NoPage) => "a page that is a page".to_owned(),
             Some(Broken::NoCursor) => format!("`{cursor}` wherever `{more}` is true"),
-            Some(Broken::Endless) => "an end: every cursor leads on".to_owned(),
+            Some(Broken::Endless | Broken::TooMuch) => "an end: every cursor leads on".to_owned(),
             None => format!("the same {} items in the same order, each once", big.items.len()),
         };
         let too_long = small.pages.iter().find(|page| {

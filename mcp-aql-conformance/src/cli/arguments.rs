@@ -160,16 +160,27 @@ impl Asked {
     }
 
     fn target(&self, file: &File) -> Result<Arc<dyn Target>, ConfigError> {
+        let has_url = self.url.is_some() || file.modes.values().any(|reach| reach.url.is_some());
+        let has_command =
+            self.url.is_none() || file.modes.values().any(|reach| reach.url.is_none());
+        for (what, is_given) in
+            [("--header", !self.headers.is_empty()), ("[headers]", !file.headers.is_empty())]
+        {
+            if is_given && !has_url {
+                return Err(ConfigError::Wrong(format!(
+                    "`{what}` goes with `--url`: a command has no headers"
+                )));
+            }
+        }
+        if !file.env.is_empty() && !has_command {
+            return Err(ConfigError::Wrong(
+                "`[env]` goes with a command: what runs at a URL has its environment already"
+                    .to_owned(),
+            ));
+        }
         let first = match &self.url {
             Some(url) => self.at_url(url, file)?,
-            None => {
-                if !self.headers.is_empty() {
-                    return Err(ConfigError::Wrong(
-                        "`--header` goes with `--url`: a command has no headers".to_owned(),
-                    ));
-                }
-                Arc::new(command(&self.target, file)?)
-            }
+            None => Arc::new(command(&self.target, file)?),
         };
         let mut target = PerMode::of(first);
         for (mode, reach) in &file.modes {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{Collected, Finding, Skip};
+use crate::cases::{Collected, Finding, Skip, brief};
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
 use crate::learn::{Adapter, Mode, Unlearned};
@@ -328,7 +328,10 @@ impl Report {
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
-        names.into_iter().chain(lists).for_each(|text| secrets.mask(text));
+        for text in names.into_iter().chain(lists) {
+            brief(text, secrets);
+            secrets.mask(text);
+        }
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
             check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
             check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));

@@ -70,6 +70,8 @@ pub(crate) struct Resources {
     unanswered: Mutex<BTreeMap<String, usize>>,
     /// By kind, the identifiers that results have shown, and when each was seen first.
     met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
+    /// About how many bytes these take.
+    met_bytes: AtomicUsize,
     /// Counts calls, to tell what was seen before a call from what came of it.
     clock: AtomicU64,
     /// EXECUTE operations that begin something.

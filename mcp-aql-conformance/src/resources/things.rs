@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{EXECUTION, Proof, RESERVED, Resource, Resources, Role, fields};
 use crate::call::{Exchange, Reply};
-use crate::cases::{Cases, Skip};
+use crate::cases::{Cases, Skip, brief};
 use crate::learn::{Category, Operation, Parameter};
 use crate::pages;
 use crate::run::{Run, arguments};
@@ -25,6 +25,8 @@ const IN_ONE_SESSION: usize = 100;
 /// So long things may be removed where the time of the run is over.
 const TO_CLEAR_UP: Duration = Duration::from_secs(20);
 
+/// Identifiers that results have shown take about so many bytes.
+const MOST_MET: usize = 8 << 20;
 /// What a call may have beside what the configuration names: nothing of it says what is acted on.
 const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"];
 
@@ -299,7 +301,7 @@ impl Run {
             )));
             return None;
         }
-        let data = found.cloned().unwrap_or_else(|| json!({ "items": items }));
+        let data = found.cloned().unwrap_or_else(|| json!({ "items": &*items }));
         let body = json!({ "success": true, "data": data });
         let reply = Reply::Result { raw: body.clone(), body: Some(body) };
         let arguments = arguments(&list.name, params);
@@ -484,7 +486,8 @@ impl Run {
             );
             let again = self.clear_elsewhere(held).await;
             for (made, gone) in rest.into_iter().chain(again) {
-                let Err(why) = gone else { continue };
+                let Err(mut why) = gone else { continue };
+                brief(&mut why, self.secrets());
                 let id =
                     made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
                 left.entry((made.resource.clone(), why)).or_default().push(id);
@@ -692,19 +695,33 @@ impl Resources {
             if !ids.is_empty() {
                 let known = met.entry(kind.name.clone()).or_default();
                 for id in ids.drain(..) {
-                    known.entry(id.to_string()).or_insert(now);
+                    self.meet_one(known, id, now);
                 }
             }
         }
         executions(data, &mut ids);
         let known = met.entry(EXECUTION.to_owned()).or_default();
         for id in ids {
-            known.entry(id.to_string()).or_insert(now);
+            self.meet_one(known, id, now);
+        }
+    }
+
+    /// Takes down one of them, as long as there is room.
+    fn meet_one(&self, known: &mut BTreeMap<String, u64>, id: &Value, now: u64) {
+        let id = id.to_string();
+        if !known.contains_key(&id)
+            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MOST_MET
+        {
+            known.insert(id, now);
         }
     }
 
     /// Whether a result had shown this one when that call was sent.
     fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
+        // Where there is no more room, anything may have been.
+        if self.met_bytes.load(Ordering::Relaxed) > MOST_MET {
+            return true;
+        }
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
     }

@@ -21,7 +21,7 @@ use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::config::ConfigError;
 use crate::learn::Mode;
-use crate::secrets::is_secret;
+use crate::secrets::{decoded, is_secret};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -31,6 +31,8 @@ const SMALL: usize = 256 << 10;
 const AFTER_THE_ANSWER: Duration = Duration::from_millis(200);
 /// How long leaving may take at most.
 const GOOD_BYE: Duration = Duration::from_secs(2);
+/// What a query gives is a secret if it is so long, whatever it is called.
+const SHORTEST_KEY: usize = 8;
 /// So much of a reply that is no MCP is told.
 const TOLD: usize = 200;
 
@@ -147,7 +149,18 @@ impl Way for UrlTarget {
     }
 
     fn secrets(&self) -> Vec<String> {
-        let mut found: Vec<_> = self.url.password().map(str::to_owned).into_iter().collect();
+        let mut found = Vec::new();
+        let mut add = |text: &str| found.extend([text.to_owned(), decoded(text)]);
+        // Without a password, the name may be a token.
+        add(self.url.password().unwrap_or_else(|| self.url.username()));
+        let query = self.url.query().unwrap_or_default();
+        add(query);
+        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            // `true` is none, and reports are full of it.
+            if is_secret(name) || value.len() >= SHORTEST_KEY {
+                add(value);
+            }
+        }
         let headers = self.headers.iter().filter(|(name, _)| is_secret(name.as_str()));
         for value in headers.filter_map(|(_, value)| value.to_str().ok()) {
             // `Bearer …`: the words before it are none.
