@@ -7,7 +7,7 @@ use tokio::sync::SemaphorePermit;
 
 use crate::call::{Exchange, weight};
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
+use crate::learn::{Operation, Parameter};
 use crate::run::Run;
 
 /// So many pages of one collection are walked.
@@ -266,7 +266,7 @@ const SHOWING: [&str; 15] = [
     "limit",
     "offset",
 ];
-/// Parameters of pages that are not walked.
+/// Parameters of pages that are not walked: what has no others may show one page of many.
 const PAGES: [&str; 12] = [
     "cursor",
     "page",
@@ -294,7 +294,7 @@ fn is_choosy(operation: &Operation) -> bool {
             Some(_) => false,
         };
         let is_of_more = ["include_", "with_", "show_"].iter().any(|verb| name.starts_with(verb));
-        PAGES.contains(&name) || (!SHOWING.contains(&name) && (!is_open || is_of_more))
+        !SHOWING.contains(&name) && !PAGES.contains(&name) && (!is_open || is_of_more)
     })
 }
 
@@ -326,7 +326,11 @@ pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -
     let Some(exchange) = run.call(operation, Map::new(), cases).await else { return false };
     let Some(data) = exchange.data() else { return false };
     let is_all = items(data).is_some_and(|items| !says_more(data, items.len()));
-    is_all && !is_choosy && operation.parameter("limit").is_none()
+    let is_page = |parameter: &Parameter| PAGES.contains(&parameter.name.as_str());
+    is_all
+        && !is_choosy
+        && operation.parameter("limit").is_none()
+        && !operation.parameters.iter().any(is_page)
 }
 
 /// Shows one page after the other, until one is empty.

@@ -16,8 +16,8 @@ const PLAIN: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVW
 /// What a pattern may take of our memory, as a rule,
 const SMALL: usize = 256 << 10;
 /// and so many more than that, `^\w{1,64}$` say.
-const LARGE: usize = 2 << 20;
-const MOST_LARGE: usize = 8;
+const LARGE: usize = 4 << 20;
+const MOST_LARGE: usize = 4;
 /// So many patterns are kept.
 const MOST_KEPT: usize = 64;
 
@@ -148,11 +148,11 @@ mod tests {
     fn patterns_are_read_but_once_and_not_if_they_are_very_large() {
         let mut kept = Kept::default();
         assert!(kept.compiled(r"^\w{1,64}$").is_some_and(|pattern| pattern.is_match("é")));
-        let started = std::time::Instant::now();
-        for _ in 0..10_000 {
+        for _ in 0..1_000 {
             assert!(kept.compiled(r"^(?:\w{1,100}){1,100}$").is_none());
         }
-        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+        // Compiled as a large one once, or not even that.
+        assert!(kept.large <= 2 && kept.patterns.len() == 2);
     }
 
     #[test]
