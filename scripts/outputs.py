@@ -11,8 +11,15 @@ A shown output stands between two comments:
     <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database;
                                   library and rest likewise
     <!-- output: guard -->        the same with examples/guard, while a client runs one
+    <!-- output: conforms -->     commands after `$ `, run with mcp-aql-conformance, the examples and the
+                                  runner's own faulty adapter
     <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
     <!-- /output -->
+
+A part of a page that a command writes stands between two others:
+
+    <!-- made: mcp-aql-conformance list --format markdown -->
+    <!-- /made -->
 
 Commands run as on a terminal of 100 columns without colours. What stands behind `[y/N] ` is typed there.
 """
@@ -37,6 +44,7 @@ BLOCK = re.compile(
     r"<!-- output: (?P<kind>\w+) ?(?P<name>[\w-]*) -->\n```(?P<lang>\w+)\n(?P<body>.*?)```\n<!-- /output -->",
     re.DOTALL,
 )
+MADE = re.compile(r"(?P<head><!-- made: (?P<command>[^\n]+) -->\n)(?P<body>.*?)<!-- /made -->", re.DOTALL)
 
 EXAMPLES = ["tasks", "library", "rest", "guard"]
 PRELUDE = "use mcp_aql::prelude::*;\n\n"
@@ -120,7 +128,9 @@ def run(command, cwd, path, answers=()):
     process.wait()
     os.close(ours)
     text = b"".join(chunks).decode().replace("\r\n", "\n")
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    # A line that is written anew hides what it was.
+    return re.sub(r"[^\n]*\r", "", text)
 
 
 @contextlib.contextmanager
@@ -152,7 +162,8 @@ def shelf():
     runtime = f'path = "{ROOT / "mcp-aql"}"'
     manifest = manifest.replace('path = "../mcp-aql/mcp-aql"', runtime)
     # The profile of the workspace, so that what is built there serves here too.
-    manifest += "\n[workspace]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n"
+    profiles = re.findall(r"^\[profile\.dev[^\n]*\n(?:(?!\[).*\n)*", (ROOT / "Cargo.toml").read_text(), re.M)
+    manifest += "\n[workspace]\n\n" + "".join(profiles)
     (crate / "Cargo.toml").write_text(manifest)
     (crate / "src" / "main.rs").write_text(program)
     shutil.copy(ROOT / "Cargo.lock", crate / "Cargo.lock")
@@ -200,9 +211,19 @@ class Outputs:
         build = ["cargo", "build", "--quiet"]
         for example in EXAMPLES:
             build += ["--example", example]
-        subprocess.run(build, cwd=ROOT, check=True)
-        self.paths = dict.fromkeys(EXAMPLES, TARGET / "debug" / "examples")
+        for command in ["mcp-aql-conformance", "faulty"]:
+            build += ["--bin", command]
+        subprocess.run(build, cwd=ROOT, env=target(), check=True)
+        examples = TARGET / "debug" / "examples"
+        self.paths = dict.fromkeys(EXAMPLES, examples)
         self.paths["shelf"] = TARGET / "debug"
+        self.paths["conforms"] = f"{TARGET / 'debug'}:{examples}"
+
+    def made(self, command):
+        """What a command writes."""
+        with tempfile.TemporaryDirectory() as folder:
+            text = run(command, folder, self.paths["conforms"])
+        return f"\n{text.strip()}\n\n"
 
     def of(self, kind, name, body):
         if kind == "broken" and name == "shelf":
@@ -233,6 +254,7 @@ def steady(text):
     text = re.sub(r":\d+/login\?once=[\w-]+", ":<port>/login?once=<link>", text)
     text = re.sub(r"process \d+, since [\d:\- ]+ UTC", "process <n>, since <instant>", text)
     text = re.sub(r"\bduration_ms=[\d.]+", "duration_ms=<n>", text)
+    text = re.sub(r"(mode|modes), \d+\.\d\d s\b", r"\1, <n> s", text)
     return re.sub(r"\b([se])-[0-9a-f]{16}\b", r"\1-<id>", text)
 
 
@@ -260,8 +282,17 @@ def main():
                 today = block["body"]
             parts += [text[end:block.start("body")], today]
             end = block.end("body")
-        if not check and parts:
-            file.write_text("".join(parts) + text[end:])
+        text = "".join(parts) + text[end:]
+        for block in reversed(list(MADE.finditer(text))):
+            count += 1
+            today = outputs.made(block["command"])
+            if today != block["body"]:
+                stale += 1
+                if check:
+                    print(f"{file.relative_to(ROOT)}: `{block['command']}` writes something else today")
+                text = text[:block.start("body")] + today + text[block.end("body"):]
+        if not check and text != file.read_text():
+            file.write_text(text)
     print(f"{count - stale} passed, {stale} {'failed' if check else 'rewritten'}")
     sys.exit(1 if check and stale else 0)
 

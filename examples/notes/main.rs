@@ -120,7 +120,7 @@ fn list_notes(State(book): State<NoteBook>) -> Vec<Note> {
 }
 
 /// Get one note.
-#[operation(category = "READ")]
+#[operation(category = "READ", example = { "note_id": 1 })]
 fn get_note(
     State(book): State<NoteBook>,
     /// Number of the note.
@@ -132,7 +132,11 @@ fn get_note(
 // Callers of a deprecated operation are warned, and told where to go and until when.
 
 /// Show one note.
-#[operation(category = "READ", deprecated(replacement = "get_note", removal_date = "2031-05-06"))]
+#[operation(
+    category = "READ",
+    deprecated(replacement = "get_note", removal_date = "2031-05-06"),
+    example = { "note_id": 1 },
+)]
 fn show_note(
     book: State<NoteBook>,
     /// Number of the note.
@@ -159,7 +163,7 @@ fn update_note(
 }
 
 /// Delete a note, and return it once more.
-#[operation(category = "DELETE")]
+#[operation(category = "DELETE", example = { "note_id": 1 })]
 fn delete_note(
     State(book): State<NoteBook>,
     /// Number of the note.

@@ -27,7 +27,7 @@ pub(crate) enum TaskError {
     #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "target_id"))]
     LinkedToItself,
     /// The two tasks hang together like that already.
-    #[error("'{task_id}' and '{target_id}' are linked like that already")]
+    #[error("'{task_id}' and '{target_id}' are already linked like this")]
     #[operation_error(
         code = "CONFLICT_ALREADY_EXISTS",
         details(resource_type = "link", task_id = task_id, target_id = target_id)

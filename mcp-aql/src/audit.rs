@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -23,6 +23,7 @@ use crate::gatekeeper::later;
 use crate::operation::BoxFuture;
 use crate::services::Ready;
 use crate::store::{Change, Expected, NewRecord, Store, StoreError};
+use crate::sync::lock;
 use crate::vocab::TrustLevel;
 
 /// The target of the audit log's `tracing` events.
@@ -124,7 +125,8 @@ impl Audit {
 }
 
 /// A file that only grows, and a thread that writes it: a disk may be slow, and the threads of the runtime
-/// do not wait for it. An entry counts as written when it is, and not before.
+/// do not wait for it, unless [`MOST_WAITING`](Self::MOST_WAITING) lines do already. An entry counts as
+/// written when it is, and not before.
 pub(crate) struct AuditFile {
     /// None once it is dropped.
     lines: Option<SyncSender<Line>>,
@@ -139,7 +141,8 @@ struct Line {
 }
 
 impl AuditFile {
-    /// So many lines wait for the disk. Whoever has one more waits in place: none is lost.
+    /// So many lines wait for the disk. Whoever has one more waits for room, and keeps a thread of the
+    /// runtime until there is some: none is lost, and no more memory is taken.
     const MOST_WAITING: usize = 1_024;
 
     /// Opens the file, or makes one that only its owner reads.
@@ -187,7 +190,8 @@ impl AuditSink for AuditFile {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
         let ended = || io::Error::other("the thread of the audit log has ended");
         let (written, outcome) = oneshot::channel();
-        // Here and not in the future: a caller that gives up does not take its entry along.
+        // Here and not in the future: a caller that gives up does not take its entry along. Where there
+        // is no room left, this blocks.
         let sent = match &self.lines {
             Some(lines) => lines.send(Line { text: line.to_owned(), written }).map_err(|_| ended()),
             None => Err(ended()),
@@ -252,7 +256,7 @@ impl AuditStore {
     /// Whether it is time to forget entries.
     fn is_due(&self, now: DateTime<Utc>) -> bool {
         const PURGE: TimeDelta = TimeDelta::minutes(10);
-        let mut purged = self.purged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut purged = lock(&self.purged);
         let due =
             self.keep.is_some() && purged.is_none_or(|at| at > now || later(at, PURGE) <= now);
         if due {

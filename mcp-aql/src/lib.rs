@@ -50,6 +50,7 @@
 //! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
 //! | `postgres` | no | `store::PostgresStore`: state that several machines share |
 //! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
+//! | `conformance` | no | `testing::assert_conforms`: the conformance runner in an adapter's own tests |
 
 // Macros name the runtime by its path; inside of this crate that path must exist too.
 extern crate self as mcp_aql;
@@ -79,6 +80,7 @@ mod services;
 mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
 mod stop;
+mod sync;
 mod validate;
 mod vocab;
 

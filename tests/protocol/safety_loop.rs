@@ -9,7 +9,7 @@ use mcp_aql::operator::{MemoryChannel, Operator, RequestKind};
 use mcp_aql::safety_loop::{Action, LoopMode, Risk, RiskTolerance, SafetyLoop};
 use mcp_aql::store::{MemoryStore, Store};
 use mcp_aql::testing::Client;
-use mcp_aql::{Adapter, BoxFuture, TimeSource, leaks_internals};
+use mcp_aql::{Adapter, TimeSource, leaks_internals};
 use serde_json::{Value, json};
 
 use crate::leaks::logged;
@@ -20,37 +20,7 @@ struct Guard {
     adapter: Adapter,
     people: MemoryChannel,
     now: Arc<Mutex<DateTime<Utc>>>,
-    store: Shared,
-}
-
-/// One store for several adapters.
-#[derive(Clone, Default)]
-struct Shared(Arc<MemoryStore>);
-
-type Stored<'a, T> = BoxFuture<'a, Result<T, mcp_aql::store::StoreError>>;
-
-impl Store for Shared {
-    fn get<'a>(&'a self, of: &'a str, key: &'a str) -> Stored<'a, Option<mcp_aql::store::Record>> {
-        self.0.get(of, key)
-    }
-
-    fn list<'a>(
-        &'a self,
-        of: &'a str,
-        group: Option<&'a str>,
-        after: Option<&'a str>,
-        most: usize,
-    ) -> Stored<'a, Vec<mcp_aql::store::Record>> {
-        self.0.list(of, group, after, most)
-    }
-
-    fn write(&self, changes: Vec<mcp_aql::store::Change>) -> Stored<'_, bool> {
-        self.0.write(changes)
-    }
-
-    fn purge(&self, now: DateTime<Utc>) -> Stored<'_, u64> {
-        self.0.purge(now)
-    }
+    store: Arc<MemoryStore>,
 }
 
 fn policy() -> SafetyLoop {
@@ -68,7 +38,7 @@ impl Guard {
 
     fn with(settings: SafetyLoop) -> Self {
         let now = Arc::new(Mutex::new("2031-05-06T07:00:00Z".parse().unwrap()));
-        let (people, store) = (MemoryChannel::default(), Shared::default());
+        let (people, store) = (MemoryChannel::default(), Arc::default());
         let adapter = Self::adapter(settings, &people, &now, &store);
         Self { adapter, people, now, store }
     }
@@ -77,7 +47,7 @@ impl Guard {
         settings: SafetyLoop,
         people: &MemoryChannel,
         now: &Arc<Mutex<DateTime<Utc>>>,
-        store: &Shared,
+        store: &Arc<MemoryStore>,
     ) -> Adapter {
         let now = Arc::clone(now);
         Adapter::builder("guard")

@@ -342,4 +342,11 @@ impl Adapter {
     pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
         build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
     }
+
+    /// The same adapter with other tools, and with services of its own.
+    #[cfg(feature = "conformance")]
+    pub(crate) fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
+        let settings = Settings { mode, ..self.inner.settings.clone() };
+        assemble(Arc::clone(&self.inner.parts), settings, Vec::new())
+    }
 }

@@ -25,7 +25,6 @@ pub(super) struct Admitted<'a> {
     pub(super) function: &'a Arc<dyn Run>,
     pub(super) valid: ValidParams,
     pub(super) permit: Permit,
-    pub(super) room: Room,
 }
 
 /// What a caller sends to an operation that steers executions.
@@ -69,6 +68,7 @@ impl Adapter {
     pub(super) async fn begin(
         &self,
         admitted: Admitted<'_>,
+        room: Room,
         kept: Option<Map<String, Value>>,
         context: &Context,
         limits: &Limits,
@@ -87,7 +87,7 @@ impl Adapter {
             kept
         });
         let place = admitted.permit.place();
-        let (work, room) = self.work(admitted, context);
+        let work = self.work(admitted, context);
         let new = NewExecution {
             operation: operation.spec.name,
             session: context.session().cloned(),
@@ -108,11 +108,10 @@ impl Adapter {
         self.state(&id, limits).await
     }
 
-    /// What the task of an execution does: a call as any other, when its turn has come. And the room that
-    /// it takes.
-    fn work(&self, admitted: Admitted<'_>, context: &Context) -> (Work, Room) {
+    /// What the task of an execution does: a call as any other, when its turn has come.
+    fn work(&self, admitted: Admitted<'_>, context: &Context) -> Work {
         let inner = &*self.inner;
-        let Admitted { operation, function, valid, permit, room } = admitted;
+        let Admitted { operation, function, valid, permit } = admitted;
         let name = operation.spec.name;
         let category = operation.spec.category;
         let session = context.session().cloned();
@@ -130,7 +129,7 @@ impl Adapter {
         let turnstile = Arc::clone(&inner.turnstile);
         #[cfg(feature = "limits")]
         let (limiter, upstream) = (inner.limiter.clone(), Arc::clone(&inner.upstream));
-        let work: Work = Box::new(move |execution: ExecutionContext, begin: Begin| {
+        Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = Context::of_execution(name, session, label, execution.clone());
             #[cfg(feature = "limits")]
             let context = context.remembering(upstream);
@@ -157,8 +156,7 @@ impl Adapter {
                 super::settle(limiter.as_deref(), &context).await;
                 outcome
             })
-        });
-        (work, room)
+        })
     }
 
     /// Waits with a caller who asked for progress. One who gives up wants the work to stop as well.
@@ -313,8 +311,7 @@ impl Adapter {
         let permit = inner.gatekeeper.admit(visitor).await?;
         let room = room.map_err(Full::error)?;
         let place = permit.place();
-        let (work, room) =
-            self.work(Admitted { operation, function, valid, permit, room }, &context);
+        let work = self.work(Admitted { operation, function, valid, permit }, &context);
         let session = context.session().cloned();
         let begun = inner.executions.again(id, record.attempt, (session, room), work).await;
         if !matches!(begun, Ok(true)) {
@@ -424,41 +421,8 @@ mod tests {
     #[test]
     fn limits_that_a_start_forgets_are_warned_of() {
         use crate::limits::{ApiLimit, Metric, Quota, RateLimits};
-        use crate::store::{MemoryStore, Store, StoreError};
-        use crate::{BoxFuture, store};
-
-        /// Keeps its records elsewhere, as far as anybody knows.
-        struct Lasting(MemoryStore);
-        impl Store for Lasting {
-            fn get<'a>(
-                &'a self,
-                collection: &'a str,
-                key: &'a str,
-            ) -> BoxFuture<'a, Result<Option<store::Record>, StoreError>> {
-                self.0.get(collection, key)
-            }
-            fn list<'a>(
-                &'a self,
-                collection: &'a str,
-                group: Option<&'a str>,
-                after: Option<&'a str>,
-                most: usize,
-            ) -> BoxFuture<'a, Result<Vec<store::Record>, StoreError>> {
-                self.0.list(collection, group, after, most)
-            }
-            fn write(
-                &self,
-                changes: Vec<store::Change>,
-            ) -> BoxFuture<'_, Result<bool, StoreError>> {
-                self.0.write(changes)
-            }
-            fn purge(
-                &self,
-                now: chrono::DateTime<chrono::Utc>,
-            ) -> BoxFuture<'_, Result<u64, StoreError>> {
-                self.0.purge(now)
-            }
-        }
+        use crate::store::MemoryStore;
+        use crate::store::hooked::Hooked;
 
         let builder = |limits| Adapter::builder("hotel").without_config().rate_limits(limits);
         let monthly = || RateLimits::new().quota(Quota::new(Metric::CostPerMonth).hard_stop(5));
@@ -466,7 +430,7 @@ mod tests {
         assert!(warning.contains("for cost_per_month is kept in memory"), "{warning}");
         let shared = std::sync::Arc::new(MemoryStore::default());
         assert!(builder(monthly()).store(shared).build().unwrap().forgotten_limits().is_some());
-        let lasting = builder(monthly()).store(Lasting(MemoryStore::default())).build().unwrap();
+        let lasting = builder(monthly()).store(Hooked::new(())).build().unwrap();
         assert_eq!(lasting.forgotten_limits(), None);
         let short = builder(RateLimits::new().limit(ApiLimit::global(5))).build().unwrap();
         assert_eq!(short.forgotten_limits(), None);

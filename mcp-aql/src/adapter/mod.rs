@@ -392,8 +392,8 @@ impl Adapter {
             Handler::Introspect => return Err(OperationError::internal("answered above")),
         };
         if let Some(room) = room {
-            let admitted = Admitted { operation, function, valid, permit, room };
-            return erased(self.begin(admitted, kept, &context, limits)).await;
+            let admitted = Admitted { operation, function, valid, permit };
+            return erased(self.begin(admitted, room, kept, &context, limits)).await;
         }
         let call = Call {
             arguments: valid.arguments.into_iter(),

@@ -1,6 +1,6 @@
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -18,6 +18,7 @@ use crate::main_error::{Error, Result};
 use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
 use crate::response::{ErrorDetail, OperationResult, Reply};
 use crate::router::Endpoint;
+use crate::sync::lock;
 
 /// The exit code that shells expect of an interrupted program.
 const INTERRUPTED: i32 = 130;
@@ -354,7 +355,7 @@ impl Told {
 
     fn tell(&self, done: Option<f64>, total: Option<f64>, message: &str) {
         let line = line(done, total, message);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         if *last != line {
             (self.write)(&line);
             *last = line;

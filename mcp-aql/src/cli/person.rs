@@ -1,12 +1,13 @@
 //! Whoever sits at the terminal, if anybody does.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use tokio::sync::oneshot;
 
 use crate::main_error::Result;
 use crate::operation::BoxFuture;
+use crate::sync::lock;
 
 /// Somebody who reads and answers.
 pub(super) trait Person: Sync {
@@ -33,7 +34,7 @@ impl AtTerminal {
     /// The next line of standard input. A thread of its own reads it, and not one of the runtime's, which
     /// would wait for it when it ends.
     fn next_line(&self) -> std::io::Result<oneshot::Receiver<std::io::Result<String>>> {
-        let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut awaited = lock(&self.awaited);
         if let Some(line) = awaited.take() {
             return Ok(line);
         }
@@ -56,7 +57,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut awaited = self.person.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut awaited = lock(&self.person.awaited);
         *awaited = self.line.take();
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -10,6 +10,7 @@ use super::payload::Progress;
 use super::record::Hold;
 use super::state::Status;
 use crate::operation::Session;
+use crate::sync::lock;
 
 /// Why an execution should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +111,7 @@ impl Live {
 
     /// When its lease was last renewed.
     pub(crate) fn renewed(&self) -> MutexGuard<'_, Instant> {
-        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.renewed)
     }
 }
 
@@ -131,7 +132,7 @@ struct Inner {
 
 impl Lives {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     /// Adds one. True when somebody has to be found who renews its lease.

@@ -1,11 +1,12 @@
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
 
 use super::options::ExecutionOptions;
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::Session;
+use crate::sync::lock;
 
 /// When to try again, in seconds: when an execution ends nobody knows.
 const A_WHILE: u64 = 5;
@@ -39,7 +40,7 @@ pub(crate) enum Full {
 
 impl Rooms {
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     pub(super) fn take(
@@ -83,7 +84,7 @@ impl Full {
         OperationError::new(
             ErrorCode::RateLimitExceeded,
             format!(
-                "{limit} executions of {whose} run, and no more may. Wait for the end of one \
+                "API rate limit exceeded: {limit} executions of {whose} run, and no more may. Wait for the end of one \
                  (get_execution with wait_seconds) or cancel one (cancel_execution), then make the \
                  same call again"
             ),

@@ -1,5 +1,5 @@
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::record::{ExecutionRecord, later};
 use super::state::Status;
+use crate::sync::lock;
 
 /// The parameters of executions that are too secret for the store: for a retry in this process.
 #[derive(Default)]
@@ -20,7 +21,7 @@ struct Kept {
 
 impl Secrets {
     fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     pub(crate) fn keep(&self, id: &str, params: Map<String, Value>, now: DateTime<Utc>) {

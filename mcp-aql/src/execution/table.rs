@@ -1,8 +1,8 @@
 use super::payload::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
 use crate::operation::{
-    DataKey, DefaultSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry, ParameterSpec,
-    Plain, ReturnsSpec,
+    DataKey, DefaultSpec, ExampleSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry,
+    ParameterSpec, Plain, ReturnsSpec,
 };
 use crate::query::Page;
 use crate::vocab::SemanticCategory;
@@ -11,6 +11,9 @@ const ID: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("execution_id", "The execution.")
         .constraints(&[Constraint::MinLength(1), Constraint::MaxLength(64)]),
 );
+
+const BY_ID: &[ExampleSpec] = &[ExampleSpec { description: "", params: EXAMPLE }];
+const EXAMPLE: &str = r#"{"execution_id":"exec_y7n44vbkz352ckgw9my1mvz59tdwh9edd1r"}"#;
 
 const GET: OperationSpec =
     OperationSpec::new("get_execution", SemanticCategory::Read, "Tell where an execution stands.")
@@ -28,6 +31,7 @@ const GET: OperationSpec =
                 .default(DefaultSpec::Json("0")),
             ),
         ])
+        .examples(BY_ID)
         .returns(ReturnsSpec::of::<ExecutionState, Plain>())
         .data_key(DataKey::Bare);
 
@@ -69,6 +73,7 @@ const CANCEL: OperationSpec = OperationSpec::new(
     "Stop an execution: pending or running becomes cancelled.",
 )
 .parameters(&[ID])
+.examples(BY_ID)
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
@@ -79,6 +84,7 @@ const RETRY: OperationSpec = OperationSpec::new(
     "Run an execution again with the same parameters: failed becomes running.",
 )
 .parameters(&[ID])
+.examples(BY_ID)
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
@@ -95,4 +101,21 @@ pub(crate) fn built_in(operations: &[(OperationSpec, Handler)]) -> Vec<(Operatio
     .filter(|(_, _, offered)| *offered)
     .map(|(spec, call, _)| (spec, Handler::Execution(call)))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_parameters_has_an_example() {
+        // REQ-INT-25
+        for spec in [GET, LIST, CANCEL, RETRY] {
+            let needs = spec
+                .parameters
+                .iter()
+                .any(|entry| matches!(entry, ParameterEntry::One(parameter) if parameter.required));
+            assert_eq!(needs, !spec.examples.is_empty(), "{}", spec.name);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -18,6 +18,7 @@ use crate::error::{ErrorCode, OperationError};
 use crate::operation::{
     Advance, BoxFuture, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS,
 };
+use crate::sync::lock;
 
 /// The store hears of progress at most so often; those who wait in this process hear all of it.
 const PACE: Duration = Duration::from_millis(500);
@@ -95,7 +96,7 @@ impl ExecutionSink for Sink {
 
 impl Sink {
     fn is_due(&self) -> bool {
-        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut saved = lock(&self.saved);
         let due = saved.is_none_or(|at| at.elapsed() >= PACE);
         if due {
             *saved = Some(Instant::now());

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -9,6 +9,7 @@ use crate::clock;
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Context, Session};
 use crate::services::Services;
+use crate::sync::lock;
 
 /// So many tokens a session may ask for in a minute, and so many it may guess (REQ-TOK-17). Callers
 /// without a session share one account.
@@ -46,10 +47,6 @@ struct Account {
     failed: Mutex<VecDeque<DateTime<Utc>>>,
     /// Its tokens are taken back when it ends.
     watched: AtomicBool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Issuing {
@@ -187,7 +184,10 @@ fn count(
         let seconds = whole_seconds(free - now);
         return Err(OperationError::new(
             ErrorCode::RateLimitExceeded,
-            format!("Too many confirmations were asked for or failed. Wait {seconds} seconds"),
+            format!(
+                "API rate limit exceeded: too many confirmations were asked for or failed. Wait \
+                 {seconds} seconds"
+            ),
         )
         .with_detail("limit", most)
         .with_detail("remaining", 0)

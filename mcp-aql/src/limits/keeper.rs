@@ -1,7 +1,7 @@
 //! The ledger in the store: looked into, and changed by comparison.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::Shared;
@@ -13,6 +13,7 @@ use crate::error::OperationError;
 use crate::operation::BoxFuture;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
+use crate::sync::lock;
 
 /// The collection of the store that holds the counters: a record for each adapter.
 pub(super) const COLLECTION: &str = "limits";
@@ -102,10 +103,6 @@ where
         // Whoever gave up does not want to know.
         let _ = self.answer.send(outcome);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Keeper {

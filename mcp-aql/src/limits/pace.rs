@@ -1,5 +1,5 @@
 use std::num::NonZeroU32;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use governor::clock::{Clock, Reference as _};
@@ -9,6 +9,7 @@ use governor::{Quota, RateLimiter};
 
 use super::declare::ApiLimit;
 use crate::clock::TimeSource;
+use crate::sync::lock;
 
 /// Spreads the calls of a limit over its window: a few at once, the others evenly.
 pub(crate) struct Pace(RateLimiter<NotKeyed, InMemoryState, Steady, NoOpMiddleware<Duration>>);
@@ -51,7 +52,7 @@ impl Clock for Steady {
 
     fn now(&self) -> Duration {
         let now = self.time.now().timestamp_micros();
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         let passed = u64::try_from(now.saturating_sub(last.0)).unwrap_or_default();
         *last = (now, last.1.saturating_add(Duration::from_micros(passed)));
         last.1

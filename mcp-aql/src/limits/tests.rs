@@ -1,7 +1,7 @@
 //! The limiter as a whole: beside a list of all calls, under load, and by several adapters at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use chrono::DateTime;
 use proptest::prelude::*;
@@ -12,7 +12,8 @@ use super::ledger::Ledger;
 use super::rules::{Exceeded, Rules, Spent, Verdict};
 use super::*;
 use crate::audit::AuditSink;
-use crate::store::{Change, MemoryStore, Record, Store, StoreError};
+use crate::store::hooked::{Access, Hook, Hooked};
+use crate::store::{Change, MemoryStore, Store, StoreError};
 use crate::{
     Adapter, BoxFuture, Context, OperationError, OperationResult, SemanticCategory, TimeSource,
     leaks_internals, operations,
@@ -44,42 +45,23 @@ impl Clock {
 }
 
 /// One store for several adapters, which counts what is written.
-#[derive(Clone, Default)]
-struct Shared(Arc<MemoryStore>, Arc<AtomicUsize>);
+type Shared = Arc<Hooked<Counted>>;
 
-impl Store for Shared {
-    fn get<'a>(
-        &'a self,
-        collection: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(async move {
-            // Lets others in between.
-            tokio::task::yield_now().await;
-            self.0.get(collection, key).await
-        })
-    }
+#[derive(Default)]
+struct Counted {
+    writes: AtomicUsize,
+}
 
-    fn list<'a>(
-        &'a self,
-        collection: &'a str,
-        group: Option<&'a str>,
-        after: Option<&'a str>,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        self.0.list(collection, group, after, most)
-    }
+impl Hook for Counted {
+    type Held = ();
 
-    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            self.1.fetch_add(1, Ordering::Relaxed);
-            self.0.write(changes).await
-        })
-    }
-
-    fn purge(&self, now: DateTime<chrono::Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.0.purge(now)
+    async fn before(&self, access: Access) -> Result<(), StoreError> {
+        // Lets others in between.
+        tokio::task::yield_now().await;
+        if access == Access::Write {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 
@@ -500,7 +482,7 @@ async fn counters_that_cannot_be_read_stop_what_they_count_and_nothing_else() {
 #[tokio::test]
 async fn calls_that_come_together_are_counted_with_one_write() {
     // REQ-RATE-01
-    let store = Odd { slow: true, ..Odd::default() };
+    let store = Arc::new(Hooked::new(Odd { slow: true, ..Odd::default() }));
     let adapter = Adapter::builder("hotel")
         .without_config()
         .operations(Rooms(Arc::default()))
@@ -511,7 +493,7 @@ async fn calls_that_come_together_are_counted_with_one_write() {
     let calls = (0..64).map(|_| adapter.call("list_rooms", json!({})));
     let results = futures_util::future::join_all(calls).await;
     assert_eq!(results.iter().filter(|result| result.is_success()).count(), 60);
-    let writes = store.shared.1.load(Ordering::Relaxed);
+    let writes = store.hook.counted.writes.load(Ordering::Relaxed);
     assert!(writes <= 3, "{writes} writes");
 }
 
@@ -549,52 +531,32 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(Arc::strong_count(&store.0), 1, "{polls}");
+        assert_eq!(Arc::strong_count(&store), 1, "{polls}");
     }
 }
 
 /// Has one connection, as a pool of one has.
-#[derive(Clone, Default)]
-struct Single(Shared, Arc<tokio::sync::Mutex<()>>);
+#[derive(Default)]
+struct Single {
+    counted: Counted,
+    connection: Arc<tokio::sync::Mutex<()>>,
+}
 
-impl Store for Single {
-    fn get<'a>(
-        &'a self,
-        collection: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(async move {
-            let _connection = self.1.lock().await;
-            self.0.get(collection, key).await
-        })
-    }
+impl Hook for Single {
+    type Held = tokio::sync::OwnedMutexGuard<()>;
 
-    fn list<'a>(
-        &'a self,
-        collection: &'a str,
-        group: Option<&'a str>,
-        after: Option<&'a str>,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        self.0.list(collection, group, after, most)
-    }
-
-    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async move {
-            let _connection = self.1.lock().await;
-            self.0.write(changes).await
-        })
-    }
-
-    fn purge(&self, now: DateTime<chrono::Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.0.purge(now)
+    async fn before(&self, access: Access) -> Result<Self::Held, StoreError> {
+        let connection = Arc::clone(&self.connection).lock_owned().await;
+        self.counted.before(access).await?;
+        Ok(connection)
     }
 }
 
 #[tokio::test]
 async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
     // REQ-RATE-01
-    let store = Single::default();
+    let store = Arc::new(Hooked::<Single>::default());
+    let connection = &store.hook.connection;
     let adapter = Adapter::builder("hotel")
         .without_config()
         .operations(Rooms(Arc::default()))
@@ -607,57 +569,37 @@ async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
         for _ in 0..polls {
             assert!(futures_util::poll!(&mut asleep).is_pending(), "{polls}");
         }
-        assert!(store.1.try_lock().is_err(), "{polls}");
+        assert!(connection.try_lock().is_err(), "{polls}");
         drop(asleep);
-        let free = tokio::time::timeout(std::time::Duration::from_secs(5), store.1.lock());
+        let free = tokio::time::timeout(std::time::Duration::from_secs(5), connection.lock());
         assert!(free.await.is_ok(), "{polls}");
     }
 }
 
 /// Takes its time, or fails as no store should, once.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Odd {
-    shared: Shared,
+    counted: Counted,
     slow: bool,
-    panics: Arc<std::sync::atomic::AtomicBool>,
+    panics: AtomicBool,
 }
 
-impl Store for Odd {
-    fn get<'a>(
-        &'a self,
-        collection: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(async move {
+impl Hook for Odd {
+    type Held = ();
+
+    async fn before(&self, access: Access) -> Result<(), StoreError> {
+        if access == Access::Get {
             let time = if self.slow { 5 } else { 0 };
             tokio::time::sleep(std::time::Duration::from_millis(time)).await;
             assert!(!self.panics.swap(false, Ordering::Relaxed), "by a store's author");
-            self.shared.get(collection, key).await
-        })
-    }
-
-    fn list<'a>(
-        &'a self,
-        collection: &'a str,
-        group: Option<&'a str>,
-        after: Option<&'a str>,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        self.shared.list(collection, group, after, most)
-    }
-
-    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
-        self.shared.write(changes)
-    }
-
-    fn purge(&self, now: DateTime<chrono::Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.shared.purge(now)
+        }
+        self.counted.before(access).await
     }
 }
 
 #[tokio::test]
 async fn a_store_that_panics_keeps_no_later_call_waiting() {
-    let store = Odd::default();
+    let store = Arc::new(Hooked::<Odd>::default());
     let adapter = Adapter::builder("hotel")
         .without_config()
         .operations(Rooms(Arc::default()))
@@ -665,7 +607,7 @@ async fn a_store_that_panics_keeps_no_later_call_waiting() {
         .store(store.clone())
         .build()
         .unwrap();
-    store.panics.store(true, Ordering::Relaxed);
+    store.hook.panics.store(true, Ordering::Relaxed);
     let calls = (0..3).map(|_| adapter.call("list_rooms", json!({})));
     let results = futures_util::future::join_all(calls).await;
     let codes: Vec<_> = results.iter().map(OperationResult::code).collect();

@@ -2,7 +2,7 @@
 //! other transport.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use super::wire::{
     Fault, Message, Refusal, Salvage, ToolCall, decode, fail_with, respond_with, too_long,
 };
 use crate::request::{parse, too_large};
+use crate::sync::lock;
 
 /// So many times the longest body is still read, and dropped, to find out whom to answer.
 const READ_ON: usize = 4;
@@ -74,7 +75,7 @@ impl HttpBody for Noted {
                 frame = Poll::Ready(Some(Err(axum::Error::new(error))));
             }
         }
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         match &frame {
             Poll::Ready(Some(Ok(frame))) => seen.pieces.extend(frame.data_ref().cloned()),
             Poll::Ready(None | Some(Err(_))) => (seen.ended, seen.late) = (true, late),
@@ -91,7 +92,7 @@ impl HttpBody for Noted {
 impl Drop for Noted {
     fn drop(&mut self) {
         let rest = std::mem::take(&mut self.body);
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).rest = Some(rest);
+        lock(&self.seen).rest = Some(rest);
     }
 }
 
@@ -119,8 +120,7 @@ impl Guard {
         if let Some(form) = guard.direct.form(&request, guard.longest) {
             let (head, body) = request.into_parts();
             let Ok(body) = axum::body::to_bytes(body, guard.longest).await else {
-                let seen =
-                    std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+                let seen = std::mem::take(&mut *lock(&seen));
                 return refuse_broken(&seen);
             };
             match guard.direct.answer(&form, &body) {
@@ -142,7 +142,7 @@ impl Guard {
         ) {
             return response;
         }
-        let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let seen = std::mem::take(&mut *lock(&seen));
         if seen.pieces.is_empty() && !seen.ended {
             // The headers are at fault.
             return response;

@@ -1,8 +1,10 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio_util::sync::CancellationToken;
+
+use crate::sync::lock;
 
 /// The calls that run, by the id of their request.
 #[derive(Debug, Default)]
@@ -27,7 +29,7 @@ struct Running {
 
 impl Calls {
     fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, Twins>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 
     pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> u64 {

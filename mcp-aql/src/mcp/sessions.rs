@@ -21,6 +21,7 @@ use rmcp::transport::streamable_http_server::session::{
 use super::calls::Calls;
 use super::connection::Connection;
 use super::http::HttpOptions;
+use crate::sync::lock;
 
 tokio::task_local! {
     /// What happens while rmcp serves one request, and what it has no other way to say.
@@ -136,7 +137,7 @@ impl Sessions {
     /// that means nothing.
     async fn keep(&self, session: &Open) {
         {
-            let mut told = session.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut told = lock(&session.told);
             if told.elapsed() < self.pulse {
                 return;
             }

@@ -1,10 +1,11 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 use super::{Advance, BoxFuture, ExecutionContext, Session, Warning, Warnings};
 use crate::error::OperationError;
+use crate::sync::lock;
 
 /// What an operation may know and do beyond its parameters: who calls, whether the caller still
 /// waits, how far the work is, what the caller should be warned of.
@@ -205,7 +206,7 @@ impl Context {
         match &self.call.execution {
             Some(execution) => execution.warn(warning),
             None => {
-                self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+                lock(&self.call.warnings).push(warning);
             }
         }
     }
@@ -231,13 +232,13 @@ impl Context {
     /// ```
     #[cfg(feature = "limits")]
     pub fn report_usage(&self, usage: super::Usage) {
-        self.call.usage.lock().unwrap_or_else(PoisonError::into_inner).add(usage);
+        lock(&self.call.usage).add(usage);
     }
 
     /// What has been reported since the last time that somebody asked.
     #[cfg(feature = "limits")]
     pub(crate) fn take_usage(&self) -> super::Usage {
-        std::mem::take(&mut *self.call.usage.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.call.usage))
     }
 
     /// The same, with a place to remember what wrapped APIs say.
@@ -278,7 +279,7 @@ impl Context {
     }
 
     pub(crate) fn take_warnings(&self) -> Warnings {
-        std::mem::take(&mut *self.call.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.call.warnings))
     }
 }
 

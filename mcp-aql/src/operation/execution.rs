@@ -1,10 +1,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
 use super::{BoxFuture, Warning, Warnings};
+use crate::sync::lock;
 
 /// What a long-running operation knows of its execution: its id, whether it should stop, and where
 /// it tells how far it is.
@@ -97,11 +98,11 @@ impl ExecutionContext {
     }
 
     pub(crate) fn warn(&self, warning: Warning) {
-        self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        lock(&self.0.warnings).push(warning);
     }
 
     pub(crate) fn take_warnings(&self) -> Warnings {
-        std::mem::take(&mut *self.0.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0.warnings))
     }
 
     pub(crate) async fn advance(&self, advance: Advance) {

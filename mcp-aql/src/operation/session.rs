@@ -1,9 +1,11 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
+
+use crate::sync::lock;
 
 /// One client's connection: an id of our own and state that lives as long as the connection.
 ///
@@ -52,7 +54,7 @@ impl Session {
         let known = |states: &HashMap<_, Arc<dyn Any + Send + Sync>>| {
             states.get(&TypeId::of::<T>()).map(Arc::clone)?.downcast::<T>().ok()
         };
-        let states = || self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let states = || lock(&self.0.state);
         if let Some(state) = known(&states()) {
             return state;
         }
@@ -82,8 +84,7 @@ impl Session {
     /// Ends the session: wakes whoever waits for it and drops its state.
     pub(crate) fn end(&self) {
         self.0.ended.cancel();
-        let states =
-            std::mem::take(&mut *self.0.state.lock().unwrap_or_else(PoisonError::into_inner));
+        let states = std::mem::take(&mut *lock(&self.0.state));
         drop(states);
     }
 

@@ -1,7 +1,8 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{ChannelError, HumanChannel, HumanRequest};
 use crate::operation::BoxFuture;
+use crate::sync::lock;
 
 /// Collects what people would be asked: for tests of what agents do.
 ///
@@ -25,7 +26,7 @@ struct Seen {
 
 impl MemoryChannel {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Every request so far, the oldest first.

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use super::action::hex;
 use super::code::{Fresh, same};
 use super::core::{
-    AGENTS, IDLE, PAGE, SKEW, SafetyCore, Target, agent_change, answered, expected, indexed, read,
-    readable, target, written,
+    AGENTS, IDLE, INDEX, PAGE, SKEW, SafetyCore, Target, agent_change, answered, expected, indexed,
+    read, readable, target, written,
 };
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
 use super::machine::{Event, Refusal, news, shown};
@@ -396,7 +396,7 @@ impl SafetyCore {
         for queued in &state.queue {
             let Some(id) = queued.about.strip_prefix(ABOUT) else { continue };
             // One that is no longer known was not answered in time.
-            if target(store, &format!("answered {id}")).await? == Some(Target::Answered)
+            if store.get(INDEX, &format!("answered {id}")).await?.is_some()
                 || target(store, &format!("id {id}")).await?.is_none()
             {
                 answered.push(queued.about.clone());

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::action::{Action, fold};
 use super::code;
-use super::core::{BEAT, SafetyCore, Target, expected, lock, read, readable, written};
+use super::core::{BEAT, SafetyCore, Target, expected, read, readable, written};
 use super::directive::{AutonomyDirective, StepOutcome};
 use super::judging::Step;
 use super::machine::{Event, Refusal, Start, shortened};
@@ -21,6 +21,7 @@ use crate::clock;
 use crate::error::OperationError;
 use crate::operation::{BoxFuture, Session};
 use crate::store::{Change, MOST_KEY_BYTES, StoreError};
+use crate::sync::lock;
 
 const TRIES: &str = "safety_tries";
 /// How long the end of a connection waits for the store.
@@ -536,7 +537,7 @@ impl SafetyCore {
             Some(Target::Approval { key, id }) => {
                 self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?
             }
-            Some(Target::Answered) | None => Err(Refusal::Invalid),
+            None => Err(Refusal::Invalid),
         };
         match answered {
             Ok(()) => {

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -24,12 +24,14 @@ use crate::operation::Session;
 use crate::operator::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
+use crate::sync::lock;
 use crate::vocab::DangerLevel;
 
 /// Agents, by the comparable form of their names.
 pub(super) const AGENTS: &str = "safety_agents";
-/// Whose a request is: by `id …` and by `code …`, which is the code's hash.
-const INDEX: &str = "safety_index";
+/// Whose a request is: by `id …` and by `code …`, which is the code's hash. And by `answered …` that
+/// somebody has answered an approval.
+pub(super) const INDEX: &str = "safety_index";
 /// Processes that are there.
 const PROCESSES: &str = "safety_processes";
 /// A process is taken for gone when it was silent for so long, in seconds.
@@ -73,20 +75,8 @@ pub(crate) struct SafetyCore {
 /// Whose a request is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Target {
-    Agent {
-        agent: String,
-        id: String,
-    },
-    Approval {
-        key: String,
-        id: String,
-    },
-    /// Of an approval that somebody has answered.
-    Answered,
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    Agent { agent: String, id: String },
+    Approval { key: String, id: String },
 }
 
 /// A record's value.
@@ -545,7 +535,7 @@ pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target
 
 /// The change by which it is known that an approval was answered.
 pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
-    let record = written(&Target::Answered)?.expires_at(now + IDLE);
+    let record = written(&true)?.expires_at(now + IDLE);
     Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
 }
 

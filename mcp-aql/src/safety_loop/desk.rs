@@ -166,7 +166,7 @@ impl Desk for SafetyDesk {
                 Some(Target::Approval { key, .. }) => {
                     self.0.answer_approval(&key, id, None, (approve, by)).await?
                 }
-                Some(Target::Answered) | None => Err(Refusal::Invalid),
+                None => Err(Refusal::Invalid),
             };
             none("request", id, answered)
         })
@@ -195,7 +195,7 @@ impl Desk for SafetyDesk {
                         .await?
                 }
                 Some(Target::Approval { key, .. }) => self.0.renew_approval(&key, id, by).await?,
-                Some(Target::Answered) | None => Err(Refusal::Invalid),
+                None => Err(Refusal::Invalid),
             };
             none("request", id, done)
         })

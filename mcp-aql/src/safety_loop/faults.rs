@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
@@ -12,76 +12,49 @@ use super::calls::Reported;
 use super::core::SafetyCore;
 use super::state::ExecutionStatus;
 use super::{Pending, SafetyLoop};
-use crate::operation::{BoxFuture, CallScope, Session};
+use crate::operation::{CallScope, Session};
 use crate::operator::MemoryChannel;
 use crate::router::Endpoint;
-use crate::store::{Change, Expected, MemoryStore, Record, Store, StoreError};
+use crate::store::hooked::{Access, Hook, Hooked};
+use crate::store::{Change, Expected, Store, StoreError};
 use crate::{
     Adapter, AdapterBuilder, Condition, ErrorCode, Method, OperationSpec, Operations,
     ParameterSpec, Policy, Reply, SemanticCategory, operation::ParameterEntry,
 };
 
+/// One store for several adapters.
+type Odd = Arc<Hooked<Failing>>;
+
 /// Lets others in wherever a database would, and fails as long as it is told to.
-#[derive(Clone, Default)]
-struct Odd {
-    kept: Arc<MemoryStore>,
-    fails: Arc<AtomicBool>,
-    /// With the next write.
-    breaks: Arc<AtomicBool>,
+#[derive(Default)]
+struct Failing {
+    fails: AtomicBool,
+    /// After the next write.
+    breaks: AtomicBool,
 }
 
-impl Odd {
-    fn fail(&self, fails: bool) {
-        self.fails.store(fails, Ordering::Relaxed);
-    }
+impl Hook for Failing {
+    type Held = ();
 
-    async fn work(&self) -> Result<(), StoreError> {
+    async fn before(&self, access: Access) -> Result<(), StoreError> {
         tokio::task::yield_now().await;
-        match self.fails.load(Ordering::Relaxed) {
-            true => Err(StoreError::failed("the disk is gone")),
-            false => Ok(()),
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(StoreError::failed("the disk is gone"));
         }
+        if access == Access::Write && self.breaks.swap(false, Ordering::Relaxed) {
+            self.fails.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 
-impl Store for Odd {
-    fn get<'a>(
-        &'a self,
-        collection: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(async move {
-            self.work().await?;
-            self.kept.get(collection, key).await
-        })
+impl Hooked<Failing> {
+    fn fail(&self, fails: bool) {
+        self.hook.fails.store(fails, Ordering::Relaxed);
     }
 
-    fn list<'a>(
-        &'a self,
-        collection: &'a str,
-        group: Option<&'a str>,
-        after: Option<&'a str>,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        Box::pin(async move {
-            self.work().await?;
-            self.kept.list(collection, group, after, most).await
-        })
-    }
-
-    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async move {
-            self.work().await?;
-            let written = self.kept.write(changes).await?;
-            if self.breaks.swap(false, Ordering::Relaxed) {
-                self.fail(true);
-            }
-            Ok(written)
-        })
-    }
-
-    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.kept.purge(now)
+    fn break_after_a_write(&self) {
+        self.hook.breaks.store(true, Ordering::Relaxed);
     }
 }
 
@@ -282,7 +255,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
         level: "reversible",
         expires_at: Utc::now() + TimeDelta::seconds(60),
     };
-    store.breaks.store(true, Ordering::Relaxed);
+    store.break_after_a_write();
     assert!(core.request_approval(ask()).await.is_err());
     let shown = people.requests().pop().unwrap();
     assert_eq!(shown.action, "clear_bed {}");
@@ -291,7 +264,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     let waiting = async || core.state("Ada").await.unwrap().unwrap().waiting();
     assert_eq!(waiting().await, 1);
 
-    store.breaks.store(true, Ordering::Relaxed);
+    store.break_after_a_write();
     operator.approve(&shown.id, "test").await.unwrap();
     store.fail(false);
     let overview = operator.overview().await.unwrap();

@@ -11,8 +11,8 @@ use super::state::ExecutionStatus;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
 use crate::operation::{
-    BoxFuture, Call, DataKey, Handler, OperationSpec, Outcome, ParameterEntry, ParameterSpec,
-    Plain, ReturnsSpec, Run,
+    BoxFuture, Call, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry,
+    ParameterSpec, Plain, ReturnsSpec, Run,
 };
 use crate::vocab::SemanticCategory;
 
@@ -39,6 +39,10 @@ const EXECUTE_AGENT: OperationSpec = OperationSpec::new(
         "What the agent starts with; shown to whoever approves.",
     )),
 ])
+.examples(&[ExampleSpec {
+    description: "",
+    params: r#"{"element_name":"gardener","parameters":{"bed":"north"}}"#,
+}])
 .returns(ReturnsSpec::of::<AgentExecution, Plain>())
 .data_key(DataKey::Bare);
 
@@ -58,7 +62,8 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
             "next_action_hint",
             "The next action, in words that tell what it does and to what. Also: nextActionHint.",
         )
-        .constraints(&[Constraint::MinLength(1), Constraint::MaxLength(4_000)]),
+        // Three letters or digits at least are looked for, see `step`.
+        .constraints(&[Constraint::MinLength(3), Constraint::MaxLength(4_000)]),
     ),
     ParameterEntry::One(
         ParameterSpec::optional::<String>(
@@ -81,6 +86,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
             .constraints(LONG),
     ),
 ])
+.examples(&[ExampleSpec { description: "", params: r#"{"element_name":"gardener","next_action_hint":"call update_bed: water bed north","outcome":"success"}"# }])
 .returns(ReturnsSpec::of::<StepReply, Plain>())
 .data_key(DataKey::Bare);
 
@@ -96,6 +102,10 @@ const COMPLETE_EXECUTION: OperationSpec = OperationSpec::new(
         ParameterSpec::optional::<String>("summary", "What was done.").constraints(LONG),
     ),
 ])
+.examples(&[ExampleSpec {
+    description: "",
+    params: r#"{"element_name":"gardener","summary":"Bed north is watered."}"#,
+}])
 .returns(ReturnsSpec::of::<AgentExecution, Plain>())
 .data_key(DataKey::Bare);
 
@@ -109,6 +119,10 @@ const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
     EXECUTION,
     ParameterEntry::One(ParameterSpec::optional::<String>("reason", "Why.").constraints(LONG)),
 ])
+.examples(&[ExampleSpec {
+    description: "",
+    params: r#"{"element_name":"gardener","reason":"The tank is empty."}"#,
+}])
 .returns(ReturnsSpec::of::<AgentExecution, Plain>())
 .data_key(DataKey::Bare);
 
@@ -124,6 +138,7 @@ const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
         .constraints(SHORT)
         .sensitive(),
 )])
+.examples(&[ExampleSpec { description: "", params: r#"{"confirmation_token":"the code that the person was shown"}"# }])
 .returns(ReturnsSpec::of::<Verified, Plain>())
 .data_key(DataKey::Bare);
 
@@ -145,6 +160,7 @@ const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
         ParameterSpec::required::<String>("code", "The code.").constraints(SHORT).sensitive(),
     ),
 ])
+.examples(&[ExampleSpec { description: "", params: r#"{"challenge_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","code":"the code that the person was shown"}"# }])
 .returns(ReturnsSpec::of::<Verified, Plain>())
 .data_key(DataKey::Bare);
 
@@ -284,6 +300,21 @@ mod tests {
             let mut params = given.as_object().cloned().unwrap();
             accept_literal_names("record_execution_step", &mut params);
             assert_eq!(Value::Object(params), taken);
+        }
+    }
+
+    #[test]
+    fn every_operation_has_an_example() {
+        // REQ-INT-25
+        for spec in [
+            EXECUTE_AGENT,
+            RECORD_EXECUTION_STEP,
+            COMPLETE_EXECUTION,
+            ABORT_EXECUTION,
+            CONFIRM_OPERATION,
+            VERIFY_CHALLENGE,
+        ] {
+            assert!(!spec.examples.is_empty(), "{}", spec.name);
         }
     }
 }

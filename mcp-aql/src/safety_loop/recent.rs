@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use super::core::lock;
 use crate::audit::AuditSink;
 use crate::operation::BoxFuture;
+use crate::sync::lock;
 
 /// So many lines are kept.
 const KEPT: usize = 200;

@@ -12,49 +12,44 @@ const REDACTED: &str = "[redacted]";
 pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> OperationError {
     match refusal {
         Refusal::Blocked { agent, challenge } => {
-            let error = OperationError::new(
-                ErrorCode::PermissionDenied,
+            let error = denied(
                 match &challenge {
                     Some(_) => {
-                        "Permission denied: 'the agent is blocked until a person verifies; ask for \
-                         the code of the challenge in the details and send it with verify_challenge'"
+                        "The agent is blocked until a person verifies; ask for the code of the \
+                         challenge in the details and send it with verify_challenge"
                     }
                     None => {
-                        "Permission denied: 'the agent is blocked until a person lifts the block; \
-                         record_execution_step asks for a new challenge'"
+                        "The agent is blocked until a person lifts the block; \
+                         record_execution_step asks for a new challenge"
                     }
                 },
+                "blocked",
             )
-            .with_detail("reason", "blocked")
             .with_detail("agent", agent);
             match challenge {
                 Some(id) => error.with_detail("challenge_id", id),
                 None => error,
             }
         }
-        Refusal::NotExecuting => OperationError::new(
-            ErrorCode::NotFoundResource,
-            "Resource 'execution' not found: the agent has none. Call execute_agent first",
-        )
-        .with_detail("resource_type", "execution")
-        .with_detail("resource_id", super::machine::shortened(agent)),
+        Refusal::NotExecuting => OperationError::not_found("execution", agent)
+            .with_detail("hint", "the agent has none: call execute_agent first"),
         Refusal::Elsewhere { free_in: None } => denied(
-            "the agent executes in another session, which alone may go on with it",
+            "The agent executes in another session, which alone may go on with it",
             "other_session",
         ),
         Refusal::Elsewhere { free_in: Some(seconds) } => denied(
-            "the agent executes in a session of another process, which alone may go on with it; if \
+            "The agent executes in a session of another process, which alone may go on with it; if \
              the process has ended, try again after the time in the details",
             "other_session",
         )
         .with_detail("retry_after_seconds", seconds),
         Refusal::Busy => denied(
-            "the agent executes with other parameters; call complete_execution or abort_execution \
+            "The agent executes with other parameters; call complete_execution or abort_execution \
              first",
             "already_executing",
         ),
         Refusal::Pending => denied(
-            "the execution is pending and cannot be complete; wait for approval or call \
+            "The execution is pending and cannot be complete; wait for approval or call \
              abort_execution",
             "pending",
         ),
@@ -88,28 +83,31 @@ pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> Operat
             OperationError::rate_limited(seconds)
                 .with_detail("limit", super::machine::MOST_REQUESTS)
                 .with_detail("remaining", 0)
-                .with_detail("window", WINDOW)
+                .with_detail("window", "minute")
                 .with_detail("resets_at", clock::text(now + chrono::TimeDelta::seconds(wait)))
         }
     }
 }
 
-fn denied(reason: &'static str, word: &str) -> OperationError {
-    OperationError::new(ErrorCode::PermissionDenied, format!("Permission denied: '{reason}'"))
-        .with_detail("reason", word)
+/// The template of the code, and what helps.
+fn denied(help: &'static str, reason: &str) -> OperationError {
+    let message = format!("Permission denied: '{reason}'. {help}");
+    OperationError::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
 }
 
 /// The refusal of `verify_challenge`: the same for an unknown challenge, a wrong code and an expired
 /// one, so that nobody learns which it was.
 pub(super) fn not_verified() -> OperationError {
     denied(
-        "the challenge cannot be verified with this code; it is good for one try",
+        "The challenge cannot be verified with this code; it is good for one try",
         "not_verified",
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -133,6 +131,15 @@ mod tests {
         ] {
             let error = error(refusal, "at x", now);
             assert_eq!(error.code(), code);
+            // REQ-ERR-03: what a slot of a message has, a detail says.
+            if let Some(reason) = error.details().get("reason").and_then(Value::as_str) {
+                let start = format!("Permission denied: '{reason}'. ");
+                assert!(error.message().starts_with(&start), "{}", error.message());
+            }
+            if error.code() == ErrorCode::RateLimitExceeded {
+                // REQ-RATE-03
+                assert_eq!(error.details()["window"], "minute");
+            }
             assert!(!crate::leaks_internals(error.message()), "{}", error.message());
         }
         assert!(!crate::leaks_internals(not_verified().message()));

@@ -21,7 +21,8 @@ use crate::error::ErrorCode;
 use crate::operation::{BoxFuture, Session};
 use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
 use crate::services::Services;
-use crate::store::{Change, Expected, MemoryStore, NewRecord, Record, Store, StoreError};
+use crate::store::hooked::{Access, Hook, Hooked};
+use crate::store::{Change, Expected, MemoryStore, NewRecord, Store, StoreError};
 use crate::vocab::TrustLevel;
 
 const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
@@ -857,43 +858,14 @@ fn what_cannot_be_read_hides_nothing_else() {
 }
 
 /// Lets others in wherever a database would.
-#[derive(Default)]
-struct Slow(MemoryStore);
+struct Slow;
 
-impl Store for Slow {
-    fn get<'a>(
-        &'a self,
-        collection: &'a str,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            self.0.get(collection, key).await
-        })
-    }
+impl Hook for Slow {
+    type Held = ();
 
-    fn list<'a>(
-        &'a self,
-        collection: &'a str,
-        group: Option<&'a str>,
-        after: Option<&'a str>,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            self.0.list(collection, group, after, most).await
-        })
-    }
-
-    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async move {
-            tokio::task::yield_now().await;
-            self.0.write(changes).await
-        })
-    }
-
-    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.0.purge(now)
+    async fn before(&self, _: Access) -> Result<(), StoreError> {
+        tokio::task::yield_now().await;
+        Ok(())
     }
 }
 
@@ -1031,7 +1003,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_that_report_at_once_keep_no_news_back() {
     // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
-    many_report_at_once(Arc::new(Slow::default()), MOST_AGENTS, 20_000).await;
+    many_report_at_once(Arc::new(Hooked::new(Slow)), MOST_AGENTS, 20_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use chrono::{DateTime, Utc};
 
 use super::{Change, Expected, Record, Store, StoreError};
 use crate::operation::BoxFuture;
+use crate::sync::lock;
 
 /// Keeps records as long as the process lives.
 #[derive(Debug, Default)]
@@ -66,7 +67,7 @@ fn micros(at: DateTime<Utc>) -> DateTime<Utc> {
 
 impl MemoryStore {
     fn records(&self) -> MutexGuard<'_, Records> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -44,6 +44,8 @@
 //!   expired, until [`purge`](Store::purge) forgets what expired *before* the moment it is given.
 //! - **Errors change nothing about that.** After one a `write` was made as a whole or not at all.
 
+#[cfg(test)]
+pub(crate) mod hooked;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;

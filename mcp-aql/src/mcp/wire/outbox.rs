@@ -2,10 +2,12 @@
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
+
+use crate::sync::lock;
 
 /// While more than this waits to be written, nothing more is read: a client that does not read gets
 /// no further calls answered, and the answers do not pile up.
@@ -51,7 +53,7 @@ impl Drop for Running {
 
 impl Outbox {
     fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.waiting)
     }
 
     /// A call begins, whose answer will come.

@@ -1,7 +1,7 @@
 //! A desk with agents that never were, for tests and for `scripts/console.py`.
 
 use std::io::Read as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use super::super::{
 };
 use super::*;
 use crate::error::OperationError;
+use crate::sync::lock;
 
 /// The desk's state; what is decided shows in it.
 pub(super) struct Demo {
@@ -38,7 +39,7 @@ impl Demo {
         if self.broken.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(OperationError::internal(io::Error::other("the disk is full")));
         }
-        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(lock(&self.state))
     }
 
     fn log(state: &mut Overview, event: &str, outcome: &str, agent: Option<&str>, by: &str) {

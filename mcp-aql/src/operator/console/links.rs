@@ -1,13 +1,15 @@
 //! One-time login links: signed with the console's key, good for a while, good once.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
+
+use crate::sync::lock;
 
 /// How long a link is good for that somebody asks for: they are about to use it.
 pub(super) const ON_DEMAND: TimeDelta = TimeDelta::minutes(2);
@@ -83,7 +85,7 @@ impl Links {
         let Some((nonce, expires)) = key.read(once).filter(|(_, expires)| now < *expires) else {
             return false;
         };
-        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = lock(&self.0);
         used.retain(|_, expires| now < *expires);
         used.insert(nonce, expires).is_none()
     }

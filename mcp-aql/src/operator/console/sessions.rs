@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use super::links::random;
+use crate::sync::lock;
 
 /// So many browsers may be signed in; the one that was idle longest makes room.
 const MOST: usize = 16;
@@ -54,7 +55,7 @@ impl Sessions {
 
     pub(super) fn open(&self, now: Instant) -> Result<Credentials, getrandom::Error> {
         let (cookie, token) = (secret()?, secret()?);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
         while open.len() >= MOST {
             let idle = open.iter().enumerate().min_by_key(|(_, session)| session.used);
@@ -68,7 +69,7 @@ impl Sessions {
     /// Looks a request's credentials up; the session counts as used.
     pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> Seen {
         let cookie = hash(cookie);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
         match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
             None => Seen::Nobody,
@@ -84,13 +85,13 @@ impl Sessions {
 
     pub(super) fn close(&self, cookie: &str) {
         let cookie = hash(cookie);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         open.retain(|session| !same(&session.cookie, &cookie));
     }
 
     /// Counts a failed attempt to sign in. True where there were too many lately.
     pub(super) fn failed(&self, now: Instant) -> bool {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = lock(&self.failures);
         failures.retain(|failure| now.duration_since(*failure) < WINDOW);
         if failures.len() >= ATTEMPTS {
             return true;

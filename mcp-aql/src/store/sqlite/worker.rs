@@ -1,13 +1,14 @@
 //! A thread that owns a connection: SQLite blocks, and the threads of the runtime may not.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::file::{self, File};
 use crate::store::StoreError;
+use crate::sync::lock;
 
 type Job = Box<dyn FnOnce(&mut Owner) + Send>;
 
@@ -45,7 +46,7 @@ impl Worker {
     }
 
     fn send(&self, job: Job) -> Result<(), StoreError> {
-        let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = lock(&self.jobs);
         let job = match &*jobs {
             Some(sender) => match sender.send(job) {
                 Ok(()) => return Ok(()),
@@ -78,7 +79,7 @@ impl Owner {
         }
         // One connection after the other: the last one clears the log away, and of two that are closed
         // at once neither is the last.
-        let _alone = self.file.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&self.file.closing);
         self.connection = None;
     }
 

@@ -19,9 +19,12 @@
 //! # Ok(()) }
 //! ```
 
+#[cfg(feature = "conformance")]
+mod conforms;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -31,9 +34,17 @@ use tokio::io::{
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 
+#[cfg(feature = "conformance")]
+pub use conforms::{assert_conforms, assert_conforms_with, conformance_report};
+/// The conformance runner, for the settings of a run and what its report holds.
+#[cfg(feature = "conformance")]
+#[doc(no_inline)]
+pub use mcp_aql_conformance as conformance;
+
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 use crate::response::OperationResult;
+use crate::sync::lock;
 
 /// The version of MCP that the client opens with.
 const MCP_VERSION: &str = "2025-11-25";
@@ -250,10 +261,6 @@ async fn receive(read: ReadHalf<DuplexStream>, inbox: Arc<Mutex<Inbox>>) {
     let mut inbox = lock(&inbox);
     inbox.closed = true;
     inbox.waiting.clear();
-}
-
-fn lock(inbox: &Mutex<Inbox>) -> std::sync::MutexGuard<'_, Inbox> {
-    inbox.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn gone(method: &str, id: u64) -> Error {

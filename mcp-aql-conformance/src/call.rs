@@ -1,0 +1,261 @@
+//! One call of an operation: what was sent, and what came back.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::cases::Skip;
+use crate::wire::{Answer, Connection, Lost, is_light};
+
+const ARGUMENTS: &str = "arguments";
+/// So long a call is held back where the adapter limits how many may come.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// The shortest time to hold it back.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// A call and its reply.
+#[derive(Debug, Clone)]
+pub(crate) struct Exchange {
+    /// The tool that was called.
+    pub(crate) tool: String,
+    /// With these arguments.
+    pub(crate) arguments: Value,
+    /// What came back.
+    pub(crate) reply: Reply,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub(crate) enum Reply {
+    /// A result of MCP.
+    Result {
+        /// All of it: `content`, `isError`.
+        raw: Value,
+        /// What its first text item holds, if that is JSON.
+        body: Option<Value>,
+    },
+    /// A JSON-RPC error.
+    Protocol {
+        /// Its code.
+        code: i64,
+        /// All of it.
+        raw: Value,
+    },
+    /// Nothing.
+    Lost(Lost),
+}
+
+/// A structured failure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Failure<'a> {
+    /// `error.code`.
+    pub(crate) code: &'a str,
+    /// `error.message`.
+    pub(crate) message: &'a str,
+    /// `error.details`, or null.
+    pub(crate) details: &'a Value,
+}
+
+impl Exchange {
+    /// Calls a tool with these arguments. `meta` becomes `_meta` of the request.
+    pub(crate) async fn make(
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+    ) -> Self {
+        let mut params = Map::from_iter([
+            ("name".to_owned(), Value::from(tool)),
+            (ARGUMENTS.to_owned(), arguments),
+        ]);
+        params.extend(meta.map(|meta| ("_meta".to_owned(), meta)));
+        let mut params = Value::Object(params);
+        let answer = connection.request("tools/call", &params).await;
+        let arguments = params.get_mut(ARGUMENTS).map(Value::take).unwrap_or_default();
+        Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
+    }
+
+    /// Lets go of all that its body says once more.
+    pub(crate) fn drop_text(&mut self) {
+        if let Reply::Result { raw, body: Some(_) } = &mut self.reply {
+            *raw = Value::Null;
+        }
+    }
+
+    /// Its body alone.
+    pub(crate) fn into_body(self) -> Option<Value> {
+        match self.reply {
+            Reply::Result { body, .. } => body,
+            Reply::Protocol { .. } | Reply::Lost(_) => None,
+        }
+    }
+
+    /// The operation that was asked for.
+    pub(crate) fn operation(&self) -> &str {
+        self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The operation's result: `{"success": …}`.
+    pub(crate) fn body(&self) -> Option<&Value> {
+        match &self.reply {
+            Reply::Result { body, .. } => body.as_ref(),
+            Reply::Protocol { .. } | Reply::Lost(_) => None,
+        }
+    }
+
+    /// Whether it succeeded.
+    pub(crate) fn succeeded(&self) -> bool {
+        self.body().and_then(|body| body.get("success")) == Some(&Value::Bool(true))
+    }
+
+    /// `data` of a success.
+    pub(crate) fn data(&self) -> Option<&Value> {
+        self.body().filter(|_| self.succeeded())?.get("data")
+    }
+
+    /// The error of a structured failure.
+    pub(crate) fn failure(&self) -> Option<Failure<'_>> {
+        let body = self.body()?;
+        if body.get("success") != Some(&Value::Bool(false)) {
+            return None;
+        }
+        let error = body.get("error")?;
+        Some(Failure {
+            code: error.get("code")?.as_str()?,
+            message: error.get("message").and_then(Value::as_str).unwrap_or_default(),
+            details: error.get("details").unwrap_or(&Value::Null),
+        })
+    }
+
+    /// The code of a structured failure.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.failure().map(|failure| failure.code)
+    }
+
+    /// That calls come too fast for the adapter, if they do.
+    pub(crate) fn too_fast(&self) -> Option<Skip> {
+        let code = self.code().filter(|code| code.starts_with("RATE_LIMIT_"))?;
+        let why = format!("the adapter answers {code}: raise its limits for the run");
+        Some(Skip::CutShort(why))
+    }
+
+    /// Why nothing came back, if nothing did.
+    pub(crate) fn lost(&self) -> Option<&Lost> {
+        match &self.reply {
+            Reply::Lost(lost) => Some(lost),
+            Reply::Result { .. } | Reply::Protocol { .. } => None,
+        }
+    }
+
+    /// Whether HTTP refused it for its size, before anybody could look (status 413).
+    pub(crate) fn was_too_long(&self) -> bool {
+        matches!(self.lost(), Some(Lost::Status(413)))
+    }
+
+    /// What was sent, for a report.
+    pub(crate) fn sent(&self) -> Value {
+        json!({ "tool": self.tool, "arguments": self.arguments })
+    }
+
+    /// What came back, for a report.
+    pub(crate) fn received(&self) -> Value {
+        match &self.reply {
+            Reply::Result { body: Some(body), .. } => body.clone(),
+            Reply::Result { raw, body: None } => raw.clone(),
+            Reply::Protocol { raw, .. } => json!({ "error": raw }),
+            Reply::Lost(lost) => Value::String(lost.to_string()),
+        }
+    }
+
+    /// What came back, in a few words.
+    pub(crate) fn told(&self) -> String {
+        match (&self.reply, self.failure()) {
+            (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
+            (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),
+            (Reply::Lost(lost), None) => lost.to_string(),
+            (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
+            (Reply::Result { .. }, None) => "no operation result".to_owned(),
+        }
+    }
+}
+
+/// How long one call has waited for its turn.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    waited: Duration,
+}
+
+impl Patience {
+    /// Where a call came too fast for the adapter, waits as long as it says, if that is not long. False where
+    /// the call need not or cannot be made again.
+    pub(crate) async fn waits(&mut self, exchange: &Exchange, until: Option<Instant>) -> bool {
+        let Some(failure) = exchange.failure().filter(|_| exchange.too_fast().is_some()) else {
+            return false;
+        };
+        let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
+        let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let Some(pause) = pause.map(|pause| pause.max(SHORTEST_PAUSE)) else { return false };
+        self.waited = self.waited.saturating_add(pause);
+        if self.waited > LONGEST_PAUSE || until.is_some_and(|until| Instant::now() + pause >= until)
+        {
+            return false;
+        }
+        tokio::time::sleep(pause).await;
+        true
+    }
+}
+
+/// About how many bytes a value takes of our memory.
+pub(crate) fn weight(value: &Value) -> usize {
+    const EACH: usize = 32;
+    // Room for some members at once.
+    const OBJECT: usize = 16 * EACH;
+    EACH + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => {
+            let inside = members.iter().map(|(name, value)| name.len() + weight(value));
+            OBJECT + inside.sum::<usize>()
+        }
+        _ => 0,
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Result(raw) => {
+                let text = raw.pointer("/content/0/text").and_then(Value::as_str);
+                let light = text.filter(|text| is_light(text.as_bytes()));
+                let body = light.and_then(|text| serde_json::from_str(text).ok());
+                Self::Result { raw, body }
+            }
+            Answer::Error { code, raw, .. } => Self::Protocol { code, raw },
+            Answer::Lost(lost) => Self::Lost(lost),
+        }
+    }
+}
+
+/// Time limits of a run.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_aql_conformance::{Settings, TimeLimits};
+///
+/// let limits = TimeLimits { request: Duration::from_secs(2), ..TimeLimits::default() };
+/// let settings = Settings::default().time_limits(limits);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct TimeLimits {
+    /// For one request.
+    pub request: Duration,
+    /// For all of it.
+    pub run: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        Self { request: Duration::from_secs(10), run: Duration::from_secs(300) }
+    }
+}

@@ -1,0 +1,491 @@
+//! Many operations in one request.
+
+use serde_json::{Map, Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Category, Operation};
+use crate::resources::confirmed;
+use crate::run::Run;
+use crate::values;
+
+const fn check(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { id, title, requirements, keyword: Keyword::Must, level: 2, body }
+}
+
+const fn should(check: Check) -> Check {
+    Check { keyword: Keyword::Should, ..check }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check(
+        "batch.claimed",
+        "`capabilities.batch` says whether batches are taken",
+        &["REQ-INT-07", "REQ-BAT-01"],
+        Body::Reads(later!(claimed)),
+    ),
+    check(
+        "batch.form",
+        "A batch is answered with `success: true`, `data: null`, `results` and `summary`",
+        &["REQ-BAT-03"],
+        Body::Reads(later!(form)),
+    ),
+    check(
+        "batch.order",
+        "Results come in the order of the items, with index and operation",
+        &["REQ-BAT-02", "REQ-BAT-04"],
+        Body::Reads(later!(order)),
+    ),
+    check(
+        "batch.inner_form",
+        "Every item has a whole result of its own",
+        &["REQ-BAT-04"],
+        Body::Reads(later!(inner_form)),
+    ),
+    check(
+        "batch.failure_inside",
+        "An item that fails is counted, and stops neither the others nor the batch",
+        &["REQ-BAT-02", "REQ-BAT-05"],
+        Body::Reads(later!(failure_inside)),
+    ),
+    check(
+        "batch.empty",
+        "A batch without items, or of something else, is refused with code and message alone",
+        &["REQ-BAT-01", "REQ-BAT-06"],
+        Body::Reads(later!(empty)),
+    ),
+    check(
+        "batch.extra_member",
+        "A batch with other members beside `operations` is refused",
+        &["REQ-BAT-01"],
+        Body::Reads(later!(extra_member)),
+    ),
+    should(check(
+        "batch.mixed",
+        "A batch over two families is refused, or routed item by item",
+        &["REQ-BAT-07"],
+        Body::Changes(later!(mixed)),
+    )),
+    should(check(
+        "batch.halts",
+        "An item that needs confirmation halts the batch, which says where and what is left",
+        &["REQ-BAT-08", "REQ-BAT-09", "REQ-BAT-10"],
+        Body::Changes(later!(halts)),
+    )),
+    should(check(
+        "batch.continues",
+        "A batch goes on where it halted, with the token in its first item",
+        &["REQ-BAT-11"],
+        Body::Changes(later!(continues)),
+    )),
+];
+
+/// Whether the adapter takes no batches: it says so, or it says nothing and refuses one.
+async fn is_without(run: &Run, cases: &Cases) -> bool {
+    match run.adapter.capability("batch") {
+        Some(true) => false,
+        Some(false) => {
+            cases.not_applicable("`capabilities.batch` is false");
+            true
+        }
+        None => {
+            let Some((tool, items)) = reading(run, cases) else { return true };
+            let Some(exchange) = send(run, &tool, items, cases).await else { return true };
+            let is_without = exchange.failure().is_some();
+            if is_without {
+                cases.not_applicable("batches are refused, and `capabilities` does not name them");
+            }
+            is_without
+        }
+    }
+}
+
+/// An item of a batch.
+fn item(operation: &str, params: Map<String, Value>) -> Value {
+    json!({ "operation": operation, "params": params })
+}
+
+/// A tool with items that read: of two operations, where it has two. The case is skipped where it has none.
+fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
+    let mut found: Option<(String, Vec<Value>)> = None;
+    // Those that need nothing first: they succeed whatever there is.
+    let mut reads: Vec<_> = run.adapter.reads().collect();
+    reads.sort_by_key(|operation| operation.required().count());
+    for operation in reads {
+        if run.forbids(operation).is_some() {
+            continue;
+        }
+        let Ok(params) = run.valid(operation) else { continue };
+        let item = item(&operation.name, params);
+        match &mut found {
+            None => found = Some((operation.tool.clone(), vec![item])),
+            Some((tool, items)) if *tool == operation.tool && items.len() < 2 => items.push(item),
+            Some(_) => {}
+        }
+    }
+    if found.is_none() {
+        cases.skip(Skip::NoFixture("no READ operation can be called".to_owned()));
+    }
+    found
+}
+
+async fn send(run: &Run, tool: &str, items: Vec<Value>, cases: &Cases) -> Option<Exchange> {
+    run.refused(tool, json!({ "operations": items }), cases).await
+}
+
+fn results(exchange: &Exchange) -> Vec<&Value> {
+    let results = exchange.body().and_then(|body| body.get("results")?.as_array());
+    results.into_iter().flatten().collect()
+}
+
+fn count(exchange: &Exchange, name: &str) -> Option<u64> {
+    exchange.body()?.get("summary")?.get(name)?.as_u64()
+}
+
+fn succeeded(item: &Value) -> Option<bool> {
+    item.pointer("/result/success")?.as_bool()
+}
+
+async fn claimed(run: &Run, cases: &Cases) {
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some(exchange) = send(run, &tool, items, cases).await else { return };
+    let is_taken = !results(&exchange).is_empty();
+    match run.adapter.capability("batch") {
+        None => cases.not_applicable("`_protocol.capabilities` says nothing of `batch`"),
+        Some(claimed) => {
+            cases.expect(claimed == is_taken, || {
+                Finding::of(
+                    &exchange,
+                    "_protocol.capabilities.batch",
+                    if claimed { "results: the capability is claimed" } else { "a refusal" },
+                    "let the capability say what is the case",
+                )
+            });
+        }
+    }
+}
+
+async fn form(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let total = items.len() as u64;
+    let Some(exchange) = send(run, &tool, items, cases).await else { return };
+    let known = ["success", "data", "results", "summary", "warnings", "_meta"];
+    let holds = exchange.body().and_then(Value::as_object).is_some_and(|body| {
+        body.get("success") == Some(&Value::Bool(true))
+            && body.get("data") == Some(&Value::Null)
+            && body.get("results").is_some_and(Value::is_array)
+            && body.keys().all(|name| known.contains(&name.as_str()))
+    });
+    let adds_up = count(&exchange, "total") == Some(total)
+        && count(&exchange, "succeeded")
+            .zip(count(&exchange, "failed"))
+            .is_some_and(|(succeeded, failed)| succeeded + failed == total);
+    cases.expect(holds && adds_up, || {
+        Finding::of(
+            &exchange,
+            &tool,
+            format!(
+                "{{\"success\": true, \"data\": null, \"results\": […], \"summary\": {{\"total\": \
+                 {total}, \"succeeded\": …, \"failed\": …}}}}"
+            ),
+            "answer a batch with these members and no others",
+        )
+    });
+}
+
+async fn order(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let items: Vec<_> = items.iter().cycle().take(5).cloned().collect();
+    let Some(exchange) = send(run, &tool, items.clone(), cases).await else { return };
+    let results = results(&exchange);
+    let is_in_order = results.len() == items.len()
+        && results.iter().zip(&items).enumerate().all(|(at, (result, item))| {
+            result.get("index").and_then(Value::as_u64) == Some(at as u64)
+                && result.get("operation") == item.get("operation")
+        });
+    cases.expect(is_in_order, || {
+        Finding::of(
+            &exchange,
+            &tool,
+            "one result for each item, in the same order, with `index` from 0 and `operation`",
+            "run the items one after the other, and answer them like that",
+        )
+    });
+}
+
+async fn inner_form(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, mut items)) = reading(run, cases) else { return };
+    items.push(item(&run.absent_operation(), Map::new()));
+    let Some(exchange) = send(run, &tool, items, cases).await else { return };
+    for result in results(&exchange) {
+        let known = ["index", "operation", "result", "status"];
+        let has_form = result
+            .as_object()
+            .is_some_and(|result| result.keys().all(|name| known.contains(&name.as_str())));
+        let inner = result.get("result").and_then(Value::as_object);
+        let has = |name: &str| inner.is_some_and(|inner| inner.contains_key(name));
+        let is_whole = match succeeded(result) {
+            Some(true) => has("data") && !has("error"),
+            Some(false) => {
+                let is_text = |name: &str| {
+                    inner
+                        .and_then(|inner| inner.get("error")?.get(name))
+                        .is_some_and(Value::is_string)
+                };
+                !has("data") && is_text("code") && is_text("message")
+            }
+            None => false,
+        };
+        let is_bare = !["warnings", "_meta", "confirmation"].into_iter().any(has);
+        cases.expect(has_form && is_whole && is_bare, || {
+            Finding::of(
+                &exchange,
+                format!("{tool}: {}", result.get("index").unwrap_or(&Value::Null)),
+                "`index`, `operation`, and a `result` with `success` and `data` or `error`, without \
+                 `warnings`, `_meta` or `confirmation`",
+                "put the plain result of each operation into `result`; warnings go to the batch",
+            )
+        });
+    }
+    if results(&exchange).is_empty() {
+        cases.skip(Skip::NoFixture("a batch gave no results".to_owned()));
+    }
+}
+
+async fn failure_inside(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some(first) = items.into_iter().next() else { return };
+    let absent = item(&run.absent_operation(), Map::new());
+    let items = vec![first.clone(), absent, first];
+    let Some(exchange) = send(run, &tool, items, cases).await else { return };
+    let outcomes: Vec<_> = results(&exchange).into_iter().map(succeeded).collect();
+    let holds = exchange.succeeded()
+        && outcomes == [Some(true), Some(false), Some(true)]
+        && count(&exchange, "succeeded") == Some(2)
+        && count(&exchange, "failed") == Some(1);
+    // Where reading itself fails, that is a finding of other checks.
+    if outcomes.first() == Some(&Some(false)) {
+        return cases.skip(Skip::NoFixture("no READ operation succeeds".to_owned()));
+    }
+    cases.expect(holds, || {
+        Finding::of(
+            &exchange,
+            &tool,
+            "`success: true`, the second item a failure, the first and the third successes, and a \
+             summary that counts 2 and 1",
+            "go on after an item that fails, and count it",
+        )
+    });
+}
+
+/// Whether a reply is the failure of a whole batch: a code, a message, and nothing else.
+fn is_batch_failure(exchange: &Exchange) -> bool {
+    exchange.failure().is_some()
+        && exchange
+            .body()
+            .and_then(|body| body.get("error")?.as_object())
+            .is_some_and(|error| error.keys().all(|name| name == "code" || name == "message"))
+}
+
+async fn empty(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    for tool in &run.adapter.endpoints {
+        for operations in [json!([]), json!({}), json!("conformance")] {
+            let sent = json!({ "operations": operations });
+            let Some(exchange) = run.refused(&tool.name, sent, cases).await else { return };
+            cases.expect(is_batch_failure(&exchange), || {
+                Finding::of(
+                    &exchange,
+                    &tool.name,
+                    "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` alone",
+                    "look whether `operations` is a list with something in it",
+                )
+            });
+        }
+    }
+}
+
+async fn extra_member(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    for (name, value) in [("conformance_probe", json!(1)), ("params", json!({}))] {
+        let sent = json!({ "operations": items, name: value });
+        let Some(exchange) = run.refused(&tool, sent, cases).await else { return };
+        cases.expect(is_batch_failure(&exchange), || {
+            Finding::of(
+                &exchange,
+                format!("{tool}: {name}"),
+                "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` alone",
+                "take nothing beside `operations`: what stands there would be ignored",
+            )
+        });
+    }
+}
+
+async fn mixed(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some(first) = items.into_iter().next() else { return };
+    // One that cannot succeed even where it is routed: what it requires is missing.
+    let other = run
+        .adapter
+        .operations
+        .iter()
+        .find(|operation| operation.tool != tool && operation.required().next().is_some());
+    let Some(other) = other else {
+        return cases.not_applicable("there is one family, or nothing in another one");
+    };
+    let items = vec![first, item(&other.name, Map::new())];
+    let Some(exchange) = send(run, &tool, items, cases).await else { return };
+    let outcomes: Vec<_> = results(&exchange).into_iter().map(succeeded).collect();
+    let is_orderly = is_batch_failure(&exchange)
+        || (outcomes.len() == 2 && outcomes.last() == Some(&Some(false)));
+    cases.expect(is_orderly, || {
+        Finding::of(
+            &exchange,
+            format!("{tool}: {}", other.name),
+            "a failure of the batch, or one of the item of the other family",
+            "check the family of every item, or route it by itself",
+        )
+    });
+}
+
+/// An operation that asks for confirmation, with parameters that hit nothing, and its token. The case is
+/// skipped where there is none.
+async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<String, Value>)> {
+    if is_without(run, cases).await {
+        return None;
+    }
+    let order = [Category::Delete, Category::Execute, Category::Update];
+    let operations = order.into_iter().flat_map(|category| run.adapter.of(category));
+    let mut left = None;
+    for operation in operations {
+        if !operation.required().any(|parameter| values::is_identifier(&parameter.name)) {
+            continue;
+        }
+        if let Some(why) = run.forbids(operation) {
+            left = Some(why);
+            continue;
+        }
+        let Ok(params) = run.of_nobody(operation) else { continue };
+        let exchange = run.call(operation, params.clone(), cases).await?;
+        if exchange.code() == Some("CONFIRMATION_REQUIRED") {
+            return Some((operation, params));
+        }
+    }
+    match left {
+        Some(why) => cases.skip(why),
+        None => super::confirmation::none(run, cases).await,
+    }
+    None
+}
+
+/// A batch that halts: an item that reads where the same tool has one, the gated one twice.
+async fn halted(run: &Run, cases: &Cases) -> Option<(Exchange, usize, Value)> {
+    let (operation, params) = gated(run, cases).await?;
+    let mut items: Vec<_> = reading(run, cases)
+        .filter(|(tool, _)| *tool == operation.tool)
+        .and_then(|(_, items)| items.into_iter().next())
+        .into_iter()
+        .collect();
+    let at = items.len();
+    let gated = item(&operation.name, params);
+    items.extend([gated.clone(), gated.clone()]);
+    let exchange = send(run, &operation.tool, items, cases).await?;
+    Some((exchange, at, gated))
+}
+
+async fn halts(run: &Run, cases: &Cases) {
+    let Some((exchange, at, gated)) = halted(run, cases).await else { return };
+    let member = |path: &str| exchange.body().and_then(|body| body.pointer(path));
+    // Going on without the item is another way, which the adapter's author chooses.
+    if results(&exchange)
+        .iter()
+        .any(|result| result.get("status").is_some_and(|status| status == "pending_confirmation"))
+    {
+        return cases.not_applicable("batches skip what needs confirmation, and go on");
+    }
+    let code = member("/halted_at/result/error/code");
+    let holds = exchange.succeeded()
+        && member("/halted_at/index").and_then(Value::as_u64) == Some(at as u64)
+        && member("/halted_at/operation") == gated.get("operation")
+        && code.is_some_and(|code| code == "CONFIRMATION_REQUIRED")
+        && results(&exchange).len() == at
+        && member("/pending_operations/0/index").and_then(Value::as_u64) == Some(at as u64 + 1)
+        && member("/pending_operations/0/params") == gated.get("params")
+        && count(&exchange, "halted") == Some(1)
+        && count(&exchange, "pending") == Some(1)
+        && count(&exchange, "failed") == Some(0);
+    cases.expect(holds, || {
+        Finding::of(
+            &exchange,
+            gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
+            format!(
+                "`success: true`, `results` of the {at} items before, `halted_at` with index {at}, \
+                 `pending_operations` with the one behind, and a summary that counts 1 halted, 1 \
+                 pending and none failed"
+            ),
+            "stop a batch where confirmation is needed, and give back what is left of it",
+        )
+    });
+}
+
+async fn continues(run: &Run, cases: &Cases) {
+    let Some((exchange, _, mut gated)) = halted(run, cases).await else { return };
+    let body = exchange.body();
+    let token = body.and_then(|body| {
+        body.pointer("/halted_at/result/error/details/confirmation_token")?.as_str()
+    });
+    let Some(token) = token.map(str::to_owned) else {
+        return cases.skip(Skip::NoFixture("a batch did not halt with a token".to_owned()));
+    };
+    let name = gated.get("operation").and_then(Value::as_str).unwrap_or_default();
+    let operation = run.adapter.operation(name);
+    if let Some((operation, params)) =
+        operation.zip(gated.get_mut("params").and_then(Value::as_object_mut))
+    {
+        *params = confirmed(operation, std::mem::take(params), &token);
+    }
+    let tool = exchange.tool.clone();
+    let Some(next) = send(run, &tool, vec![gated.clone()], cases).await else { return };
+    let code = results(&next)
+        .first()
+        .and_then(|result| result.pointer("/result/error/code")?.as_str())
+        .unwrap_or_default();
+    // The operation runs, and finds nothing: what it names is not there.
+    let ran = !results(&next).is_empty()
+        && !code.starts_with("TOKEN_")
+        && code != "CONFIRMATION_REQUIRED";
+    cases.expect(ran, || {
+        Finding::of(
+            &next,
+            gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
+            "the operation to run: its item has the token that was given",
+            "take the token of a halted batch in a batch, in the params of the item",
+        )
+    });
+}

@@ -1,0 +1,452 @@
+//! Filters, sorting and searching.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Operation, Parameter};
+use crate::pages;
+use crate::run::{Run, arguments, do_all};
+use crate::values::{self, Shape};
+
+/// So many fields are tried to sort by, before it is given up.
+const MOST_FIELDS: usize = 8;
+
+const fn check(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { id, title, requirements, keyword: Keyword::Should, level: 2, body }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check(
+        "collections.filter_unknown",
+        "A filter with an unknown key is refused",
+        &["REQ-COL-04"],
+        Body::Reads(later!(filter_unknown)),
+    ),
+    check(
+        "collections.filter_applied",
+        "A filter lets through what matches, and nothing else",
+        &["REQ-COL-04", "REQ-COL-10"],
+        Body::Reads(later!(filter_applied)),
+    ),
+    check(
+        "collections.sort_unknown",
+        "Sorting by an unknown field, or in an unknown order, is refused",
+        &["REQ-COL-05"],
+        Body::Reads(later!(sort_unknown)),
+    ),
+    check(
+        "collections.sort_applied",
+        "Sorting puts items in order, and in the other order when asked to",
+        &["REQ-COL-05", "REQ-COL-10"],
+        Body::Reads(later!(sort_applied)),
+    ),
+    check(
+        "collections.search_query",
+        "Operations that search take `query`, those that list do not require it",
+        &["REQ-COL-02"],
+        Body::Learned(search_query),
+    ),
+    Check {
+        keyword: Keyword::Must,
+        ..check(
+            "collections.query_shape",
+            "A structured `query` has a type that introspection shows, and is told of in the description",
+            &["REQ-COL-03"],
+            Body::Learned(query_shape),
+        )
+    },
+    check(
+        "collections.styles_mixed",
+        "Paging by cursor and by number in one request is refused",
+        &["REQ-COL-07"],
+        Body::Reads(later!(styles_mixed)),
+    ),
+];
+
+/// READ operations with this parameter. None at all means that the adapter does not have the feature.
+pub(super) fn having<'a>(run: &'a Run, parameter: &str, cases: &Cases) -> Vec<&'a Operation> {
+    let having: Vec<_> =
+        run.adapter.reads().filter(|operation| operation.parameter(parameter).is_some()).collect();
+    if having.is_empty() {
+        cases.not_applicable(format!("no READ operation documents `{parameter}`"));
+    }
+    having
+}
+
+/// Whether a call was refused as one with wrong parameters.
+pub(super) fn is_refused(exchange: &Exchange) -> bool {
+    exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"))
+}
+
+/// Parameters of a valid call with these in addition; nothing, and the case skipped, where there are none.
+pub(super) fn params_with<const N: usize>(
+    run: &Run,
+    operation: &Operation,
+    more: [(&str, Value); N],
+    cases: &Cases,
+) -> Option<Map<String, Value>> {
+    match run.valid(operation) {
+        Ok(mut params) => {
+            params.extend(more.map(|(name, value)| (name.to_owned(), value)));
+            Some(params)
+        }
+        Err(why) => {
+            cases.skip(why);
+            None
+        }
+    }
+}
+
+async fn refused_each(
+    run: &Run,
+    cases: &Cases,
+    parameter: &'static str,
+    values: &[Value],
+    (expected, mend): (&'static str, &'static str),
+) {
+    let operations = having(run, parameter, cases);
+    let jobs = operations.into_iter().flat_map(|operation| {
+        values.iter().map(move |value| async move {
+            let more = [(parameter, value.clone())];
+            let Some(params) = params_with(run, operation, more, cases) else { return };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange), || {
+                Finding::of(&exchange, format!("{}: {parameter}", operation.name), expected, mend)
+            });
+        })
+    });
+    do_all(jobs).await;
+}
+
+async fn filter_unknown(run: &Run, cases: &Cases) {
+    let told = (
+        "a VALIDATION failure that names the key `conformance_probe`",
+        "compare the keys of a filter with those that are known; silence looks like an answer",
+    );
+    refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], told).await;
+}
+
+async fn sort_unknown(run: &Run, cases: &Cases) {
+    let told = (
+        "a VALIDATION failure that names what is unknown",
+        "compare `field` with the fields that can be sorted by, and `order` with asc and desc",
+    );
+    refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], told).await;
+    // The order alone: with a field that is known.
+    let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
+        let field =
+            values::in_examples(operation, "sort").find_map(|sort| sort.get("field").cloned());
+        let Some(field) = field else { return };
+        let more = [("sort", json!({ "field": field, "order": "sideways" }))];
+        let Some(params) = params_with(run, operation, more, cases) else { return };
+        let sent = arguments(&operation.name, params);
+        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        cases.expect(is_refused(&exchange), || {
+            Finding::of(&exchange, format!("{}: sort", operation.name), told.0, told.1)
+        });
+    });
+    do_all(jobs).await;
+}
+
+/// The keys of a filter that introspection shows, with what is a plain value of each.
+fn keys<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
+    let filter = operation.parameter("filter");
+    let fields = filter.map(|filter| Shape::of(&run.adapter, filter).fields()).unwrap_or_default();
+    let is_plain = |word: &str| ["string", "integer", "number", "boolean"].contains(&word);
+    fields.into_iter().filter(|key| is_plain(key.word()) || key.words().is_some()).collect()
+}
+
+async fn filter_applied(run: &Run, cases: &Cases) {
+    let jobs = having(run, "filter", cases).into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        if items.is_empty() {
+            return cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
+        }
+        let keys = keys(run, operation);
+        if keys.is_empty() {
+            // A filter without a named type tells of its keys in prose alone: fields of items, as a rule.
+            let names = items.first().and_then(Value::as_object).into_iter().flatten();
+            for (name, _) in names.filter(|(_, value)| !value.is_array() && !value.is_object()) {
+                filter_by(run, operation, &params, &items, name, cases).await;
+            }
+        }
+        for name in keys.into_iter().filter_map(Shape::name) {
+            filter_by(run, operation, &params, &items, name, cases).await;
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Filters by a field of items that has the name of the key.
+async fn filter_by(
+    run: &Run,
+    operation: &Operation,
+    params: &Map<String, Value>,
+    items: &[Value],
+    name: &str,
+    cases: &Cases,
+) {
+    let value_of = |item: &Value| -> Option<Value> {
+        pages::at(item, name).filter(|value| !value.is_null()).cloned()
+    };
+    let values: Vec<_> = items.iter().filter_map(value_of).collect();
+    // One that not all of them have shows more.
+    let wanted = values.iter().find(|value| values.iter().any(|other| other != *value));
+    let Some(wanted) = wanted.or(values.first()) else { return };
+    let mut params = params.clone();
+    params.insert("filter".to_owned(), json!({ name: wanted }));
+    if is_refused_by_nature(operation, name) {
+        return;
+    }
+    let Some(found) = filtered(run, operation, params, cases).await else { return };
+    let (found, exchange) = found;
+    let matching = items.iter().filter(|item| value_of(item).as_ref() == Some(wanted)).count();
+    let hits = found.iter().filter(|item| value_of(item).as_ref() == Some(wanted)).count();
+    let strays = found.iter().filter(|item| !may_match(value_of(item).as_ref(), wanted)).count();
+    cases.expect(hits == matching && strays == 0, || {
+        Finding::of(
+            &exchange,
+            format!("{}: filter.{name}", operation.name),
+            format!(
+                "the {matching} items whose `{name}` is {wanted}; there are {hits} of them, and \
+                 {strays} that do not match"
+            ),
+            "let a filter decide on every item",
+        )
+    });
+}
+
+/// Without a named type it is not known which keys there are: what is not one may be refused.
+fn is_refused_by_nature(operation: &Operation, name: &str) -> bool {
+    name.contains('/') || operation.parameter("filter").is_none_or(|filter| filter.kind == "any")
+}
+
+async fn filtered<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    mut params: Map<String, Value>,
+    cases: &Cases,
+) -> Option<(pages::Items<'r>, Exchange)> {
+    let has_type = operation.parameter("filter").is_some_and(|filter| filter.kind != "object");
+    let first = run.call(operation, params.clone(), cases).await?;
+    if is_refused(&first) && !has_type {
+        return None;
+    }
+    if first.failure().is_some() {
+        return Some((pages::Items::default(), first));
+    }
+    if !params.contains_key("fields") && operation.parameter("fields").is_some() {
+        params.insert("fields".to_owned(), json!("full"));
+    }
+    let items = pages::all(run, operation, params, cases).await?;
+    Some((items, first))
+}
+
+/// Whether an item with this value may be there: it has the value, or texts are compared in some other way.
+fn may_match(value: Option<&Value>, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Some(Value::String(text)), Value::String(wanted)) => {
+            text.to_lowercase().contains(&wanted.to_lowercase())
+        }
+        (value, wanted) => value == Some(wanted),
+    }
+}
+
+async fn sort_applied(run: &Run, cases: &Cases) {
+    let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        let mut tested = 0;
+        for field in fields_to_sort_by(operation, &items) {
+            let sorted = |order: &str| {
+                let mut params = params.clone();
+                params.insert("sort".to_owned(), json!({ "field": field, "order": order }));
+                params
+            };
+            let Some(first) = run.call(operation, sorted("asc"), cases).await else { return };
+            if first.failure().is_some() {
+                // Not every field can be sorted by.
+                continue;
+            }
+            let Some(up) = pages::all(run, operation, sorted("asc"), cases).await else { return };
+            let Some(down) = pages::all(run, operation, sorted("desc"), cases).await else {
+                return;
+            };
+            tested += 1;
+            let (up, mut down) = (runs(&up, &field), runs(&down, &field));
+            down.reverse();
+            // Text has an order of its own in every language, so it need only be one.
+            let is_ordered = is_ordered(&up) && up == down;
+            cases.expect(is_ordered, || {
+                Finding::of(
+                    &first,
+                    format!("{}: sort by {field}", operation.name),
+                    format!(
+                        "equal values of `{field}` next to each other, in order, and the other way \
+                         round with `desc`"
+                    ),
+                    "sort before a page is cut out, in both orders",
+                )
+            });
+        }
+        if tested == 0 {
+            cases.skip(Skip::NoFixture(format!(
+                "no field is known by which `{}` sorts, or there is nothing to sort",
+                operation.name
+            )));
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Fields by which there is something to sort: those of examples first.
+fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
+    let in_examples = values::in_examples(operation, "sort")
+        .filter_map(|sort| sort.get("field")?.as_str().map(str::to_owned));
+    let mut fields: Vec<String> = in_examples.collect();
+    for name in items.iter().filter_map(Value::as_object).flat_map(Map::keys) {
+        if !fields.contains(name) {
+            fields.push(name.clone());
+        }
+    }
+    fields.retain(|field| runs(items, field).len() > 1);
+    fields.truncate(MOST_FIELDS);
+    fields
+}
+
+/// The values of a field in the order of the items, equal ones next to each other once.
+fn runs(items: &[Value], field: &str) -> Vec<Value> {
+    let mut runs: Vec<Value> = items
+        .iter()
+        .filter_map(|item| item.get(field))
+        .filter(|value| !value.is_null() && !value.is_array() && !value.is_object())
+        .cloned()
+        .collect();
+    runs.dedup();
+    runs
+}
+
+/// Whether no value comes again after another, and numbers grow.
+fn is_ordered(runs: &[Value]) -> bool {
+    let grow = runs.windows(2).all(|pair| match pair {
+        [Value::Number(one), Value::Number(other)] => {
+            one.as_f64().partial_cmp(&other.as_f64()) == Some(Ordering::Less)
+        }
+        _ => true,
+    });
+    let different: std::collections::BTreeSet<_> = runs.iter().map(Value::to_string).collect();
+    grow && different.len() == runs.len()
+}
+
+fn search_query(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for operation in run.adapter.reads() {
+        let query = operation.parameter("query");
+        let finding = |expected: &str| {
+            let names: Vec<_> =
+                operation.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+            Finding::shown(
+                &operation.name,
+                names,
+                expected,
+                "call the text to search for `query`, as everybody does",
+            )
+        };
+        if operation.name.starts_with("search_") {
+            is_any = true;
+            let is_text = query.is_some_and(|query| query.kind == "string");
+            cases.expect(is_text, || finding("a parameter `query` of type string"));
+        } else if operation.name.starts_with("list_") {
+            is_any = true;
+            let is_required = query.is_some_and(|query| query.required);
+            cases.expect(!is_required, || finding("no required `query`: it lists everything"));
+        }
+    }
+    if !is_any {
+        cases.not_applicable("no operation is called `search_…` or `list_…`");
+    }
+}
+
+fn query_shape(run: &Run, cases: &Cases) {
+    let is_structured = |query: &&Parameter| query.kind != "string";
+    let mut is_any = false;
+    for operation in run.adapter.reads().filter(|operation| operation.name.starts_with("query_")) {
+        let Some(query) = operation.parameter("query").filter(is_structured) else { continue };
+        is_any = true;
+        let is_shown = run.adapter.types.iter().any(|known| known.name == query.kind);
+        let is_told =
+            query.member("description").and_then(Value::as_str).is_some_and(|text| text.len() > 10);
+        cases.expect(is_shown && is_told, || {
+            Finding::shown(
+                format!("{}: query", operation.name),
+                Value::Object(query.raw.clone()),
+                "the name of a type that `introspect types` shows, and a description of its grammar",
+                "declare a type for the query, and say in a few words what it can express",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("no operation `query_…` takes a structured `query`");
+    }
+}
+
+async fn styles_mixed(run: &Run, cases: &Cases) {
+    const NUMBERED: [&str; 4] = ["limit", "offset", "page", "page_size"];
+    let mut is_any = false;
+    let paged: Vec<_> = run
+        .adapter
+        .reads()
+        .filter(|operation| {
+            let has = |name: &&str| operation.parameter(name).is_some();
+            operation.parameter("first").is_some() || NUMBERED.iter().any(has)
+        })
+        .inspect(|_| is_any = true)
+        .collect();
+    if !is_any {
+        cases.not_applicable("no operation documents pages");
+    }
+    let jobs = paged.into_iter().map(|operation| async move {
+        let documented = NUMBERED.iter().find(|name| operation.parameter(name).is_some());
+        let numbered = documented.copied().unwrap_or("page");
+        let more = [("first", json!(1)), (numbered, json!(1))];
+        let Some(params) = params_with(run, operation, more, cases) else { return };
+        let sent = arguments(&operation.name, params);
+        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        cases.expect(is_refused(&exchange), || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!("a VALIDATION failure: `first` and `{numbered}` do not go together"),
+                "take one way of paging per request, and refuse both at once",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_seen_where_there_is_one() {
+        let items = |values: &[i64]| values.iter().map(|at| json!({ "n": at })).collect::<Vec<_>>();
+        assert!(is_ordered(&runs(&items(&[1, 1, 2, 3]), "n")));
+        assert!(!is_ordered(&runs(&items(&[1, 2, 1]), "n")));
+        assert!(!is_ordered(&runs(&items(&[3, 2, 1]), "n")));
+        let words = [json!({ "n": "todo" }), json!({ "n": "done" }), json!({ "n": null })];
+        assert!(is_ordered(&runs(&words, "n")));
+        assert!(!is_ordered(&runs(&[words[0].clone(), words[1].clone(), words[0].clone()], "n")));
+    }
+}

@@ -1,0 +1,641 @@
+//! Confirmations: who is asked, with what token, and what the token is good for.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Map, Value, json};
+
+use super::danger::{LEVELS, Stated};
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms::{Form, may, must};
+use crate::learn::{Category, Operation};
+use crate::resources::{AllGated, Gated, RESERVED, Thing, confirmed, token_of};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "confirmation.issued",
+        title: "A request for confirmation names operation, danger level, token and when that expires",
+        requirements: &["REQ-TOK-06"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(issued)),
+    },
+    Check {
+        id: "confirmation.token_form",
+        title: "Tokens have the prefix, the letters and the length of the protocol",
+        requirements: &["REQ-TOK-01"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(token_form)),
+    },
+    Check {
+        id: "confirmation.fresh",
+        title: "Tokens cannot be guessed from each other",
+        requirements: &["REQ-TOK-02"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(fresh)),
+    },
+    Check {
+        id: "confirmation.expiry",
+        title: "Tokens expire, soon enough",
+        requirements: &["REQ-TOK-08"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(expiry)),
+    },
+    Check {
+        id: "confirmation.nothing_before",
+        title: "Nothing is done before it is confirmed",
+        requirements: &["REQ-GATE-01", "REQ-DNG-03"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(nothing_before)),
+    },
+    Check {
+        id: "confirmation.accepted",
+        title: "The very call that a token was issued for runs with it",
+        requirements: &["REQ-TOK-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(accepted)),
+    },
+    Check {
+        id: "confirmation.single_use",
+        title: "A token is good for one call",
+        requirements: &["REQ-TOK-10", "REQ-TOK-07"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(single_use)),
+    },
+    Check {
+        id: "confirmation.other_params",
+        title: "A token is not good for the same operation on something else",
+        requirements: &["REQ-TOK-03", "REQ-TOK-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(other_params)),
+    },
+    Check {
+        id: "confirmation.other_operation",
+        title: "A token is not good for another operation",
+        requirements: &["REQ-TOK-03", "REQ-TOK-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(other_operation)),
+    },
+    Check {
+        id: "confirmation.unknown_token",
+        title: "Tokens that nobody has issued, and text that is none, let nothing pass",
+        requirements: &["REQ-TOK-07", "REQ-TOK-14"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(unknown_token)),
+    },
+    Check {
+        id: "confirmation.alike",
+        title: "Unknown and malformed tokens get one and the same error",
+        requirements: &["REQ-TOK-15"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(alike)),
+    },
+    Check {
+        id: "confirmation.not_needed",
+        title: "READ operations ask for no confirmation",
+        requirements: &["REQ-DNG-02"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Every(not_needed),
+    },
+];
+
+/// A token that nobody has issued.
+const UNKNOWN: &str = "conf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
+
+/// A call that is to be confirmed.
+pub(super) struct Asked<'a> {
+    thing: Thing<'a>,
+    pub(super) operation: &'a Operation,
+    params: Map<String, Value>,
+    /// The answer, which asks for confirmation.
+    pub(super) exchange: Exchange,
+}
+
+impl Asked<'_> {
+    fn token(&self, cases: &Cases) -> Option<String> {
+        let token = token_of(&self.exchange).map(str::to_owned);
+        if token.is_none() {
+            cases.skip(Skip::NoFixture(format!(
+                "a token of `{}` in `details.confirmation_token`",
+                self.operation.name
+            )));
+        }
+        token
+    }
+
+    /// The call with this token.
+    async fn with(&self, run: &Run, token: &str, cases: &Cases) -> Option<Exchange> {
+        run.call(self.operation, confirmed(self.operation, self.params.clone(), token), cases).await
+    }
+
+    /// Whether the thing is still there, and as it was.
+    async fn is_untouched(&self, run: &Run, cases: &Cases) -> Option<bool> {
+        let looked = run.look(&self.thing, cases).await?;
+        let object = |exchange: &Exchange| {
+            exchange.data().and_then(|data| self.thing.resource.object(data)).cloned()
+        };
+        let (before, after) = (object(&self.thing.made), object(&looked));
+        Some(after.is_some_and(|after| {
+            let names = self.thing.resource.settable(run);
+            names.iter().all(|name| {
+                before.as_ref().and_then(|before| before.get(name)).unwrap_or(&Value::Null)
+                    == after.get(name).unwrap_or(&Value::Null)
+            })
+        }))
+    }
+
+    fn finding(&self, exchange: &Exchange, expected: impl Into<String>, mend: &str) -> Finding {
+        Finding::of(exchange, &self.operation.name, expected, mend)
+    }
+}
+
+/// Parameters of an operation on a thing that was made for it.
+pub(super) fn params(
+    run: &Run,
+    operation: &Operation,
+    thing: &Thing<'_>,
+) -> Option<Map<String, Value>> {
+    let mut params = run.on(operation, thing.resource, &thing.id).ok()?;
+    if operation.parameter("input").is_some() {
+        let shown = thing.made.data().and_then(|data| thing.resource.object(data));
+        let now = shown.cloned().unwrap_or_default();
+        let input = thing.resource.changeable(run).into_iter().find_map(|field| {
+            let value = field.other(now.get(field.name).unwrap_or(&Value::Null))?;
+            Some(json!({ field.name: value }))
+        });
+        params.insert("input".to_owned(), input?);
+    }
+    Some(params)
+}
+
+/// Makes a thing, and calls what is to be confirmed.
+async fn asked_for<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+    let kind = run.resources().named(&gated.resource)?;
+    let operation = run.adapter.operation(&gated.operation)?;
+    let thing = run.make(kind, cases).await?;
+    let params = params(run, operation, &thing)?;
+    let exchange = run.call(operation, params.clone(), cases).await?;
+    Some(Asked { thing, operation, params, exchange })
+}
+
+/// The operations on things that ask for confirmation.
+async fn gated(run: &Run) -> &[Gated] {
+    &all_gated(run).await.found
+}
+
+/// The same, and why there may be more. For that, every operation is called once that may be.
+async fn all_gated(run: &Run) -> &AllGated {
+    let found = run.resources().gated.get_or_init(|| async {
+        let mut found = Vec::new();
+        let unheard = Cases::default();
+        for kind in run.resources().kinds() {
+            let mut on_one: Vec<_> = kind.on_one(run).collect();
+            // What removes things is the likeliest.
+            on_one.sort_by_key(|operation| operation.category != Some(Category::Delete));
+            for operation in on_one {
+                if run.forbids(operation).is_some() {
+                    continue;
+                }
+                let gated =
+                    Gated { resource: kind.name.clone(), operation: operation.name.clone() };
+                let asked = asked_for(run, &gated, &unheard).await;
+                if asked.is_some_and(|asked| asked.exchange.code() == Some("CONFIRMATION_REQUIRED"))
+                {
+                    found.push(gated);
+                }
+            }
+        }
+        let mut untried = unheard.collected().skipped.into_keys().next();
+        for operation in may_be_gated(run) {
+            if !found.is_empty() || run.forbids(operation).is_some() {
+                continue;
+            }
+            let unheard = Cases::default();
+            if !run.was_let_run(&operation.name)
+                && let Some(params) = run.to_run(operation, &unheard).await
+            {
+                run.call(operation, params, &unheard).await;
+            }
+            if !run.was_let_run(&operation.name) {
+                untried.get_or_insert_with(|| {
+                    Skip::NoFixture(format!(
+                        "whether `{name}` asks for confirmation: give what it takes under \
+                         [params.{name}]",
+                        name = operation.name
+                    ))
+                });
+            }
+        }
+        AllGated { found, untried }
+    });
+    found.await
+}
+
+/// The operations that may ask for confirmation.
+fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
+    run.adapter.operations.iter().filter(|operation| {
+        operation.name != "introspect"
+            && !operation.is_read()
+            && !RESERVED.contains(&operation.name.as_str())
+    })
+}
+
+/// The same, for a call that is held until it is confirmed. Some adapters ask once in a session, and other
+/// checks have confirmed there.
+async fn held<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+    let asked = asked_for(run, gated, cases).await?;
+    if asked.exchange.succeeded() {
+        cases.skip(Skip::NoFixture(format!(
+            "a call that is to be confirmed: `{}` was confirmed in this session, and is no longer asked about",
+            asked.operation.name
+        )));
+        return None;
+    }
+    Some(asked)
+}
+
+/// A call that asks for confirmation, or why there is none.
+pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Asked<'r>> {
+    match gated(run).await.first() {
+        Some(gated) => held(run, gated, cases).await,
+        None => {
+            none(run, cases).await;
+            None
+        }
+    }
+}
+
+/// Says why nothing that was called asks for confirmation.
+pub(super) async fn none(run: &Run, cases: &Cases) {
+    let untried = all_gated(run).await.untried.clone();
+    if let Some(operation) = run.asks() {
+        return cases.skip(Skip::NoFixture(format!(
+            "an operation that asks for confirmation and is on what the run creates, unlike \
+             `{operation}`"
+        )));
+    }
+    let stated = Stated::ask(run).await;
+    let says_so = |operation: &&Operation| stated.says_confirmed(operation);
+    let is_claimed = run.adapter.capability("confirmation") == Some(true);
+    let confirmed = run.adapter.operations.iter().find(says_so);
+    // What is left out is named beside the verdict.
+    let mut forbidden = may_be_gated(run)
+        .filter_map(|operation| run.forbids(operation))
+        .filter(|why| !matches!(why, Skip::LeftOut(_)));
+    match (forbidden.next(), confirmed) {
+        (Some(why), _)
+            if is_claimed || confirmed.is_some() || !super::danger::offers(run, "danger") =>
+        {
+            cases.skip(why);
+        }
+        (_, Some(operation)) => cases.skip(Skip::NoFixture(format!(
+            "an operation that asks for confirmation and is on what the run creates, unlike `{}`",
+            operation.name
+        ))),
+        _ if is_claimed => cases.skip(Skip::NoFixture(
+            "an operation that asks for confirmation and is on what the run creates".to_owned(),
+        )),
+        // Where each is said to run without, that is what an adapter documents.
+        _ => match untried.filter(|_| !super::danger::offers(run, "danger")) {
+            Some(why) => cases.skip(why),
+            None => cases.not_applicable("no operation asks for confirmation"),
+        },
+    }
+}
+
+fn is_instant(text: &str) -> bool {
+    DateTime::parse_from_rfc3339(text).is_ok()
+}
+
+async fn issued(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    const DETAILS: Form = Form::Open(&[
+        must("operation", Form::Word),
+        must("danger_level", Form::OneOf(&LEVELS)),
+        must("confirmation_token", Form::Word),
+        must("expires_at", Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z")),
+        may("reasons", Form::List(&Form::Word)),
+        may("confirmation_message", Form::Word),
+    ]);
+    let details =
+        asked.exchange.failure().map(|failure| failure.details.clone()).unwrap_or_default();
+    DETAILS.check(&details, cases, |expected| {
+        asked.finding(
+            &asked.exchange,
+            format!("`error.details` of this form: {expected}"),
+            "say what is to be confirmed, how dangerous it is, with which token, and until when",
+        )
+    });
+    cases.expect(
+        details.get("operation").is_none_or(|named| *named == asked.operation.name.as_str()),
+        || {
+            asked.finding(
+                &asked.exchange,
+                format!("`details.operation` \"{}\"", asked.operation.name),
+                "name the operation that is to be confirmed",
+            )
+        },
+    );
+}
+
+async fn token_form(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(token) = asked.token(cases) else { return };
+    let body = token.strip_prefix("conf_");
+    let is_plain = |body: &str| {
+        (1..=64).contains(&body.len())
+            && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let holds = (8..=80).contains(&token.len()) && body.is_some_and(is_plain);
+    cases.expect(holds, || {
+        asked.finding(
+            &asked.exchange,
+            "a token of `conf_` and 1 to 64 letters, digits, `_` or `-`, with 8 to 80 characters in all",
+            "give tokens the form of the protocol: clients check it before they send them on",
+        )
+    });
+}
+
+async fn fresh(run: &Run, cases: &Cases) {
+    const TOKENS: usize = 5;
+    let Some(asked) = ask(run, cases).await else { return };
+    let mut tokens: Vec<_> = asked.token(cases).into_iter().collect();
+    while tokens.len() < TOKENS {
+        let again = run.call(asked.operation, asked.params.clone(), cases).await;
+        let Some(token) = again.as_ref().and_then(token_of) else { break };
+        tokens.push(token.to_owned());
+    }
+    if tokens.len() < TOKENS {
+        return cases.skip(Skip::NoFixture(format!("{TOKENS} tokens to compare")));
+    }
+    let bodies: Vec<_> = tokens.iter().map(|token| token.trim_start_matches("conf_")).collect();
+    let distinct = bodies.iter().collect::<BTreeSet<_>>().len() == bodies.len();
+    // 128 bits take 22 characters of base64, and 32 hexadecimal digits.
+    let is_hexadecimal =
+        bodies.iter().all(|body| body.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
+    let least = if is_hexadecimal { 32 } else { 22 };
+    let length = |body: &str| body.bytes().filter(|byte| *byte != b'-' || !is_hexadecimal).count();
+    let is_long = bodies.iter().all(|body| length(body) >= least);
+    // Of random texts, next to nothing is the same in the same place.
+    let is_apart = bodies.windows(2).all(|pair| {
+        let (Some(one), Some(other)) = (pair.first(), pair.last()) else { return true };
+        let alike = one.bytes().zip(other.bytes()).filter(|(one, other)| one == other).count();
+        alike * 2 < one.len().max(1)
+    });
+    cases.expect(distinct && is_long && is_apart, || Finding {
+        received: json!(tokens),
+        ..asked.finding(
+            &asked.exchange,
+            "tokens with 128 random bits or more each, no two of them alike",
+            "take tokens from the system's random generator: no counters, no times, no hashes of what is known",
+        )
+    });
+}
+
+async fn expiry(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let details =
+        asked.exchange.failure().map(|failure| failure.details.clone()).unwrap_or_default();
+    let expires_at = details.get("expires_at").and_then(Value::as_str);
+    let Some(expires_at) = expires_at.and_then(|text| DateTime::parse_from_rfc3339(text).ok())
+    else {
+        return cases.skip(Skip::NoFixture("a token that says when it expires".to_owned()));
+    };
+    let is_forbidden = details.get("danger_level").is_some_and(|level| level == "forbidden");
+    let most = TimeDelta::minutes(if is_forbidden { 5 } else { 15 });
+    // Two clocks differ.
+    let skew = TimeDelta::seconds(90);
+    let left = expires_at.with_timezone(&Utc) - DateTime::<Utc>::from(SystemTime::now());
+    cases.expect(left > -skew && left <= most + skew, || {
+        asked.finding(
+            &asked.exchange,
+            format!("`expires_at` within {} minutes from now", most.num_minutes()),
+            "let tokens expire after 5 minutes (2 for what is forbidden), and at the latest after 15 (5)",
+        )
+    });
+}
+
+async fn nothing_before(run: &Run, cases: &Cases) {
+    for gated in gated(run).await {
+        let Some(asked) = held(run, gated, cases).await else { continue };
+        let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
+        cases.expect(is_untouched, || {
+            asked.finding(
+                &asked.exchange,
+                format!("the {} as it was: nobody has confirmed yet", asked.thing.resource.name),
+                "ask before the operation runs, and not when it has run",
+            )
+        });
+    }
+    if gated(run).await.is_empty() {
+        none(run, cases).await;
+    }
+}
+
+async fn accepted(run: &Run, cases: &Cases) {
+    for gated in gated(run).await {
+        let Some(asked) = held(run, gated, cases).await else { continue };
+        let Some(token) = asked.token(cases) else { continue };
+        let Some(exchange) = asked.with(run, &token, cases).await else { continue };
+        let waits = exchange.failure().is_some_and(|failure| {
+            failure.details.get("not_before").is_some()
+                || failure.details.get("cooldown_seconds").is_some()
+        });
+        if waits {
+            cases.skip(Skip::NoFixture(format!(
+                "the time that `{}` wants to pass first",
+                asked.operation.name
+            )));
+            continue;
+        }
+        cases.expect(exchange.succeeded(), || {
+            asked.finding(
+                &exchange,
+                "a success: it is the same call, with its token in `params._confirmation`",
+                "take the token that was issued for these parameters, which are compared without it",
+            )
+        });
+    }
+    if gated(run).await.is_empty() {
+        none(run, cases).await;
+    }
+}
+
+async fn single_use(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(token) = asked.token(cases) else { return };
+    let Some(first) = asked.with(run, &token, cases).await else { return };
+    if !first.succeeded() {
+        return cases
+            .skip(Skip::NoFixture(format!("a token that `{}` takes", asked.operation.name)));
+    }
+    let Some(again) = asked.with(run, &token, cases).await else { return };
+    cases.expect(again.code().is_some_and(|code| code.starts_with("TOKEN_")), || {
+        asked.finding(
+            &again,
+            "a failure TOKEN_ALREADY_USED: the token has confirmed one call",
+            "mark a token as used before the operation runs, and look at it before anything else",
+        )
+    });
+}
+
+async fn other_params(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(token) = asked.token(cases) else { return };
+    let Some(other) = run.make_another(&asked.thing, cases).await else { return };
+    let Some(params) = params(run, asked.operation, &other) else { return };
+    let theirs = confirmed(asked.operation, params.clone(), &token);
+    let Some(exchange) = run.call(asked.operation, theirs, cases).await else { return };
+    let other = Asked { thing: other, params, exchange, ..asked };
+    let Some(is_untouched) = other.is_untouched(run, cases).await else { return };
+    cases.expect(is_untouched && other.exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+        other.finding(
+            &other.exchange,
+            format!("a failure TOKEN_SCOPE_MISMATCH, and this {} as it was: the token is for another", other.thing.resource.name),
+            "bind a token to the parameters that say what is hit, and compare them when it comes back",
+        )
+    });
+}
+
+async fn other_operation(run: &Run, cases: &Cases) {
+    let all = gated(run).await;
+    let Some(first) = all.first() else { return none(run, cases).await };
+    let others: Vec<_> = all.iter().skip(1).collect();
+    if others.is_empty() {
+        let stated = Stated::ask(run).await;
+        // What is on no thing of the run may be tried where the configuration says with what.
+        let configured = run.adapter.operations.iter().filter_map(|operation| {
+            let params = run.settings.file.params.get(&operation.name)?;
+            let is_other = operation.name != first.operation && !operation.is_read();
+            (is_other && stated.says_confirmed(operation)).then_some((operation, params))
+        });
+        let mut is_tried = false;
+        for (operation, params) in configured {
+            is_tried = true;
+            let Some(asked) = held(run, first, cases).await else { continue };
+            let Some(token) = asked.token(cases) else { continue };
+            let params = confirmed(operation, params.clone(), &token);
+            let Some(exchange) = run.call(operation, params, cases).await else { continue };
+            cases.expect(exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    format!(
+                        "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
+                        asked.operation.name
+                    ),
+                    "bind a token to its operation",
+                )
+            });
+        }
+        if is_tried {
+            return;
+        }
+        let mut untried = run.adapter.operations.iter().filter(|operation| {
+            operation.name != first.operation
+                && (stated.says_confirmed(operation)
+                    || run.resources().kinds().iter().any(|kind| {
+                        run.forbids(operation).is_some()
+                            && kind.on_one(run).any(|other| other.name == operation.name)
+                    }))
+        });
+        return match untried.next() {
+            Some(operation) => cases.skip(run.forbids(operation).unwrap_or_else(|| {
+                Skip::NoFixture(format!(
+                    "a second operation that asks for confirmation and is on what the run creates, unlike `{}`",
+                    operation.name
+                ))
+            })),
+            None => cases.not_applicable(
+                "no second operation asks for confirmation, which a token could be tried on",
+            ),
+        };
+    }
+    for other in others {
+        let Some(asked) = held(run, first, cases).await else { continue };
+        let Some(token) = asked.token(cases) else { continue };
+        let Some(other) = held(run, other, cases).await else { continue };
+        let Some(exchange) = other.with(run, &token, cases).await else { continue };
+        let Some(is_untouched) = other.is_untouched(run, cases).await else { continue };
+        cases.expect(is_untouched && exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+            other.finding(
+                &exchange,
+                format!(
+                    "a failure TOKEN_SCOPE_MISMATCH, and nothing done: the token is for `{}`",
+                    asked.operation.name
+                ),
+                "bind a token to its operation",
+            )
+        });
+    }
+}
+
+async fn unknown_token(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    // The last is the right one with one letter changed.
+    let token = asked.token(cases).unwrap_or_default();
+    let mut turned: Vec<char> = token.chars().collect();
+    if let Some(last) = turned.last_mut() {
+        *last = if *last == 'A' { 'E' } else { 'A' };
+    }
+    let turned: String = turned.into_iter().collect();
+    let tokens = [UNKNOWN, "conf_x", "yes", turned.as_str()];
+    for token in tokens.into_iter().filter(|token| !token.is_empty()) {
+        let Some(exchange) = asked.with(run, token, cases).await else { continue };
+        let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
+        let is_refused = exchange.code() == Some("TOKEN_INVALID");
+        cases.expect(is_refused && is_untouched, || {
+            asked.finding(
+                &exchange,
+                "a failure TOKEN_INVALID, and nothing done: nobody has issued this token",
+                "let pass nothing but tokens that were issued, as they were issued",
+            )
+        });
+    }
+}
+
+async fn alike(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(unknown) = asked.with(run, UNKNOWN, cases).await else { return };
+    let Some(malformed) = asked.with(run, "conf_", cases).await else { return };
+    let told = |exchange: &Exchange| {
+        exchange.failure().map(|failure| (failure.code.to_owned(), failure.message.to_owned()))
+    };
+    cases.expect(told(&unknown).is_some() && told(&unknown) == told(&malformed), || {
+        asked.finding(
+            &malformed,
+            format!("the same failure as for a token that nobody has issued: {}", unknown.told()),
+            "say the same of unknown and of malformed tokens: the difference tells what good ones look like",
+        )
+    });
+}
+
+fn not_needed(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(operation) = run.adapter.operation(exchange.operation()) else { return };
+    if !operation.is_read() || exchange.body().is_none() {
+        return;
+    }
+    cases.expect(exchange.code() != Some("CONFIRMATION_REQUIRED"), || {
+        Finding::of(
+            exchange,
+            &operation.name,
+            "an answer: a READ operation is safe, and safe operations are not confirmed",
+            "ask for confirmation where something is changed, and leave READ operations alone",
+        )
+    });
+}

@@ -1,0 +1,374 @@
+//! How dangerous operations are said to be, and whether that counts for anything.
+
+use serde_json::{Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms::{Form, may, must};
+use crate::learn::{Category, Operation};
+use crate::resources::{Role, same};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "danger.stated",
+        title: "Introspection tells how dangerous each operation is",
+        requirements: &["REQ-DNG-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Reads(later!(stated)),
+    },
+    Check {
+        id: "danger.words",
+        title: "Danger levels are safe, reversible, destructive, dangerous or forbidden",
+        requirements: &["REQ-DNG-01"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Reads(later!(words)),
+    },
+    Check {
+        id: "danger.levels",
+        title: "READ operations are safe, and what overwrites or removes is not",
+        requirements: &["REQ-DNG-02"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Reads(later!(levels)),
+    },
+    Check {
+        id: "danger.gated",
+        title: "What is said to be destructive or worse is not done without a confirmation",
+        requirements: &["REQ-DNG-03", "REQ-GATE-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(gated)),
+    },
+    Check {
+        id: "danger.as_stated",
+        title: "A request for confirmation names the level that introspection tells",
+        requirements: &["REQ-DNG-04", "REQ-TOK-06"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(as_stated)),
+    },
+    Check {
+        id: "danger.trust_stated",
+        title: "`introspect` with `adapter_info` tells the trust level",
+        requirements: &["REQ-DNG-16", "REQ-DNG-13"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Reads(later!(trust_stated)),
+    },
+];
+
+/// The levels, the harmless first.
+pub(super) const LEVELS: [&str; 5] =
+    ["safe", "reversible", "destructive", "dangerous", "forbidden"];
+/// From here on operations are confirmed.
+const DESTRUCTIVE: usize = 2;
+/// How far an adapter is trusted.
+const TRUST: Form =
+    Form::OneOf(&["untested", "generated", "validated", "community_reviewed", "certified"]);
+
+/// What is said of operations.
+pub(super) struct Stated {
+    reply: Option<Exchange>,
+}
+
+impl Stated {
+    /// Asks, where there is something to be asked.
+    pub(super) async fn ask(run: &Run) -> Self {
+        let reply = match offers(run, "danger") {
+            true => Some(run.introspect(json!({ "query": "danger" })).await),
+            false => None,
+        };
+        Self { reply }
+    }
+
+    /// The entry of an operation.
+    pub(super) fn of(&self, operation: &str) -> Option<&Value> {
+        let entries = self.reply.as_ref()?.data()?.get("operations")?.as_array()?;
+        entries.iter().find(|entry| entry.get("name").is_some_and(|name| name == operation))
+    }
+
+    /// The level of an operation, where it is told: in the answer to `danger`, or in a member of its details.
+    pub(super) fn level<'v>(&'v self, operation: &'v Operation) -> Option<&'v str> {
+        let own = |entry: &'v Value| {
+            let level = entry.get("level").or_else(|| entry.get("danger_level"));
+            level
+                .or_else(|| entry.pointer("/danger/level"))
+                .or_else(|| entry.get("danger"))?
+                .as_str()
+        };
+        self.of(&operation.name).and_then(own).or_else(|| own(operation.details()))
+    }
+
+    /// Whether its level is told anywhere, or stands in its description. What that says of it only people
+    /// can tell: it may be "not destructive".
+    fn is_told(&self, operation: &Operation) -> bool {
+        self.level(operation).is_some() || LEVELS.iter().skip(1).any(|it| describes(operation, it))
+    }
+
+    /// Whether a call of this one is said to be confirmed.
+    pub(super) fn says_confirmed(&self, operation: &Operation) -> bool {
+        let entry = self.of(&operation.name);
+        entry.and_then(|entry| entry.get("requires_confirmation")) == Some(&Value::Bool(true))
+    }
+}
+
+/// Whether this word stands in the description of an operation.
+fn describes(operation: &Operation, word: &str) -> bool {
+    operation.description.split(|each: char| !each.is_ascii_alphabetic()).any(|it| it == word)
+}
+
+/// Whether `introspect` publishes this query.
+pub(super) fn offers(run: &Run, query: &str) -> bool {
+    let introspect = run.adapter.operation("introspect");
+    let words =
+        introspect.and_then(|introspect| introspect.parameter("query")?.member("enum")?.as_array());
+    words.is_some_and(|words| words.iter().any(|word| word == query))
+}
+
+/// Whether anything says that there are gates here.
+pub(super) fn has_gates(run: &Run, stated: &Stated) -> bool {
+    ["confirmation", "dangerous_operations"]
+        .iter()
+        .any(|name| run.adapter.capability(name) == Some(true))
+        || stated.reply.is_some()
+        || run.adapter.operations.iter().any(|operation| stated.is_told(operation))
+}
+
+/// Whether the query for it, where there is one, gets an answer to work with.
+fn is_answered(stated: &Stated, cases: &Cases) -> bool {
+    let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
+    if !is_answered {
+        cases.skip(Skip::NoFixture("a result of `introspect` with the query `danger`".to_owned()));
+    }
+    is_answered
+}
+
+async fn stated(run: &Run, cases: &Cases) {
+    let stated = Stated::ask(run).await;
+    if !has_gates(run, &stated) {
+        return cases.not_applicable("nothing says that operations differ in danger");
+    }
+    const MEND: &str = "tell it in the answer to `introspect` with the query `danger`: \
+                        {\"operations\": [{\"name\": …, \"level\": …}]}, or in the description";
+    let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
+        if stated.reply.is_none() {
+            // Without a query for it, what is harmless need not say so.
+            let told = run.adapter.operations.iter().any(|it| stated.is_told(it));
+            cases.expect(told, || {
+                let expected = "the danger levels of those operations that are to be confirmed";
+                Finding::shown("introspect", run.adapter.protocol().clone(), expected, MEND)
+            });
+        }
+        return;
+    };
+    for operation in run.adapter.operations.iter().filter(|it| it.name != "introspect") {
+        cases.expect(stated.is_told(operation), || {
+            Finding::shown(
+                &operation.name,
+                reply.received(),
+                "the danger level of the operation",
+                MEND,
+            )
+        });
+    }
+}
+
+async fn words(run: &Run, cases: &Cases) {
+    let stated = Stated::ask(run).await;
+    let Some(reply) = &stated.reply else {
+        return cases.not_applicable("`introspect` publishes no query `danger`");
+    };
+    if !is_answered(&stated, cases) {
+        return;
+    }
+    let entries = reply.data().and_then(|data| data.get("operations")?.as_array());
+    let Some(entries) = entries else {
+        return cases.fail(Finding::of(
+            reply,
+            "introspect danger",
+            "`data.operations`, a list with an entry for each operation",
+            "answer a query that you publish",
+        ));
+    };
+    const ENTRY: Form = Form::Open(&[
+        must("name", Form::Word),
+        must("level", Form::OneOf(&LEVELS)),
+        may("requires_confirmation", Form::Flag),
+        may("reasons", Form::List(&Form::Word)),
+        may("confirmation_message", Form::Word),
+        may("cooldown_seconds", Form::Whole(0)),
+        may("requires_reauth", Form::Flag),
+    ]);
+    for entry in entries {
+        let name = entry.get("name").and_then(Value::as_str).unwrap_or("introspect danger");
+        ENTRY.check(entry, cases, |expected| {
+            Finding::shown(
+                name,
+                entry.clone(),
+                expected,
+                "use the five words of the protocol, in lower case",
+            )
+        });
+    }
+}
+
+async fn levels(run: &Run, cases: &Cases) {
+    let stated = Stated::ask(run).await;
+    if stated.reply.is_none() {
+        return cases.not_applicable("`introspect` publishes no query `danger`");
+    }
+    if !is_answered(&stated, cases) {
+        return;
+    }
+    for operation in &run.adapter.operations {
+        let level = stated.level(operation).unwrap_or_default();
+        let expected = match operation.category {
+            Some(Category::Read) => "safe",
+            Some(Category::Update | Category::Delete) => "reversible or worse",
+            _ => continue,
+        };
+        let holds = (level == "safe") == (expected == "safe");
+        cases.expect(holds, || {
+            Finding::shown(
+                &operation.name,
+                level,
+                format!("{expected}, for its category"),
+                "label operations by what they do to what is stored; where nothing is said, READ is \
+                 safe, DELETE destructive and the rest reversible",
+            )
+        });
+    }
+}
+
+async fn gated(run: &Run, cases: &Cases) {
+    let stated = Stated::ask(run).await;
+    let mut is_gated = false;
+    for kind in run.resources().kinds() {
+        for role in [Role::Delete, Role::Update] {
+            let Some(operation) = kind.operation(run, role) else { continue };
+            let level =
+                stated.level(operation).and_then(|level| LEVELS.iter().position(|it| *it == level));
+            let permission = stated.of(&operation.name).and_then(|entry| entry.get("permission"));
+            // A policy or much trust may let it pass.
+            let is_let_pass = permission.is_some_and(|permission| permission == "allow");
+            if level.is_none_or(|level| level < DESTRUCTIVE) || is_let_pass {
+                continue;
+            }
+            is_gated = true;
+            if let Some(why) = run.forbids(operation) {
+                cases.skip(why);
+                continue;
+            }
+            let Some(thing) = run.make(kind, cases).await else { continue };
+            let Some(params) = super::confirmation::params(run, operation, &thing) else {
+                cases.skip(Skip::NoFixture(format!(
+                    "parameters that `{name}` takes: give some under [params.{name}]",
+                    name = operation.name
+                )));
+                continue;
+            };
+            let Some(exchange) = run.call(operation, params, cases).await else { continue };
+            let code = exchange.code().unwrap_or_default();
+            if code.starts_with("VALIDATION_") {
+                // What is refused for its parameters does not come to be confirmed.
+                cases.skip(Skip::NoFixture(format!(
+                    "parameters that `{}` takes, which answers {}",
+                    operation.name,
+                    exchange.told()
+                )));
+                continue;
+            }
+            let is_held = code == "CONFIRMATION_REQUIRED" || code.starts_with("PERMISSION_");
+            let is_there = if kind.operation(run, Role::Read).is_some() {
+                let Some(after) = run.look(&thing, cases).await else { continue };
+                let after = after.data().and_then(|data| kind.object(data));
+                after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))
+            } else {
+                // Nothing tells but the answer.
+                true
+            };
+            cases.expect(is_held && is_there, || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    format!(
+                        "a failure CONFIRMATION_REQUIRED and nothing done: it is said to be {}",
+                        stated.level(operation).unwrap_or_default()
+                    ),
+                    "ask for a confirmation before anything is done that is destructive or worse",
+                )
+            });
+        }
+    }
+    if is_gated {
+        return;
+    }
+    let mut dangerous = run.adapter.operations.iter().filter(|operation| {
+        let level = stated.level(operation);
+        let is_let_pass = stated
+            .of(&operation.name)
+            .and_then(|entry| entry.get("permission"))
+            .is_some_and(|permission| permission == "allow");
+        let is_on_things = matches!(operation.category, Some(Category::Update | Category::Delete));
+        is_on_things
+            && !is_let_pass
+            && LEVELS.iter().skip(DESTRUCTIVE).any(|named| level == Some(*named))
+    });
+    match dangerous.next() {
+        Some(operation) => cases.skip(Skip::NoFixture(format!(
+            "things that the run can create, and `{}` is about: say under [resources.NAME] which \
+             operations create and change or remove one",
+            operation.name
+        ))),
+        None => cases.not_applicable(
+            "no operation that changes or removes things is said to be destructive or worse",
+        ),
+    }
+}
+
+async fn as_stated(run: &Run, cases: &Cases) {
+    let Some(asked) = super::confirmation::ask(run, cases).await else { return };
+    let stated = Stated::ask(run).await;
+    let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
+    let Some(named) = named.and_then(Value::as_str) else {
+        // That it has none is for `confirmation.issued` to say.
+        return cases.skip(Skip::NoFixture(
+            "a request for confirmation that names a danger level".to_owned(),
+        ));
+    };
+    let told = stated.level(asked.operation);
+    let is_described = told.is_none() && describes(asked.operation, named);
+    cases.expect(told == Some(named) || is_described, || {
+        Finding::of(
+            &asked.exchange,
+            &asked.operation.name,
+            format!("the level that introspection tells: {}", told.unwrap_or("none at all")),
+            "let introspection show the very level that the gate goes by",
+        )
+    });
+}
+
+async fn trust_stated(run: &Run, cases: &Cases) {
+    if !offers(run, "adapter_info") {
+        return cases.not_applicable("`introspect` publishes no query `adapter_info`");
+    }
+    let exchange = run.introspect(json!({ "query": "adapter_info" })).await;
+    const INFO: Form = Form::Open(&[
+        must("name", Form::Word),
+        must("version", Form::Word),
+        must("trust", Form::Open(&[must("level", TRUST)])),
+    ]);
+    let data = exchange.data().cloned().unwrap_or_default();
+    INFO.check(&data, cases, |expected| {
+        Finding::of(
+            &exchange,
+            "introspect adapter_info",
+            expected,
+            "tell name, version and the trust block",
+        )
+    });
+}

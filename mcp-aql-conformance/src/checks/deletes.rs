@@ -1,0 +1,258 @@
+//! What is deleted is gone, and nothing else is.
+
+use serde_json::{Map, Value};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::pages;
+use crate::resources::{Resource, Role, Thing, same};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "deletes.gone",
+        title: "What was deleted cannot be read any more",
+        requirements: &["REQ-CLS-02", "REQ-CNF-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(gone)),
+    },
+    Check {
+        id: "deletes.not_found",
+        title: "Reading or changing what was deleted is NOT_FOUND_RESOURCE",
+        requirements: &["REQ-MCP-11", "REQ-ERR-02"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(not_found)),
+    },
+    Check {
+        id: "deletes.twice",
+        title: "Deleting a second time is NOT_FOUND_RESOURCE",
+        requirements: &["REQ-MCP-11", "REQ-ERR-02"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(twice)),
+    },
+    Check {
+        id: "deletes.only_that",
+        title: "Deleting one thing leaves the others as they are",
+        requirements: &["REQ-CLS-02", "REQ-CNF-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(only_that)),
+    },
+    Check {
+        id: "deletes.reads_change_nothing",
+        title: "READ operations change nothing that is stored",
+        requirements: &["REQ-CLS-03"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Reads(later!(reads_change_nothing)),
+    },
+];
+
+/// Makes a thing of this kind and deletes it again.
+async fn removed<'r>(
+    run: &'r Run,
+    kind: &'r Resource,
+    cases: &Cases,
+) -> Option<(Thing<'r>, Exchange)> {
+    let delete = kind.operation(run, Role::Delete)?;
+    if let Some(why) = run.forbids(delete) {
+        cases.skip(why);
+        return None;
+    }
+    let thing = run.make(kind, cases).await?;
+    remove(run, thing, cases).await
+}
+
+/// Deletes a thing.
+async fn remove<'r>(
+    run: &'r Run,
+    thing: Thing<'r>,
+    cases: &Cases,
+) -> Option<(Thing<'r>, Exchange)> {
+    let removed = run.remove(&thing, cases).await?;
+    if !removed.succeeded() {
+        cases.skip(Skip::NoFixture(format!(
+            "`{}` deletes nothing for us, it answers {}",
+            removed.operation(),
+            removed.told()
+        )));
+        return None;
+    }
+    Some((thing, removed))
+}
+
+async fn gone(run: &Run, cases: &Cases) {
+    for kind in run.kinds(Role::Delete, cases) {
+        let Some((thing, removed)) = removed(run, kind, cases).await else { continue };
+        let Some(looked) = run.look(&thing, cases).await else { continue };
+        let there = looked.data().and_then(|data| kind.object(data));
+        let is_gone = there.is_none_or(|there| kind.identity(there).as_ref() != Some(&thing.id));
+        cases.expect(is_gone, || Finding {
+            sent: Value::Array(vec![removed.sent(), looked.sent()]),
+            ..Finding::of(
+                &looked,
+                removed.operation(),
+                format!("a failure, for the {} was deleted", kind.name),
+                "remove what is deleted from wherever it is read",
+            )
+        });
+        if let Some(list) = kind.operation(run, Role::List)
+            && let Some(items) = pages::all(run, list, Map::new(), cases).await
+        {
+            let listed = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
+            cases.expect(listed.is_none(), || Finding {
+                sent: removed.sent(),
+                ..Finding::shown(
+                    removed.operation(),
+                    listed.cloned().unwrap_or_default(),
+                    format!("no such item in `{}`, for it was deleted", list.name),
+                    "remove what is deleted from lists too",
+                )
+            });
+        }
+    }
+}
+
+async fn not_found(run: &Run, cases: &Cases) {
+    for kind in run.kinds(Role::Delete, cases) {
+        let Some((thing, _)) = removed(run, kind, cases).await else { continue };
+        if kind.operation(run, Role::Read).is_some()
+            && let Some(looked) = run.look(&thing, cases).await
+        {
+            expect_not_found(&looked, cases);
+        }
+        let Some(update) = kind.operation(run, Role::Update) else { continue };
+        if run.forbids(update).is_some() || update.parameter("input").is_none() {
+            continue;
+        }
+        let current = thing.made.data().and_then(|data| kind.object(data)).unwrap_or(&Value::Null);
+        let input = kind.changeable(run).into_iter().find_map(|field| {
+            let value = field.other(current.get(field.name).unwrap_or(&Value::Null))?;
+            Some(serde_json::json!({ field.name: value }))
+        });
+        if let Some(input) = input
+            && let Some(updated) = run.update(&thing, input, cases).await
+        {
+            expect_not_found(&updated, cases);
+        }
+    }
+}
+
+async fn twice(run: &Run, cases: &Cases) {
+    for kind in run.kinds(Role::Delete, cases) {
+        let Some((thing, _)) = removed(run, kind, cases).await else { continue };
+        let Some(again) = run.remove(&thing, cases).await else { continue };
+        expect_not_found(&again, cases);
+    }
+}
+
+fn expect_not_found(exchange: &Exchange, cases: &Cases) {
+    cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "a failure NOT_FOUND_RESOURCE, for what is named was deleted before",
+            "say so when there is nothing of that identifier: a client cannot tell else whether it \
+             has hit what it meant",
+        )
+    });
+}
+
+async fn only_that(run: &Run, cases: &Cases) {
+    for kind in run.kinds(Role::Delete, cases) {
+        let Some(other) = run.make(kind, cases).await else { continue };
+        let Some(before) = run.stored(&other, cases).await else { continue };
+        if let Some(why) = kind.operation(run, Role::Delete).and_then(|it| run.forbids(it)) {
+            cases.skip(why);
+            continue;
+        }
+        let Some(thing) = run.make_another(&other, cases).await else { continue };
+        let Some((_, removed)) = remove(run, thing, cases).await else { continue };
+        let Some(looked) = run.look(&other, cases).await else { continue };
+        let after = looked.data().and_then(|data| kind.object(data));
+        let is_there = after.is_some_and(|after| {
+            kind.identity(after).as_ref() == Some(&other.id)
+                && kind.settable(run).iter().all(|name| before.get(name) == after.get(name))
+        });
+        cases.expect(is_there, || Finding {
+            sent: removed.sent(),
+            ..Finding::shown(
+                removed.operation(),
+                looked.received(),
+                format!(
+                    "the {} of the {} `{}`, as it was: another one was deleted",
+                    kind.name, kind.id, other.id
+                ),
+                "remove what is named and nothing else",
+            )
+        });
+    }
+}
+
+async fn reads_change_nothing(run: &Run, cases: &Cases) {
+    let kinds: Vec<_> = run.resources().kinds().iter().collect();
+    let listed = kinds.iter().filter_map(|kind| Some((*kind, kind.operation(run, Role::List)?)));
+    let mut lists: Vec<_> = listed.map(|(kind, list)| (Some(kind), list)).collect();
+    if lists.is_empty() {
+        let plain = run.adapter.reads().filter(|operation| operation.required().next().is_none());
+        lists.extend(plain.map(|list| (None, list)));
+    }
+    let mut before = Vec::new();
+    for (kind, list) in &lists {
+        // What is no collection is read for what it is.
+        let Some(exchange) = run.call(list, Map::new(), cases).await else { continue };
+        if exchange.data().and_then(pages::items).is_none() {
+            continue;
+        }
+        let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };
+        before.push((*kind, *list, items));
+    }
+    if before.is_empty() {
+        return match lists.is_empty() {
+            true => cases.not_applicable("there is no READ operation that lists what there is"),
+            false => {
+                cases.skip(Skip::NoFixture("a READ operation that lists what there is".to_owned()))
+            }
+        };
+    }
+    let mut asked = Vec::new();
+    for operation in run.adapter.reads() {
+        // Twice, for what is counted shows then if not before.
+        for _ in 0..2 {
+            let Ok(params) = run.valid(operation) else { continue };
+            let Some(exchange) = run.call(operation, params, cases).await else { continue };
+            asked.push(exchange.sent());
+        }
+    }
+    for (kind, list, before) in before {
+        let Some(after) = pages::all(run, list, Map::new(), cases).await else { continue };
+        let names = kind.map(|kind| kind.settable(run));
+        let is_same = before.len() == after.len()
+            && before.iter().zip(after.iter()).all(|(before, after)| match (kind, &names) {
+                (Some(kind), Some(names)) => {
+                    kind.identity(before) == kind.identity(after)
+                        && names.iter().chain(&VERSIONS.map(str::to_owned)).all(|name| {
+                            let there = |item: &Value| item.get(name).cloned().unwrap_or_default();
+                            same(&there(before), &there(after))
+                        })
+                }
+                _ => true,
+            });
+        cases.expect(is_same, || Finding {
+            sent: asked.iter().take(5).cloned().collect(),
+            ..Finding::shown(
+                &list.name,
+                serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() }),
+                "the same things with the same versions before and after all READ operations were called",
+                "store nothing in a READ operation; what changes the state is CREATE, UPDATE, DELETE or EXECUTE",
+            )
+        });
+    }
+}
+
+/// What grows with every change of a thing.
+const VERSIONS: [&str; 2] = ["_version", "_etag"];

@@ -1,0 +1,637 @@
+//! Failures: their codes, their details, and what their messages say.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+use serde_json::{Value, json};
+
+use super::shapes::{is_batch, results, subject};
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms::{self, Form, may, must};
+use crate::learn::{Operation, Parameter};
+use crate::run::{Run, arguments};
+use crate::values::{self, Shape};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "errors.form",
+        title: "`error` has a code, a message, perhaps details, and nothing else",
+        requirements: &["REQ-RSP-04", "REQ-ERR-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(form),
+    },
+    Check {
+        id: "errors.registry",
+        title: "Every code is one of the protocol's, or begins like those of its category",
+        requirements: &["REQ-ERR-01", "REQ-ERR-02"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(registry),
+    },
+    Check {
+        id: "errors.details",
+        title: "Details have what the protocol wants of each code",
+        requirements: &["REQ-ERR-02", "REQ-ERR-07", "REQ-ERR-10", "REQ-ENC-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(details),
+    },
+    Check {
+        id: "errors.template",
+        title: "Messages follow the template of their code",
+        requirements: &["REQ-ERR-03", "REQ-ERR-06"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(template),
+    },
+    Check {
+        id: "errors.quoted",
+        title: "What messages repeat of a request stands in single quotes",
+        requirements: &["REQ-ERR-03"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(quoted),
+    },
+    Check {
+        id: "errors.says_what",
+        title: "Messages about a parameter name it, and the type that it should have",
+        requirements: &["REQ-ERR-05"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(says_what),
+    },
+    Check {
+        id: "errors.no_insides",
+        title: "No message shows the inside of the program",
+        requirements: &["REQ-ERR-04"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Seen(no_insides),
+    },
+    Check {
+        id: "errors.official_patterns",
+        title: "No message has what the protocol's own runner takes for the inside of a program",
+        requirements: &["REQ-CNF-09"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(official_patterns),
+    },
+    Check {
+        id: "errors.not_found",
+        title: "Asking for what is not there gives NOT_FOUND_RESOURCE",
+        requirements: &["REQ-ERR-02", "REQ-ERR-08"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Reads(later!(not_found)),
+    },
+    Check {
+        id: "errors.echo",
+        title: "No message repeats the value of a sensitive parameter",
+        requirements: &["REQ-ERR-05", "REQ-INT-13"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Reads(later!(echo)),
+    },
+];
+
+/// The failures of a call: the operation each is of, and its error.
+fn errors(exchange: &Exchange) -> impl Iterator<Item = (&str, &Value)> {
+    let failures = results(exchange).into_iter();
+    failures
+        .filter(|(_, result)| result.get("success") == Some(&Value::Bool(false)))
+        .filter_map(|(operation, result)| Some((operation, result.get("error")?)))
+}
+
+fn text<'a>(error: &'a Value, name: &str) -> &'a str {
+    error.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const ERROR: Form = Form::Object(&[
+        must("code", forms::CODE),
+        must("message", Form::Word),
+        may("details", Form::Open(&[])),
+    ]);
+    for (_, error) in errors(exchange) {
+        ERROR.check(error, cases, |told| {
+            Finding::of(
+                exchange,
+                subject(exchange),
+                format!("`error`: {told}"),
+                "give `error` a `code` in capitals and a `message`, and put everything else into the \
+                 object `error.details`",
+            )
+        });
+    }
+}
+
+/// What codes begin with.
+const CATEGORIES: [&str; 8] = [
+    "VALIDATION_",
+    "NOT_FOUND_",
+    "PERMISSION_",
+    "CONFLICT_",
+    "RATE_LIMIT_",
+    "TOKEN_",
+    "SCHEMA_",
+    "INTERNAL_",
+];
+
+/// Codes of the protocol that begin like no category: of batches, gates and introspection, and of plugins.
+const OTHERS: [&str; 16] = [
+    "BATCH_VALIDATION_ERROR",
+    "CONFIRMATION_REQUIRED",
+    "INTROSPECTION_ERROR",
+    "INVALID_QUERY_TYPE",
+    "PLUGIN_NOT_FOUND",
+    "TRANSPORT_DNS_ERROR",
+    "TRANSPORT_CONNECTION_REFUSED",
+    "TRANSPORT_TIMEOUT",
+    "TRANSPORT_TLS_ERROR",
+    "TRANSPORT_NETWORK_ERROR",
+    "PROTOCOL_INVALID_MAPPING",
+    "PROTOCOL_MISSING_PARAM",
+    "SERIALIZATION_CIRCULAR_REF",
+    "SERIALIZATION_PARSE_ERROR",
+    "AUTH_CONFIG_INVALID",
+    "AUTH_CREDENTIAL_MISSING",
+];
+
+/// Codes that were once, and what took their place.
+const SUPERSEDED: [(&str, &str); 3] = [
+    ("VALIDATION_UNKNOWN_OPERATION", "NOT_FOUND_OPERATION"),
+    ("VALIDATION_ERROR", "the code that says which rule was broken"),
+    ("RATE_LIMIT_QUOTA_WARNING", "a success with `warnings`"),
+];
+
+fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
+    for (_, error) in errors(exchange) {
+        let code = text(error, "code");
+        let instead = SUPERSEDED.iter().find(|(old, _)| *old == code).map(|(_, new)| *new);
+        let is_known = OTHERS.contains(&code)
+            || CATEGORIES
+                .iter()
+                .any(|category| code.strip_prefix(category).is_some_and(|rest| !rest.is_empty()));
+        cases.expect(is_known && instead.is_none(), || {
+            Finding::of(
+                exchange,
+                format!("{}: {code}", subject(exchange)),
+                match instead {
+                    Some(instead) => format!("instead of {code}: {instead}"),
+                    None => format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, ")),
+                },
+                "take the code of the registry whose meaning fits; VALIDATION_INVALID_VALUE, \
+                 NOT_FOUND_RESOURCE, PERMISSION_DENIED and INTERNAL_ERROR cover most of what happens",
+            )
+        });
+    }
+}
+
+/// What the details of a code have to hold.
+const DETAILS: [(&str, Form); 15] = [
+    ("VALIDATION_MISSING_PARAM", Form::Open(&[must("param_name", Form::Word)])),
+    (
+        "VALIDATION_INVALID_TYPE",
+        Form::Open(&[
+            must("param_name", Form::Word),
+            must("expected_type", Form::Word),
+            must("actual_type", Form::Word),
+        ]),
+    ),
+    (
+        "VALIDATION_UNKNOWN_PARAM",
+        Form::Open(&[
+            must("operation", Form::Word),
+            must("unknown_params", Form::Some(&Form::Text)),
+            must("valid_params", Form::List(&Form::Text)),
+        ]),
+    ),
+    (
+        "VALIDATION_PAYLOAD_TOO_LARGE",
+        Form::Open(&[
+            must("limit_type", Form::Word),
+            must("limit_value", Form::Number),
+            must("actual_value", Form::Number),
+            must("unit", Form::Word),
+        ]),
+    ),
+    ("NOT_FOUND_OPERATION", Form::Open(&[must("operation", Form::Text)])),
+    (
+        "PERMISSION_TRUST_LEVEL_INSUFFICIENT",
+        Form::Open(&[
+            must("operation", Form::Word),
+            must("required_trust", Form::Word),
+            must("actual_trust", Form::Word),
+        ]),
+    ),
+    (
+        "PERMISSION_DANGER_LEVEL_DENIED",
+        Form::Open(&[
+            must("operation", Form::Word),
+            must("danger_level", Form::Word),
+            must("adapter_trust", Form::Word),
+            must("minimum_trust_required", Form::Any),
+        ]),
+    ),
+    (
+        "CONFIRMATION_REQUIRED",
+        Form::Open(&[
+            must("operation", Form::Word),
+            must("danger_level", Form::Word),
+            must("confirmation_token", Form::Word),
+            must("expires_at", Form::Word),
+        ]),
+    ),
+    (
+        "RATE_LIMIT_EXCEEDED",
+        Form::Open(&[
+            // Null where it is no window that has to pass, or only somebody else knows.
+            must("limit", Form::Either(&[Form::Number, Form::Null])),
+            must("remaining", Form::Number),
+            must("window", Form::Either(&[Form::Word, Form::Number, Form::Null])),
+            must("resets_at", Form::Either(&[Form::Word, Form::Null])),
+            must("retry_after_seconds", Form::AtLeast(0.0)),
+        ]),
+    ),
+    (
+        "RATE_LIMIT_QUOTA_PAUSE",
+        Form::Open(&[
+            must("metric", Form::Word),
+            must("current", Form::Number),
+            must("pause_threshold", Form::Number),
+            must("confirmation_token", Form::Word),
+            must("expires_at", Form::Word),
+        ]),
+    ),
+    (
+        "RATE_LIMIT_QUOTA_EXHAUSTED",
+        Form::Open(&[
+            must("metric", Form::Word),
+            must("current", Form::Number),
+            must("hard_stop_threshold", Form::Number),
+            must("resets_at", Form::Any),
+        ]),
+    ),
+    ("TOKEN_INVALID", Form::Open(&[must("token", Form::Text)])),
+    ("TOKEN_ALREADY_USED", Form::Open(&[must("token", Form::Text)])),
+    (
+        "TOKEN_EXPIRED",
+        Form::Open(&[
+            must("token", Form::Text),
+            must("expired_at", Form::Word),
+            must("current_time", Form::Word),
+        ]),
+    ),
+    (
+        "TOKEN_SCOPE_MISMATCH",
+        Form::Open(&[
+            must("token", Form::Text),
+            must("token_operation", Form::Word),
+            must("requested_operation", Form::Word),
+        ]),
+    ),
+];
+
+fn details(_: &Run, exchange: &Exchange, cases: &Cases) {
+    for (operation, error) in errors(exchange) {
+        // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
+        if operation == "introspect" || (operation.is_empty() && is_batch(exchange)) {
+            continue;
+        }
+        let code = text(error, "code");
+        let form = DETAILS.iter().find(|(known, _)| *known == code).map(|(_, form)| form);
+        let Some(form) = form else { continue };
+        form.check(error.get("details").unwrap_or(&Value::Null), cases, |told| {
+            Finding::of(
+                exchange,
+                format!("{}: {code}", subject(exchange)),
+                format!("`error.details` of {code}: {told}"),
+                "fill the details in: callers correct themselves by them, and not by the message",
+            )
+        });
+    }
+}
+
+/// A message without its quotes.
+fn unquoted(message: &str) -> String {
+    message.replace(['\'', '"', '`'], "").to_lowercase()
+}
+
+/// What the message of a code begins with, with what its details say.
+fn beginnings(code: &str, details: &Value) -> Vec<String> {
+    let detail = |name: &str| match details.get(name) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(value @ Value::Number(_)) => Some(value.to_string()),
+        _ => None,
+    };
+    let slots = SLOTS.iter().find(|(known, _)| *known == code).map_or(&[][..], |(_, slots)| slots);
+    let filled = |parts: &[&str]| -> Option<String> {
+        let mut text = String::new();
+        for part in parts {
+            match part.strip_prefix('$') {
+                // Comparing leaves the quotes out; whoever mends it wants to see them.
+                Some(name) if slots.contains(&name) => {
+                    text.push_str(&format!("'{}'", detail(name)?));
+                }
+                Some(name) => text.push_str(&detail(name)?),
+                None => text.push_str(part),
+            }
+        }
+        Some(text)
+    };
+    let templates: &[&[&str]] = match code {
+        "VALIDATION_MISSING_PARAM" => &[&["Missing required parameter ", "$param_name"]],
+        "VALIDATION_INVALID_TYPE" => &[&[
+            "Parameter ",
+            "$param_name",
+            " expected ",
+            "$expected_type",
+            ", got ",
+            "$actual_type",
+        ]],
+        // Two texts of the protocol differ in this one.
+        "VALIDATION_UNKNOWN_PARAM" => {
+            &[&["Unknown parameter(s) for operation ", "$operation"], &["Unknown parameter"]]
+        }
+        "VALIDATION_INVALID_ENCODING" => &[&["Invalid character encoding in request"]],
+        "VALIDATION_PAYLOAD_TOO_LARGE" => {
+            &[&["Payload exceeds ", "$limit_type", " limit of ", "$limit_value"]]
+        }
+        "NOT_FOUND_OPERATION" => &[&["Unknown operation: ", "$operation"]],
+        "NOT_FOUND_RESOURCE" => &[&["Resource ", "$resource_type", " not found: ", "$resource_id"]],
+        "PERMISSION_DENIED" => &[&["Permission denied: ", "$reason"]],
+        "INTERNAL_ERROR" => &[&["Internal error"]],
+        "PERMISSION_TRUST_LEVEL_INSUFFICIENT" => {
+            &[&["Operation ", "$operation", " requires trust level ", "$required_trust"]]
+        }
+        "PERMISSION_DANGER_LEVEL_DENIED" => &[&["Operation ", "$operation", " (danger: "]],
+        "CONFIRMATION_REQUIRED" => &[&["This operation requires confirmation"]],
+        "RATE_LIMIT_EXCEEDED" => &[&["API rate limit exceeded"]],
+        "RATE_LIMIT_QUOTA_PAUSE" => &[&["Quota pause threshold reached"]],
+        "RATE_LIMIT_QUOTA_EXHAUSTED" => &[&["Quota exhausted"]],
+        "TOKEN_INVALID" => &[&["Invalid confirmation token"]],
+        "TOKEN_EXPIRED" => &[&["Confirmation token has expired"]],
+        "TOKEN_ALREADY_USED" => &[&["Confirmation token has already been used"]],
+        "TOKEN_SCOPE_MISMATCH" => &[&["Confirmation token scope mismatch"]],
+        _ => &[],
+    };
+    templates.iter().filter_map(|parts| filled(parts)).collect()
+}
+
+/// Paging goes wrong by several parameters together, which have a name in details and no template.
+fn is_about_many(error: &Value) -> bool {
+    error.pointer("/details/param_name").is_some_and(|name| name == "pagination")
+}
+
+fn template(run: &Run, exchange: &Exchange, cases: &Cases) {
+    for (_, error) in errors(exchange) {
+        if is_about_many(error) {
+            continue;
+        }
+        let code = text(error, "code");
+        let message = text(error, "message");
+        let beginnings = beginnings(code, error.get("details").unwrap_or(&Value::Null));
+        let Some(first) = beginnings.first() else { continue };
+        let follows =
+            beginnings.iter().any(|beginning| unquoted(message).starts_with(&unquoted(beginning)));
+        cases.expect(follows, || {
+            // Many a name that was made up stands for the operation here.
+            let known = run.adapter.operation(exchange.operation());
+            let subject = known.map_or(code.to_owned(), |known| format!("{}: {code}", known.name));
+            Finding::of(
+                exchange,
+                subject,
+                format!("a message that begins with: {first}"),
+                "begin with the template of the code, and go on with what helps",
+            )
+        });
+    }
+}
+
+/// Slots of templates that callers filled.
+const SLOTS: [(&str, &[&str]); 6] = [
+    ("VALIDATION_MISSING_PARAM", &["param_name"]),
+    ("VALIDATION_INVALID_TYPE", &["param_name", "expected_type", "actual_type"]),
+    ("VALIDATION_UNKNOWN_PARAM", &["operation"]),
+    ("NOT_FOUND_OPERATION", &["operation"]),
+    ("NOT_FOUND_RESOURCE", &["resource_type", "resource_id"]),
+    ("TOKEN_SCOPE_MISMATCH", &["token_operation", "requested_operation"]),
+];
+
+/// Whether these words stand in a message, and not as a part of longer ones.
+fn has_word(message: &str, words: &str) -> bool {
+    let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    message.match_indices(words).any(|(at, _)| {
+        let (before, rest) = message.split_at(at);
+        let after = rest.strip_prefix(words).and_then(|after| after.chars().next());
+        !is_part(before.chars().next_back()) && !is_part(after)
+    })
+}
+
+fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
+    for (_, error) in errors(exchange) {
+        let (code, message) = (text(error, "code"), text(error, "message"));
+        let slots = SLOTS.iter().find(|(known, _)| *known == code).map(|(_, slots)| *slots);
+        let Some(slots) = slots else { continue };
+        let bare = slots.iter().find_map(|slot| {
+            let value =
+                error.get("details")?.get(slot)?.as_str().filter(|value| !value.is_empty())?;
+            let is_bare = has_word(message, value) && !message.contains(&format!("'{value}'"));
+            is_bare.then_some(value)
+        });
+        cases.expect(bare.is_none(), || {
+            let bare = bare.unwrap_or_default();
+            Finding::of(
+                exchange,
+                format!("{}: {code}", subject(exchange)),
+                format!("'{bare}' in single quotes in the message"),
+                "put what comes from the request into single quotes, so that it is not read as part of \
+                 the sentence",
+            )
+        });
+    }
+}
+
+fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
+    for (_, error) in errors(exchange) {
+        let (code, message) = (text(error, "code"), text(error, "message"));
+        if !code.starts_with("VALIDATION_") || is_about_many(error) {
+            continue;
+        }
+        let detail = |name: &str| error.get("details")?.get(name)?.as_str();
+        let Some(parameter) = detail("param_name") else { continue };
+        let expected = detail("expected_type").filter(|_| code == "VALIDATION_INVALID_TYPE");
+        let says = message.contains(parameter)
+            && expected.is_none_or(|expected| message.contains(expected))
+            // A bare name tells nobody what to write.
+            && message.len() > parameter.len() + 8;
+        cases.expect(says, || {
+            Finding::of(
+                exchange,
+                format!("{}: `{parameter}`", subject(exchange)),
+                match expected {
+                    Some(expected) => {
+                        format!("a message that names `{parameter}` and says `{expected}`")
+                    }
+                    None => format!("a message that names `{parameter}` and says what is expected"),
+                },
+                "say which parameter it is and what to write instead: a model reads this before it \
+                 tries again",
+            )
+        });
+    }
+}
+
+fn no_insides(run: &Run, cases: &Cases) {
+    let (leaks, paths) = (run.seen().leaks, run.paths());
+    cases.expect(leaks.count + paths.count == 0, || {
+        Finding::shown(
+            "messages of errors",
+            [leaks.first, paths.first].concat(),
+            "no names of classes, paths of files, or traces of a stack",
+            "answer INTERNAL_ERROR with a sentence of your own, and write what happened to the log",
+        )
+    });
+}
+
+/// What the protocol's own runner looks for in messages.
+static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+    RegexSet::new([
+        r"(?i)(?:type|reference|syntax)error",
+        r"(?i)at\s+\S+",
+        r"(?i)/(?:src|node_modules)/",
+        r"(?i)\.[tj]s:[0-9]+",
+    ])
+    .ok()
+});
+
+fn official_patterns(_: &Run, exchange: &Exchange, cases: &Cases) {
+    for (_, error) in errors(exchange) {
+        let message = text(error, "message");
+        let is_hit = OFFICIAL.as_ref().is_some_and(|official| official.is_match(message));
+        cases.expect(!is_hit, || {
+            Finding::of(
+                exchange,
+                format!("{}: {}", subject(exchange), text(error, "code")),
+                "a message without the names of language errors, paths, and `at` before another word: \
+                 the protocol's own runner fails these",
+                "word the message differently; `format x`, `that x` and `at x` all look like a line \
+                 of a stack trace to it",
+            )
+        });
+    }
+}
+
+async fn not_found(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for operation in run.adapter.reads() {
+        for parameter in operation.required() {
+            if values::is_identifier(&parameter.name) && parameter.member("enum").is_none() {
+                is_any = true;
+                look_for_nobody(run, operation, parameter, cases).await;
+            }
+        }
+    }
+    if !is_any {
+        cases.not_applicable("no READ operation requires an identifier");
+    }
+}
+
+async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
+    // Where only this one is nobody's, what comes back is about this one.
+    let mut params = match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
+        Ok(params) => params,
+        Err(why) => return cases.skip(why),
+    };
+    let Some(value) = values::nobody(run, operation, parameter) else {
+        return cases.skip(Skip::NoFixture(format!(
+            "a `{}` of `{}` that surely nothing has",
+            parameter.name, operation.name
+        )));
+    };
+    params.insert(parameter.name.clone(), value);
+    let Some(exchange) = run.call(operation, params, cases).await else { return };
+    cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
+        Finding::of(
+            &exchange,
+            format!("{}: `{}`", operation.name, parameter.name),
+            "a failure NOT_FOUND_RESOURCE, since nothing is called like that",
+            "answer NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details; an empty \
+             success reads as if there were something",
+        )
+    });
+}
+
+/// A value that nobody else sends.
+const SECRET: &str = "Conformance-Secret-7141";
+
+async fn echo(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for operation in &run.adapter.operations {
+        for parameter in &operation.parameters {
+            if parameter.member("sensitive") != Some(&Value::Bool(true)) {
+                continue;
+            }
+            is_any = true;
+            let shape = Shape::of(&run.adapter, parameter);
+            let wrong = [
+                json!([SECRET]),
+                json!({ SECRET: SECRET }),
+                json!(SECRET.repeat(200)),
+                json!(format!("{SECRET}\u{1}")),
+                json!(SECRET),
+            ];
+            for value in wrong.into_iter().filter(|value| !shape.accepts(value)) {
+                try_secret(run, operation, parameter, value, cases).await;
+            }
+        }
+    }
+    if !is_any {
+        cases.not_applicable("no parameter is documented as sensitive");
+    }
+}
+
+async fn try_secret(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    value: Value,
+    cases: &Cases,
+) {
+    let mut params = match run.of_nobody(operation) {
+        Ok(params) => params,
+        Err(why) => return cases.skip(why),
+    };
+    params.insert(parameter.name.clone(), value);
+    let call = arguments(&operation.name, params);
+    let Some(exchange) = run.refused(&operation.tool, call, cases).await else { return };
+    let is_kept = !exchange.received().to_string().contains(SECRET);
+    cases.expect(is_kept, || {
+        Finding::of(
+            &exchange,
+            format!("{}: `{}`", operation.name, parameter.name),
+            "a reply without the value that was sent",
+            "never put the value of a sensitive parameter into a message or its details: replies are \
+             kept and logged by others",
+        )
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_no_part_of_another() {
+        for (message, words) in [("id is missing", "id"), ("no such 'x'", "x"), ("a b, c", "b, c")]
+        {
+            assert!(has_word(message, words), "{message}");
+        }
+        for (message, words) in [("Invalid", "id"), ("an execution", "x"), ("bed_id", "id")] {
+            assert!(!has_word(message, words), "{message}");
+        }
+    }
+}

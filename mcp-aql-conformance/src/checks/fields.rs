@@ -1,0 +1,534 @@
+//! Which fields come back.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::collections::{having, is_refused, params_with};
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::Operation;
+use crate::pages;
+use crate::run::{Run, arguments, do_all};
+use crate::values::{self, Shape};
+
+/// So many things are looked at, to find one that lacks a field.
+const MOST_TRIED: usize = 6;
+const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
+
+const fn check(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { id, title, requirements, keyword: Keyword::Must, level: 2, body }
+}
+
+const fn should(check: Check) -> Check {
+    Check { keyword: Keyword::Should, ..check }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check(
+        "fields.presets",
+        "`fields` takes `minimal`, `standard` and `full`, each with all of the one before",
+        &["REQ-FLD-01", "REQ-FLD-02"],
+        Body::Reads(later!(presets)),
+    ),
+    check(
+        "fields.subset",
+        "Only the fields that are asked for come back",
+        &["REQ-FLD-01", "REQ-FLD-07"],
+        Body::Reads(later!(subset)),
+    ),
+    check(
+        "fields.nested",
+        "A path reaches a field within a field, which keeps its place",
+        &["REQ-FLD-03", "REQ-FLD-04"],
+        Body::Reads(later!(nested)),
+    ),
+    should(check(
+        "fields.unknown",
+        "A field that the type does not have is refused",
+        &["REQ-FLD-09"],
+        Body::Reads(later!(unknown)),
+    )),
+    check(
+        "fields.absent_skipped",
+        "A field that an item does not have is left out, without an error",
+        &["REQ-FLD-08"],
+        Body::Reads(later!(absent_skipped)),
+    ),
+    check(
+        "fields.page_untouched",
+        "Choosing fields leaves alone what tells of the page",
+        &["REQ-FLD-07"],
+        Body::Reads(later!(page_untouched)),
+    ),
+    should(check(
+        "fields.computed",
+        "Computed fields come in `_computed` when they are asked for",
+        &["REQ-CMP-01"],
+        Body::Reads(later!(computed)),
+    )),
+    check(
+        "fields.computed_form",
+        "Computed fields are declared by plain names, with the type of their value",
+        &["REQ-CMP-02", "REQ-CMP-04"],
+        Body::Reads(later!(computed_form)),
+    ),
+    should(check(
+        "fields.type_listed",
+        "`introspect types` lists FieldSelection",
+        &["REQ-FLD-10"],
+        Body::Learned(type_listed),
+    )),
+    should(check(
+        "fields.default_preset",
+        "Without `fields`, a single item comes in full, and of a search no more than the least",
+        &["REQ-FLD-06"],
+        Body::Reads(later!(default_preset)),
+    )),
+];
+
+/// What fields are chosen of: the items of a page, or the one thing in `data`.
+fn things(data: &Value) -> Vec<&Map<String, Value>> {
+    if let Some(items) = pages::items(data) {
+        return items.into_iter().filter_map(Value::as_object).collect();
+    }
+    let Some(members) = data.as_object() else { return Vec::new() };
+    // `{"task": {…}}`, or the thing itself.
+    let mut inner = members.values();
+    match (inner.next(), inner.next()) {
+        (Some(Value::Object(thing)), None) => vec![thing],
+        _ => vec![members],
+    }
+}
+
+/// The names of all fields of all things.
+fn names(data: &Value) -> BTreeSet<&str> {
+    things(data).into_iter().flat_map(Map::keys).map(String::as_str).collect()
+}
+
+/// Calls an operation with these `fields`, if any.
+async fn choose(
+    run: &Run,
+    operation: &Operation,
+    fields: Option<Value>,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let mut params = params_with(run, operation, [], cases)?;
+    params.extend(fields.map(|fields| ("fields".to_owned(), fields)));
+    run.call(operation, params, cases).await
+}
+
+/// The same with all fields: with what there is to choose from. The case is skipped where that is nothing.
+async fn full(run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchange> {
+    let exchange = choose(run, operation, Some(json!("full")), cases).await?;
+    let has_any = exchange.data().is_some_and(|data| !names(data).is_empty());
+    if !has_any {
+        cases.skip(Skip::Scarce(format!(
+            "`{}` shows nothing to choose fields of ({})",
+            operation.name,
+            exchange.told()
+        )));
+        return None;
+    }
+    Some(exchange)
+}
+
+fn about(operation: &Operation) -> String {
+    format!("{}: fields", operation.name)
+}
+
+async fn presets(run: &Run, cases: &Cases) {
+    let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
+        if full(run, operation, cases).await.is_none() {
+            return;
+        }
+        let mut before: BTreeSet<String> = BTreeSet::new();
+        for preset in PRESETS {
+            let chosen = choose(run, operation, Some(json!(preset)), cases).await;
+            let Some(exchange) = chosen else { return };
+            let names = exchange.data().map(names).unwrap_or_default();
+            let has_all = before.iter().all(|name| names.contains(name.as_str()));
+            cases.expect(!names.is_empty() && has_all, || {
+                Finding::of(
+                    &exchange,
+                    about(operation),
+                    format!("the fields of `{preset}`, and among them {before:?}"),
+                    "take the three presets; each adds to the one before",
+                )
+            });
+            before = names.into_iter().map(str::to_owned).collect();
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Whether a name is one that can stand in a path.
+fn is_path(name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+}
+
+async fn subset(run: &Run, cases: &Cases) {
+    let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
+        let Some(all) = full(run, operation, cases).await else { return };
+        let all = all.data().map(names).unwrap_or_default();
+        let chosen: Vec<_> = all.iter().copied().filter(|name| is_path(name)).take(2).collect();
+        for wanted in [chosen.get(..1), chosen.get(..2)].into_iter().flatten() {
+            let answer = choose(run, operation, Some(json!(wanted)), cases).await;
+            let Some(exchange) = answer else { return };
+            let things = exchange.data().map(things).unwrap_or_default();
+            let is_subset = !things.is_empty()
+                && things.iter().all(|thing| {
+                    thing.keys().all(|name| {
+                        // What the protocol adds, `_version` say, is no field of the thing.
+                        name.starts_with('_') || wanted.contains(&name.as_str())
+                    })
+                })
+                && things.iter().any(|thing| !thing.is_empty());
+            cases.expect(is_subset, || {
+                Finding::of(
+                    &exchange,
+                    about(operation),
+                    format!("{wanted:?} and no other fields"),
+                    "leave out of every item what was not asked for, identifiers too",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// A field with a field in it.
+fn path(things: &[&Map<String, Value>]) -> Option<(String, String)> {
+    things.iter().flat_map(|thing| thing.iter()).find_map(|(name, value)| {
+        let inner = value.as_object()?.keys().find(|inner| is_path(inner))?;
+        is_path(name).then(|| (name.clone(), inner.clone()))
+    })
+}
+
+async fn nested(run: &Run, cases: &Cases) {
+    let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
+        let Some(all) = full(run, operation, cases).await else { return };
+        let Some((outer, inner)) = all.data().and_then(|data| path(&things(data))) else {
+            let fields = fields_of_type(run, operation);
+            if !fields.is_empty() && fields.iter().all(|field| field.is_flat()) {
+                return cases.not_applicable("no type of an item has a field with fields");
+            }
+            return cases.skip(Skip::Scarce(format!(
+                "no item of `{}` has a field within a field",
+                operation.name
+            )));
+        };
+        let wanted = json!([format!("{outer}.{inner}")]);
+        let Some(exchange) = choose(run, operation, Some(wanted), cases).await else { return };
+        let things = exchange.data().map(things).unwrap_or_default();
+        let mut is_there = false;
+        let is_alone = things.iter().all(|thing| {
+            thing.iter().all(|(name, value)| {
+                let inside = value.as_object();
+                is_there |= inside.is_some_and(|inside| inside.contains_key(&inner));
+                *name == outer
+                    && inside.is_none_or(|inside| inside.keys().all(|name| *name == inner))
+            })
+        });
+        cases.expect(is_alone && is_there, || {
+            Finding::of(
+                &exchange,
+                about(operation),
+                format!("{{\"{outer}\": {{\"{inner}\": …}}}} and nothing else"),
+                "follow a path with dots into objects, and keep the objects in the answer",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+async fn unknown(run: &Run, cases: &Cases) {
+    let jobs = having(run, "fields", cases).into_iter().flat_map(|operation| {
+        [json!(["conformance_probe"]), json!("conformance_probe")].map(|fields| async move {
+            let more = [("fields", fields)];
+            let Some(params) = params_with(run, operation, more, cases) else { return };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange), || {
+                Finding::of(
+                    &exchange,
+                    about(operation),
+                    "a VALIDATION failure that names `conformance_probe`",
+                    "compare what is asked for with the fields of the type",
+                )
+            });
+        })
+    });
+    do_all(jobs).await;
+}
+
+async fn absent_skipped(run: &Run, cases: &Cases) {
+    let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
+        let Some((params, absent)) = lacking(run, operation, cases).await else { return };
+        for name in absent {
+            let mut params = params.clone();
+            params.insert("fields".to_owned(), json!([name]));
+            let Some(exchange) = run.call(operation, params, cases).await else { return };
+            let things = exchange.data().map(things).unwrap_or_default();
+            let is_left_out = exchange.succeeded()
+                && things
+                    .iter()
+                    .all(|thing| thing.get(name).is_none_or(Value::is_null) && thing.len() <= 1);
+            cases.expect(is_left_out, || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: {name}", about(operation)),
+                    "a success without the field",
+                    "skip a field that the type has and an item has not, for all items alike",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Parameters with which an operation shows something that lacks fields of its type, and these. The case is
+/// skipped where nothing does.
+async fn lacking<'a>(
+    run: &'a Run,
+    operation: &'a Operation,
+    cases: &Cases,
+) -> Option<(Map<String, Value>, Vec<&'a str>)> {
+    let fields = fields_of_type(run, operation);
+    let optional: Vec<_> = fields
+        .iter()
+        .filter(|field| !field.is_required())
+        .filter_map(|field| field.name())
+        .collect();
+    if !fields.is_empty() && optional.is_empty() {
+        cases.not_applicable("no type of an item has a field that may be absent");
+        return None;
+    }
+    let mut shows_nulls = false;
+    for turn in 0..MOST_TRIED {
+        let Ok(mut params) = values::valid(run, operation, turn) else { continue };
+        if pages::is_paged(operation) {
+            // One item lacks more than twenty do.
+            params.insert("first".to_owned(), json!(1));
+        }
+        let mut all = params.clone();
+        all.insert("fields".to_owned(), json!("full"));
+        let exchange = run.call(operation, all, cases).await?;
+        let Some(data) = exchange.data() else { continue };
+        let shown = names(data);
+        let mut absent: Vec<_> = fields.iter().filter_map(|field| field.name()).collect();
+        absent.retain(|name| is_path(name) && !shown.contains(name));
+        absent.truncate(2);
+        if !shown.is_empty() && !absent.is_empty() {
+            return Some((params, absent));
+        }
+        let is_null = |thing: &&Map<String, Value>| {
+            optional.iter().any(|name| thing.get(*name) == Some(&Value::Null))
+        };
+        shows_nulls |= absent.is_empty() && things(data).iter().any(is_null);
+    }
+    if shows_nulls {
+        // So it says of every field whether it is there.
+        cases.not_applicable("items show null for a field that they do not have");
+        return None;
+    }
+    cases
+        .skip(Skip::Scarce(format!("what `{}` shows has every field of its type", operation.name)));
+    None
+}
+
+/// The fields of the type of the items that an operation gives, as introspection shows them.
+fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
+    let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+    let fields = |name: &str| -> Vec<&'a Value> {
+        let known = run.adapter.types.iter().find(|known| known.name == name);
+        let fields = known.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+        fields.into_iter().flatten().collect()
+    };
+    let mut found = returned.map(fields).unwrap_or_default();
+    let items = found.iter().find(|field| field.get("name").is_some_and(|name| name == "items"));
+    if let Some(item) = items.and_then(|items| items.pointer("/items/type")?.as_str()) {
+        found = fields(item);
+    }
+    let shapes = found.into_iter().filter_map(Value::as_object);
+    shapes.map(|field| Shape::new(field, &run.adapter.types)).collect()
+}
+
+async fn page_untouched(run: &Run, cases: &Cases) {
+    let mut operations = having(run, "fields", cases);
+    operations.retain(|operation| pages::is_paged(operation));
+    if operations.is_empty() {
+        cases.not_applicable("no operation documents both `fields` and `first`");
+    }
+    let jobs = operations.into_iter().map(|operation| async move {
+        let Some(all) = full(run, operation, cases).await else { return };
+        let Some(name) =
+            all.data().and_then(|data| names(data).into_iter().find(|name| is_path(name)))
+        else {
+            return;
+        };
+        let chosen = choose(run, operation, Some(json!([name])), cases).await;
+        let Some(exchange) = chosen else { return };
+        // Switches and counts; cursors may be made anew each time.
+        let info = |exchange: &Exchange| {
+            let mut info = exchange.data().and_then(pages::info).cloned()?;
+            info.retain(|_, value| value.is_boolean() || value.is_number());
+            Some(info)
+        };
+        let has_cursor = |exchange: &Exchange| {
+            exchange.data().and_then(|data| pages::cursor(data, "endCursor")).is_some()
+        };
+        let is_untouched = info(&exchange).is_some()
+            && info(&exchange) == info(&all)
+            && has_cursor(&exchange) == has_cursor(&all);
+        cases.expect(is_untouched, || {
+            Finding::of(
+                &exchange,
+                about(operation),
+                "`pageInfo` as it is with all fields",
+                "choose among the fields of the items, not of the page",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+/// The computed fields that the details of an operation list.
+fn declared(operation: &Operation) -> impl Iterator<Item = &Value> {
+    operation.details().get("computed_fields").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn with_computed<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
+    let operations: Vec<_> =
+        run.adapter.reads().filter(|operation| declared(operation).next().is_some()).collect();
+    if operations.is_empty() {
+        cases.not_applicable("no operation documents `computed_fields`");
+    }
+    operations
+}
+
+/// The value of a computed field in every thing.
+fn computed_in<'a>(data: &'a Value, name: &str) -> Vec<&'a Value> {
+    let within = |thing: &&'a Map<String, Value>| thing.get("_computed")?.get(name);
+    things(data).iter().filter_map(within).collect()
+}
+
+async fn computed(run: &Run, cases: &Cases) {
+    let jobs = with_computed(run, cases).into_iter().map(|operation| async move {
+        if full(run, operation, cases).await.is_none() {
+            return;
+        }
+        for field in declared(operation) {
+            let Some(name) = field.get("name").and_then(Value::as_str) else { continue };
+            let wanted = Some(json!([format!("_computed.{name}")]));
+            let Some(exchange) = choose(run, operation, wanted, cases).await else { return };
+            let is_there = exchange.data().is_some_and(|data| !computed_in(data, name).is_empty());
+            cases.expect(is_there, || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: _computed.{name}", operation.name),
+                    format!("{{\"_computed\": {{\"{name}\": …}}}} in the items"),
+                    "compute what introspection lists whenever it is asked for",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+async fn computed_form(run: &Run, cases: &Cases) {
+    let jobs = with_computed(run, cases).into_iter().map(|operation| async move {
+        for field in declared(operation) {
+            let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
+            let kind = field.get("type").and_then(Value::as_str).unwrap_or_default();
+            let is_named = cases.expect(is_path(name) && !kind.is_empty(), || {
+                Finding::shown(
+                    format!("{}: computed_fields", operation.name),
+                    field.clone(),
+                    "a `name` in snake_case, without `_computed.`, and a `type`",
+                    "list the plain name; `_computed.` is written in front of it where it is used",
+                )
+            });
+            if !is_named {
+                continue;
+            }
+            let wanted = Some(json!([format!("_computed.{name}")]));
+            let Some(exchange) = choose(run, operation, wanted, cases).await else { return };
+            let found = exchange.data().map(|data| computed_in(data, name)).unwrap_or_default();
+            let is_of_kind = |value: &&Value| match kind {
+                "string" => value.is_string(),
+                "integer" => value.is_i64() || value.is_u64(),
+                "number" => value.is_number(),
+                "boolean" => value.is_boolean(),
+                "array" => value.is_array(),
+                "object" => value.is_object(),
+                _ => true,
+            };
+            cases.expect(found.iter().all(|value| value.is_null() || is_of_kind(value)), || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: _computed.{name}", operation.name),
+                    format!("values of type {kind}"),
+                    "list the type that is really computed",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+fn type_listed(run: &Run, cases: &Cases) {
+    if having(run, "fields", cases).is_empty() {
+        return;
+    }
+    let found = run.adapter.types.iter().find(|known| known.name == "FieldSelection");
+    let details = found.and_then(|found| found.reply.pointer("/data/type"));
+    let names: Vec<_> = details
+        .and_then(|details| details.get("fields")?.as_array())
+        .into_iter()
+        .flatten()
+        .filter_map(|field| field.get("name")?.as_str())
+        .collect();
+    cases.expect(["presets", "fields"].iter().all(|name| names.contains(name)), || {
+        Finding::shown(
+            "introspect types",
+            details.cloned().unwrap_or_default(),
+            "an object FieldSelection with `presets`, `fields` and `computed_fields`",
+            "list the type, so that clients can see what `fields` chooses from",
+        )
+    });
+}
+
+async fn default_preset(run: &Run, cases: &Cases) {
+    let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
+        let Some(all) = full(run, operation, cases).await else { return };
+        let Some(plain) = choose(run, operation, None, cases).await else { return };
+        let is_page = all.data().is_some_and(|data| pages::items(data).is_some());
+        let preset = match operation.name.split('_').next() {
+            Some("search") => "minimal",
+            _ if is_page => "standard",
+            _ => "full",
+        };
+        let chosen = choose(run, operation, Some(json!(preset)), cases).await;
+        let Some(expected) = chosen else { return };
+        let of = |exchange: &Exchange| -> BTreeSet<String> {
+            exchange.data().map(names).unwrap_or_default().into_iter().map(str::to_owned).collect()
+        };
+        cases.expect(of(&plain) == of(&expected), || {
+            Finding::of(
+                &plain,
+                about(operation),
+                format!("the fields of `{preset}`: {:?}", of(&expected)),
+                "without `fields`: `full` for one thing, `standard` for a list, `minimal` for a search",
+            )
+        });
+    });
+    do_all(jobs).await;
+}

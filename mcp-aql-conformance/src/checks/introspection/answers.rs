@@ -1,0 +1,141 @@
+//! What `introspect` answers to what was not asked while learning.
+
+use serde_json::{Value, json};
+
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms;
+use crate::learn::Category;
+use crate::run::Run;
+
+/// A name that nothing has.
+const NOBODY: &str = "conformance_probe_of_nothing";
+
+pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
+    let params = json!({ "query": "operations", "name": "introspect" });
+    let exchange = run.introspect(params).await;
+    if let Some(lost) = exchange.lost() {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    let details = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
+    let is_listed = run.adapter.operations.iter().any(|operation| operation.name == "introspect");
+    if details.is_null() && !is_listed {
+        return cases.not_applicable("`introspect` is not in the list of operations");
+    }
+    let parameter = |name: &str| {
+        let list = details.get("parameters").and_then(Value::as_array).into_iter().flatten();
+        list.into_iter().find(|parameter| parameter.get("name").is_some_and(|it| it == name))
+    };
+    let is_required = |name: &str| parameter(name)?.get("required")?.as_bool();
+    let is_text =
+        |name: &str| parameter(name).and_then(|it| it.get("type")).is_some_and(|it| it == "string");
+    let words = parameter("query").and_then(|it| it.get("enum")).and_then(Value::as_array);
+    // Without an enum, the description may name the words.
+    let has_words = words.is_none_or(|words| {
+        ["operations", "types"].iter().all(|word| words.iter().any(|it| it == word))
+    });
+    let is_read = details.get("semantic_category").is_some_and(|it| it == Category::Read.as_str());
+    let holds = is_read
+        && is_required("query") == Some(true)
+        && is_required("name") == Some(false)
+        && is_text("query")
+        && is_text("name")
+        && has_words;
+    cases.expect(holds, || {
+        Finding::of(
+            &exchange,
+            "introspect",
+            "details of a READ operation with a required string `query`, one of operations and \
+             types, and an optional string `name`",
+            "describe `introspect` as any other operation, by what it really takes",
+        )
+    });
+}
+
+pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
+    for (query, member) in [("operations", "operation"), ("types", "type")] {
+        let exchange = run.introspect(json!({ "query": query, "name": NOBODY })).await;
+        if let Some(lost) = exchange.lost() {
+            cases.skip(Skip::CutShort(lost.to_string()));
+            continue;
+        }
+        let is_null = exchange.data().and_then(|data| data.get(member)) == Some(&Value::Null);
+        cases.expect(is_null, || {
+            Finding::of(
+                &exchange,
+                format!("introspect {query}"),
+                format!("{{\"success\": true, \"data\": {{\"{member}\": null}}}}"),
+                "answer with null for a name that does not exist: it is no error to ask",
+            )
+        });
+    }
+}
+
+pub(super) async fn bad_query(run: &Run, cases: &Cases) {
+    bare_failure(run, json!({ "query": NOBODY }), "naming the values that `query` takes", cases)
+        .await;
+}
+
+pub(super) async fn missing_query(run: &Run, cases: &Cases) {
+    bare_failure(run, json!({}), "naming the parameter `query`", cases).await;
+}
+
+async fn bare_failure(run: &Run, params: Value, how: &str, cases: &Cases) {
+    let exchange = run.introspect(params).await;
+    if let Some(lost) = exchange.lost() {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    let body = exchange.body().cloned().unwrap_or_default();
+    forms::BARE_FAILURE.check(&body, cases, |told| {
+        Finding::of(
+            &exchange,
+            "introspect",
+            format!("a failure whose error has `code` and `message` and nothing else ({told})"),
+            format!("answer with a structured failure, {how}; leave `details` out of it"),
+        )
+    });
+}
+
+pub(super) async fn stable(run: &Run, cases: &Cases) {
+    let again = [
+        (json!({ "query": "operations" }), &run.adapter.operations_reply),
+        (json!({ "query": "types" }), &run.adapter.types_reply),
+    ];
+    let details = run.adapter.operations.iter().take(1).map(|operation| {
+        (json!({ "query": "operations", "name": operation.name }), &operation.reply)
+    });
+    let again: Vec<_> = again.into_iter().chain(details).collect();
+    let other = match run.open().await {
+        Ok(other) => other,
+        Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
+    };
+    for (params, before) in again {
+        let here = run.introspect(params.clone()).await;
+        let arguments = json!({ "operation": "introspect", "params": params });
+        let there = run.send_on(&other, &run.adapter.introspect, arguments).await;
+        for (exchange, place) in [(here, "later"), (there, "in another session")] {
+            if let Some(lost) = exchange.lost() {
+                cases.skip(Skip::CutShort(lost.to_string()));
+                continue;
+            }
+            let now = exchange.body().cloned().unwrap_or_default();
+            cases.expect(lasting(&now) == lasting(before), || {
+                Finding::of(
+                    &exchange,
+                    format!("introspect, asked again {place}"),
+                    format!("the same as before: {before}"),
+                    "make the answers once, when the adapter starts, in one order",
+                )
+            });
+        }
+    }
+    other.close().await;
+}
+
+/// A reply without what belongs to one session alone.
+fn lasting(reply: &Value) -> Value {
+    let mut reply = reply.clone();
+    if let Some(Value::Object(protocol)) = reply.pointer_mut("/data/_protocol") {
+        protocol.remove("session_id");
+    }
+    reply
+}

@@ -1,0 +1,356 @@
+//! What lists and details say, put beside each other.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::cases::{Cases, Finding};
+use crate::learn::{Operation, Parameter};
+use crate::run::Run;
+use crate::values::Shape;
+
+/// The types of JSON itself, which no list needs.
+const PLAIN: [&str; 8] =
+    ["string", "integer", "number", "boolean", "array", "object", "null", "any"];
+
+/// The types of the protocol.
+const STANDARD: [&str; 6] = [
+    "SemanticCategory",
+    "OperationInput",
+    "OperationResult",
+    "OperationSuccess",
+    "OperationFailure",
+    "EndpointPermissions",
+];
+
+/// The limits, with the least and the most that they may be.
+const LIMITS: [(&str, u64, u64); 5] = [
+    ("max_request_size", 64 << 10, 10 << 20),
+    ("max_response_size", 1 << 20, 100 << 20),
+    ("max_string_length", 64 << 10, 10 << 20),
+    ("max_array_elements", 100, 100_000),
+    ("max_nesting_depth", 8, 64),
+];
+
+/// The categories of concurrency.
+const CONCURRENCY: [&str; 4] =
+    ["serialized", "read-concurrent", "fully-concurrent", "resource-locked"];
+
+pub(super) fn introspect_listed(run: &Run, cases: &Cases) {
+    cases.expect(run.adapter.operation("introspect").is_some(), || {
+        Finding::shown(
+            "introspect operations",
+            run.adapter
+                .operations
+                .iter()
+                .map(|operation| operation.name.as_str())
+                .collect::<Vec<_>>(),
+            "an entry for `introspect`",
+            "list `introspect` as what it is: a READ operation like any other",
+        )
+    });
+}
+
+/// The names of types in a text such as `Task`, `Page<Task>` or `string or Task`: what starts with a
+/// capital letter.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| word.starts_with(|first: char| first.is_ascii_uppercase()))
+}
+
+pub(super) fn types_resolve(run: &Run, cases: &Cases) {
+    let listed: BTreeSet<_> = run.adapter.types.iter().map(|of| of.name.as_str()).collect();
+    let resolve = |subject: String, text: &str| {
+        let unknown: Vec<_> = named(text).filter(|name| !listed.contains(name)).collect();
+        cases.expect(listed.contains(text) || unknown.is_empty(), || {
+            Finding::shown(
+                subject,
+                text,
+                format!("only types that `introspect` lists with query=types, not {unknown:?}"),
+                "list the type, or name the one that is meant as the list does",
+            )
+        });
+    };
+    for operation in &run.adapter.operations {
+        if let Some(name) = operation.details().pointer("/returns/name").and_then(Value::as_str) {
+            resolve(format!("{}: returns", operation.name), name);
+        }
+        for parameter in &operation.parameters {
+            resolve(format!("{}: {}", operation.name, parameter.name), &parameter.kind);
+            if let Some(items) = item_type(parameter.member("items")) {
+                resolve(format!("{}: {}", operation.name, parameter.name), items);
+            }
+        }
+    }
+    for of in &run.adapter.types {
+        let details = of.reply.pointer("/data/type").unwrap_or(&Value::Null);
+        let part = |name: &str| details.get(name).and_then(Value::as_array).into_iter().flatten();
+        for field in part("fields") {
+            let kind = field.get("type").and_then(Value::as_str);
+            for kind in kind.into_iter().chain(item_type(field.get("items"))) {
+                resolve(format!("{}: {}", of.name, field.get("name").unwrap_or(field)), kind);
+            }
+        }
+        for member in part("members").filter_map(Value::as_str) {
+            if !PLAIN.contains(&member) {
+                resolve(of.name.clone(), member);
+            }
+        }
+    }
+}
+
+fn item_type(items: Option<&Value>) -> Option<&str> {
+    items?.get("type")?.as_str()
+}
+
+pub(super) fn standard_types(run: &Run, cases: &Cases) {
+    for name in STANDARD {
+        cases.expect(run.adapter.types.iter().any(|of| of.name == name), || {
+            Finding::shown(
+                name,
+                run.adapter.types.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(),
+                format!("`{name}` among the types"),
+                "list the types of the protocol beside your own",
+            )
+        });
+    }
+}
+
+/// The examples of an operation.
+fn shown(operation: &Operation) -> impl Iterator<Item = &Value> {
+    operation.details().get("examples").and_then(Value::as_array).into_iter().flatten()
+}
+
+pub(super) fn examples(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        if operation.required().next().is_none() {
+            continue;
+        }
+        cases.expect(shown(operation).next().is_some(), || {
+            Finding::shown(
+                &operation.name,
+                operation.details().clone(),
+                "at least one entry in `examples`",
+                "show one request that works as it stands",
+            )
+        });
+        for example in shown(operation) {
+            if let Some(missing) = lacking(operation, example) {
+                cases.fail(Finding::shown(
+                    &operation.name,
+                    example.clone(),
+                    format!("every required parameter, `{}` too", missing.name),
+                    "show requests that work as they stand",
+                ));
+            }
+        }
+    }
+}
+
+pub(super) fn examples_fit(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        for example in shown(operation) {
+            let Some(request) = example.get("request").and_then(Value::as_object) else { continue };
+            let told = unfit(run, operation, request);
+            cases.expect(told.is_none(), || {
+                Finding::shown(
+                    &operation.name,
+                    example.clone(),
+                    told.clone().unwrap_or_default(),
+                    "mend the example, or the parameters that introspection shows; one of them is \
+                     not what the operation takes",
+                )
+            });
+        }
+    }
+    if run.adapter.operations.iter().all(|operation| shown(operation).next().is_none()) {
+        cases.not_applicable("no operation shows an example");
+    }
+}
+
+/// What of an example is not as the operation has it.
+fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Option<String> {
+    if request.get("operation").and_then(Value::as_str) != Some(&operation.name) {
+        return Some(format!("`operation` is `{}`", operation.name));
+    }
+    let nested = request.get("params").and_then(Value::as_object);
+    let outer = request.iter().filter(|(name, _)| *name != "operation" && *name != "params");
+    let mut given: Vec<_> = nested.into_iter().flatten().chain(outer).collect();
+    given.retain(|(name, _)| !name.starts_with('_'));
+    for (name, value) in &given {
+        let Some(parameter) = operation.parameter(name) else {
+            return Some(format!("only parameters that are documented, not `{name}`"));
+        };
+        if !fits(run, parameter, value) {
+            return Some(format!("a value for `{name}` as {}", told(parameter)));
+        }
+    }
+    None
+}
+
+/// A required parameter that an example leaves out.
+fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Parameter> {
+    let request = example.get("request")?.as_object()?;
+    let nested = request.get("params").and_then(Value::as_object);
+    operation.required().find(|parameter| {
+        !request.contains_key(&parameter.name)
+            && !nested.is_some_and(|params| params.contains_key(&parameter.name))
+    })
+}
+
+/// Whether an example's value is one that the parameter takes. An object of a named type is held against
+/// the names of its members alone: what else they take, operators of a filter say, stands in prose.
+fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
+    let fields = run.adapter.types.iter().find(|known| known.name == parameter.kind);
+    let fields = fields.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+    match (value.as_object(), fields) {
+        (Some(members), Some(fields)) => members.keys().all(|member| {
+            fields.iter().any(|field| field.get("name").is_some_and(|name| name == member))
+        }),
+        _ => Shape::of(&run.adapter, parameter).accepts(value),
+    }
+}
+
+/// A parameter as introspection shows it, without what is told in prose.
+fn told(parameter: &Parameter) -> Value {
+    let mut raw = parameter.raw.clone();
+    raw.remove("description");
+    Value::Object(raw)
+}
+
+pub(super) fn descriptions(run: &Run, cases: &Cases) {
+    let is_told = |text: &str| !text.trim().is_empty();
+    for operation in &run.adapter.operations {
+        let expect = |subject: String, text: &str| {
+            cases.expect(is_told(text), || {
+                Finding::shown(
+                    subject,
+                    text,
+                    "a description",
+                    "say in a sentence what it is for: models choose by that",
+                )
+            });
+        };
+        expect(operation.name.clone(), &operation.description);
+        for parameter in &operation.parameters {
+            let text = parameter.member("description").and_then(Value::as_str).unwrap_or_default();
+            expect(format!("{}: {}", operation.name, parameter.name), text);
+        }
+    }
+}
+
+pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for operation in &run.adapter.operations {
+        for parameter in &operation.parameters {
+            let Some(default) = parameter.member("default") else { continue };
+            is_any = true;
+            // A default of null says that there is none.
+            let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
+            cases.expect(fits && !parameter.required, || {
+                Finding::shown(
+                    format!("{}: {}", operation.name, parameter.name),
+                    Value::Object(parameter.raw.clone()),
+                    "a default that the parameter itself takes, of a parameter that is not required",
+                    "mend the default, the type or the constraints; drop the default of what is required",
+                )
+            });
+        }
+    }
+    if !is_any {
+        cases.not_applicable("no parameter shows a default");
+    }
+}
+
+pub(super) fn limits_stated(run: &Run, cases: &Cases) {
+    for (name, ..) in LIMITS {
+        let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
+        cases.expect(limits.get(name).is_some(), || {
+            Finding::shown(
+                format!("_protocol.limits.{name}"),
+                limits.clone(),
+                format!("`{name}` in `_protocol.limits`"),
+                "publish the five limits, so that clients need not find them out by failing",
+            )
+        });
+    }
+}
+
+pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
+    let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
+    let mut is_any = false;
+    for (name, least, most) in LIMITS {
+        let Some(value) = limits.get(name) else { continue };
+        is_any = true;
+        let is_in_range = value.as_u64().is_some_and(|value| (least..=most).contains(&value));
+        cases.expect(is_in_range, || {
+            Finding::shown(
+                format!("_protocol.limits.{name}"),
+                value.clone(),
+                format!("a number from {least} to {most}"),
+                "configure a limit within the protocol's range",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("no limits are published");
+    }
+}
+
+pub(super) fn concurrency_stated(run: &Run, cases: &Cases) {
+    let stated = run.adapter.protocol().get("concurrency");
+    cases.expect(stated.is_some(), || {
+        Finding::shown(
+            "_protocol.concurrency",
+            run.adapter.protocol().clone(),
+            format!("`concurrency` in `_protocol`: one of {}", CONCURRENCY.join(", ")),
+            "publish which calls may overlap, so that clients know what to wait for",
+        )
+    });
+}
+
+pub(super) fn concurrency_word(run: &Run, cases: &Cases) {
+    let Some(stated) = run.adapter.protocol().get("concurrency") else {
+        return cases.not_applicable("`_protocol` does not state the concurrency category");
+    };
+    let is_known = stated.as_str().is_some_and(|word| CONCURRENCY.contains(&word));
+    cases.expect(is_known, || {
+        Finding::shown(
+            "_protocol.concurrency",
+            stated.clone(),
+            format!("one of {}", CONCURRENCY.join(", ")),
+            "use the protocol's own word for the category",
+        )
+    });
+}
+
+pub(super) fn strict_mode_hidden(run: &Run, cases: &Cases) {
+    let adapter = &run.adapter;
+    let operations = adapter.operations.iter().map(|of| (of.name.as_str(), &of.reply));
+    let types = adapter.types.iter().map(|of| (of.name.as_str(), &of.reply));
+    let lists =
+        [("operations", &adapter.operations_reply), ("types", &adapter.types_reply)].into_iter();
+    for (name, reply) in lists.chain(operations).chain(types) {
+        cases.expect(!shows_strict_mode(reply), || {
+            Finding::shown(
+                format!("introspect {name}"),
+                reply.clone(),
+                "no `strict_mode`, neither as a member nor as the name of a parameter",
+                "keep the setting to yourself: clients must not learn that refusals can be switched off",
+            )
+        });
+    }
+}
+
+fn shows_strict_mode(value: &Value) -> bool {
+    let is_it = |name: &str| matches!(name, "strict_mode" | "strictMode");
+    match value {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            is_it(name)
+                || (name == "name" && value.as_str().is_some_and(is_it))
+                || shows_strict_mode(value)
+        }),
+        Value::Array(items) => items.iter().any(shows_strict_mode),
+        _ => false,
+    }
+}

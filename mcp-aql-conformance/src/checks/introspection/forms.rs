@@ -1,0 +1,320 @@
+//! The forms of lists and details.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms::{self, Form, is_snake_case};
+use crate::learn::Operation;
+use crate::run::Run;
+
+/// What introspection gives, whatever its form: the list under that name, or nothing.
+fn list<'a>(reply: &'a Value, name: &str) -> &'a [Value] {
+    let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
+    list.map_or(&[], Vec::as_slice)
+}
+
+/// The name of an entry, or its place.
+fn entry(index: usize, value: &Value) -> String {
+    match value.get("name").and_then(Value::as_str) {
+        Some(name) => name.to_owned(),
+        None => format!("entry {index}"),
+    }
+}
+
+/// Each reply that details were asked with, by what they are about.
+fn details(run: &Run) -> impl Iterator<Item = (&str, &str, &Value)> {
+    let operations =
+        run.adapter.operations.iter().map(|it| (it.name.as_str(), "operation", &it.reply));
+    let types = run.adapter.types.iter().map(|it| (it.name.as_str(), "type", &it.reply));
+    operations.chain(types)
+}
+
+pub(super) fn list_form(run: &Run, cases: &Cases) {
+    let listed = list(&run.adapter.operations_reply, "operations");
+    cases.expect(!listed.is_empty(), || {
+        Finding::shown(
+            "introspect operations",
+            run.adapter.operations_reply.clone(),
+            "at least one entry in `data.operations`",
+            "list every operation that can be called",
+        )
+    });
+    for (index, value) in listed.iter().enumerate() {
+        forms::LISTED_OPERATION.check(value, cases, |told| {
+            Finding::shown(
+                entry(index, value),
+                value.clone(),
+                told,
+                "give each entry of `data.operations` exactly `name`, `semantic_category`, \
+                 `endpoint` and `description`; everything else belongs in the details",
+            )
+        });
+    }
+}
+
+pub(super) fn unique_names(run: &Run, cases: &Cases) {
+    let unique = |what: &str, names: &mut dyn Iterator<Item = &str>| {
+        let mut seen = BTreeSet::new();
+        for name in names {
+            cases.expect(seen.insert(name), || {
+                Finding::shown(
+                    format!("{what} `{name}`"),
+                    name,
+                    "each name once",
+                    "give each a name of its own, and list it once",
+                )
+            });
+        }
+    };
+    unique("operation", &mut run.adapter.operations.iter().map(|it| it.name.as_str()));
+    unique("type", &mut run.adapter.types.iter().map(|it| it.name.as_str()));
+    for operation in &run.adapter.operations {
+        let what = format!("{}: parameter", operation.name);
+        unique(&what, &mut operation.parameters.iter().map(|it| it.name.as_str()));
+    }
+}
+
+pub(super) fn success_form(run: &Run, cases: &Cases) {
+    const SUCCESS: Form = Form::Object(&[
+        forms::must("success", Form::Just(true)),
+        forms::must("data", Form::Open(&[])),
+    ]);
+    let lists = [
+        ("operations", "list", &run.adapter.operations_reply),
+        ("types", "list", &run.adapter.types_reply),
+    ];
+    for (name, _, reply) in lists.into_iter().chain(details(run)) {
+        SUCCESS.check(reply, cases, |told| {
+            Finding::shown(
+                format!("introspect {name}"),
+                reply.clone(),
+                told,
+                "answer `introspect` with {\"success\": true, \"data\": {…}}: no `warnings`, no `_meta`",
+            )
+        });
+    }
+}
+
+pub(super) fn protocol_form(run: &Run, cases: &Cases) {
+    let protocol = run.adapter.protocol();
+    forms::PROTOCOL.check(protocol, cases, |told| {
+        Finding::shown(
+            "_protocol",
+            protocol.clone(),
+            told,
+            "put `_protocol` beside `operations`, with `version` of the protocol you implement, \
+             such as \"1.0.0-draft\"",
+        )
+    });
+}
+
+pub(super) fn protocol_words(run: &Run, cases: &Cases) {
+    for (name, words) in WORDS {
+        let Some(found) = run.adapter.protocol().get(name) else {
+            cases.not_applicable(format!("`_protocol` does not state `{name}`"));
+            continue;
+        };
+        cases.expect(found.as_str().is_some_and(|word| words.contains(&word)), || {
+            Finding::shown(
+                format!("_protocol.{name}"),
+                found.clone(),
+                format!("one of {}", words.join(", ")),
+                "use the protocol's own word; the mode with a tool for each family is `semantic`",
+            )
+        });
+    }
+}
+
+pub(super) fn protocol_stated(run: &Run, cases: &Cases) {
+    for (name, _) in WORDS {
+        let stated = run.adapter.protocol().get(name);
+        cases.expect(stated.is_some(), || {
+            Finding::shown(
+                format!("_protocol.{name}"),
+                run.adapter.protocol().clone(),
+                format!("`{name}` in `_protocol`"),
+                "say which level of conformance you claim, and which endpoint mode is on",
+            )
+        });
+    }
+}
+
+/// The members of `_protocol` that have words of the protocol.
+const WORDS: [(&str, &[&str]); 2] =
+    [("conformance", &["level-1", "level-2"]), ("mode", &["semantic", "single", "all"])];
+
+pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
+    let lists = [
+        ("operations", "operations", &run.adapter.operations_reply),
+        ("types", "types", &run.adapter.types_reply),
+    ];
+    for (name, member, reply) in lists.into_iter().chain(details(run)) {
+        let Some(data) = reply.get("data").and_then(Value::as_object) else { continue };
+        let surplus: Vec<_> = data
+            .keys()
+            .filter(|key| *key != member && !(member == "operations" && *key == "_protocol"))
+            .collect();
+        cases.expect(surplus.is_empty(), || {
+            Finding::shown(
+                format!("introspect {name}"),
+                reply.clone(),
+                format!("`data` with `{member}` alone, without {surplus:?}"),
+                "carry `_protocol` in the list of operations and nowhere else",
+            )
+        });
+    }
+}
+
+pub(super) fn details_form(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let details = operation.details();
+        forms::OPERATION.check(details, cases, |told| {
+            Finding::shown(
+                &operation.name,
+                details.clone(),
+                told,
+                "give `data.operation` the eight required members, and of optional ones only \
+                 examples, computed_fields, aggregation_support, relationship_capabilities, lifecycle",
+            )
+        });
+    }
+}
+
+pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let details = operation.details();
+        if !details.is_object() {
+            cases.skip(Skip::NoFixture(format!("`{}` has no details", operation.name)));
+            continue;
+        }
+        for member in ["name", "semantic_category", "endpoint"] {
+            cases.expect(operation.listed.get(member) == details.get(member), || {
+                Finding::shown(
+                    format!("{}: {member}", operation.name),
+                    details.get(member).cloned().unwrap_or_default(),
+                    format!("the same as in the list: {:?}", operation.listed.get(member)),
+                    "make the list and the details from one definition of the operation",
+                )
+            });
+        }
+    }
+}
+
+pub(super) fn parameter_form(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let parameters = operation.details().get("parameters").and_then(Value::as_array);
+        for (index, value) in parameters.into_iter().flatten().enumerate() {
+            forms::PARAMETER.check(value, cases, |told| {
+                Finding::shown(
+                    format!("{}: {}", operation.name, entry(index, value)),
+                    value.clone(),
+                    told,
+                    "describe a parameter with `name`, `type`, `required` and the optional \
+                     members of the protocol; put anything else into `description`",
+                )
+            });
+        }
+    }
+}
+
+pub(super) fn computed_fields_form(run: &Run, cases: &Cases) {
+    feature(run, cases, "computed_fields", forms::COMPUTED_FIELDS);
+}
+
+pub(super) fn aggregation_form(run: &Run, cases: &Cases) {
+    feature(run, cases, "aggregation_support", forms::AGGREGATION_SUPPORT);
+}
+
+pub(super) fn relationship_form(run: &Run, cases: &Cases) {
+    feature(run, cases, "relationship_capabilities", forms::RELATIONSHIP_CAPABILITIES);
+}
+
+pub(super) fn lifecycle_form(run: &Run, cases: &Cases) {
+    feature(run, cases, "lifecycle", forms::LIFECYCLE);
+}
+
+/// A member that only some operations have.
+fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
+    let with = |operation: &&Operation| operation.details().get(member).is_some();
+    for operation in run.adapter.operations.iter().filter(with) {
+        let value = operation.details().get(member).unwrap_or(&Value::Null);
+        form.check(value, cases, |told| {
+            Finding::shown(
+                format!("{}: {member}", operation.name),
+                value.clone(),
+                told,
+                format!("keep to the members that the protocol gives `{member}`"),
+            )
+        });
+    }
+    if !run.adapter.operations.iter().any(|operation| with(&operation)) {
+        cases.not_applicable(format!("no operation shows `{member}`"));
+    }
+}
+
+pub(super) fn types_form(run: &Run, cases: &Cases) {
+    let reply = &run.adapter.types_reply;
+    cases.expect(reply.pointer("/data/types").is_some_and(Value::is_array), || {
+        Finding::shown(
+            "introspect types",
+            reply.clone(),
+            "a list in `data.types`",
+            "answer `introspect` with query=types with {\"success\": true, \"data\": {\"types\": […]}}",
+        )
+    });
+    for (index, value) in list(reply, "types").iter().enumerate() {
+        forms::TYPE_INFO.check(value, cases, |told| {
+            Finding::shown(
+                entry(index, value),
+                value.clone(),
+                told,
+                "give each entry of `data.types` `name`, `kind` and perhaps `description`; values, \
+                 fields and members belong in the details",
+            )
+        });
+    }
+}
+
+pub(super) fn type_details_form(run: &Run, cases: &Cases) {
+    for of in &run.adapter.types {
+        let details = of.reply.pointer("/data/type").unwrap_or(&Value::Null);
+        let kind = details.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let agrees = ["name", "kind"].iter().all(|it| of.listed.get(it) == details.get(it));
+        let mend = "answer for one type with its `name` and `kind` as listed, and: `values` of an \
+                    enum, `fields` of an object, `members` of a union, nothing of a scalar";
+        match forms::type_details(kind) {
+            Some(form) if agrees => {
+                form.check(details, cases, |told| {
+                    Finding::shown(&of.name, details.clone(), told, mend)
+                });
+            }
+            _ => cases.fail(Finding::shown(
+                &of.name,
+                details.clone(),
+                "the name and the kind that the list of types has",
+                mend,
+            )),
+        }
+    }
+    if run.adapter.types.is_empty() {
+        cases.skip(Skip::NoFixture("no type is listed".to_owned()));
+    }
+}
+
+pub(super) fn snake_case(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let names = operation.parameters.iter().map(|parameter| parameter.name.as_str());
+        for name in names.chain([operation.name.as_str()]) {
+            cases.expect(is_snake_case(name), || {
+                Finding::shown(
+                    format!("{}: {name}", operation.name),
+                    name,
+                    "a name that matches ^[a-z][a-z0-9_]*$",
+                    "publish names in snake_case; other spellings may be taken as aliases",
+                )
+            });
+        }
+    }
+}

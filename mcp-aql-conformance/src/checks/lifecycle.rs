@@ -1,0 +1,588 @@
+//! Executions: calls that go on after they are answered.
+
+mod forms;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Category, Operation};
+use crate::pages;
+use crate::run::{Run, arguments};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "lifecycle.stated",
+        title: "An EXECUTE operation that answers with an execution documents its lifecycle",
+        requirements: &["REQ-LIF-09"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Every(forms::stated),
+    },
+    Check {
+        id: "lifecycle.state_form",
+        title: "The state of an execution has `execution_id` and `status`, and its times are instants",
+        requirements: &["REQ-LIF-04"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Every(forms::state_form),
+    },
+    Check {
+        id: "lifecycle.progress_form",
+        title: "`progress` of a state has a percentage, a number of a total, or a message",
+        requirements: &["REQ-LIF-06"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Every(forms::progress_form),
+    },
+    Check {
+        id: "lifecycle.error_form",
+        title: "A failed execution has an `error` in the form of any failure",
+        requirements: &["REQ-LIF-05"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Every(forms::error_form),
+    },
+    Check {
+        id: "lifecycle.core_states",
+        title: "Documented states include those of the protocol",
+        requirements: &["REQ-LIF-01"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Learned(forms::core_states),
+    },
+    Check {
+        id: "lifecycle.states",
+        title: "Executions stand in no state but those that are documented",
+        requirements: &["REQ-LIF-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(states)),
+    },
+    Check {
+        id: "lifecycle.readable",
+        title: "A READ operation tells where an execution stands",
+        requirements: &["REQ-CLS-01"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(readable)),
+    },
+    Check {
+        id: "lifecycle.listed",
+        title: "A list of executions has those that were begun in the session",
+        requirements: &["REQ-CLS-01", "REQ-LIF-04"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(listed)),
+    },
+    Check {
+        id: "lifecycle.transitions",
+        title: "Executions move as the protocol lets them",
+        requirements: &["REQ-LIF-02"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(transitions)),
+    },
+    Check {
+        id: "lifecycle.terminal",
+        title: "Nothing leaves a state that is final",
+        requirements: &["REQ-LIF-03"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(terminal)),
+    },
+    Check {
+        id: "lifecycle.cancel",
+        title: "What is said to be cancelled becomes cancelled",
+        requirements: &["REQ-LIF-02", "REQ-LIF-08"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(cancel)),
+    },
+    Check {
+        id: "lifecycle.retry",
+        title: "Only a failed execution is retried",
+        requirements: &["REQ-LIF-02", "REQ-LIF-03"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(retry)),
+    },
+    Check {
+        id: "lifecycle.progress",
+        title: "Progress is told under the token of the call, in MCP's form, and never goes back",
+        requirements: &["REQ-MCP-13", "REQ-MCP-14"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Alone(later!(progress)),
+    },
+];
+
+/// The states of the protocol.
+const CORE: [&str; 5] = ["pending", "running", "completed", "failed", "cancelled"];
+const FINAL: [&str; 3] = ["completed", "failed", "cancelled"];
+/// So long between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+/// So often it is looked at most.
+const MOST_LOOKS: usize = 400;
+
+/// An operation whose calls go on, and what steers them.
+#[derive(Clone, Copy)]
+struct Starter<'a> {
+    operation: &'a Operation,
+    steering: Steering<'a>,
+}
+
+/// Operations on executions.
+#[derive(Clone, Copy)]
+struct Steering<'a> {
+    read: Option<&'a Operation>,
+    cancel: Option<&'a Operation>,
+    retry: Option<&'a Operation>,
+}
+
+/// Whether an operation is on an execution that has begun.
+fn is_on_one(operation: &Operation) -> bool {
+    operation.parameter("execution_id").is_some_and(|id| id.required)
+}
+
+fn steering(run: &Run) -> Steering<'_> {
+    let find = |is_read: bool, verbs: &[&str]| {
+        run.adapter.operations.iter().find(|operation| {
+            let verb = operation.name.split('_').next().unwrap_or_default();
+            operation.is_read() == is_read
+                && is_on_one(operation)
+                && (verbs.is_empty() || verbs.contains(&verb))
+        })
+    };
+    Steering {
+        read: find(true, &[]),
+        cancel: find(false, &["cancel", "stop", "abort", "kill"]),
+        retry: find(false, &["retry", "restart", "rerun", "repeat"]),
+    }
+}
+
+fn lifecycle(operation: &Operation) -> Option<&Value> {
+    operation.details().get("lifecycle")
+}
+
+fn supports(operation: &Operation, what: &str) -> bool {
+    lifecycle(operation).and_then(|lifecycle| lifecycle.get(what)) == Some(&Value::Bool(true))
+}
+
+/// The operations that document a lifecycle.
+fn starters<'r>(run: &'r Run, cases: &Cases) -> Vec<Starter<'r>> {
+    let steering = steering(run);
+    let with_lifecycle = run.adapter.operations.iter().filter(|operation| {
+        operation.category == Some(Category::Execute) && lifecycle(operation).is_some()
+    });
+    let starters: Vec<_> =
+        with_lifecycle.map(|operation| Starter { operation, steering }).collect();
+    if starters.is_empty() {
+        cases.not_applicable("no EXECUTE operation documents a lifecycle");
+    }
+    starters
+}
+
+fn member<'v>(exchange: &'v Exchange, name: &str) -> Option<&'v str> {
+    exchange.data()?.get(name)?.as_str()
+}
+
+/// An execution that was begun for a check.
+struct Execution<'a> {
+    starter: Starter<'a>,
+    id: String,
+    begun: Exchange,
+}
+
+impl<'a> Starter<'a> {
+    /// Begins one.
+    async fn begin(self, run: &Run, cases: &Cases) -> Option<Execution<'a>> {
+        if let Some(why) = run.forbids(self.operation) {
+            cases.skip(why);
+            return None;
+        }
+        let params = run.to_run(self.operation, cases).await?;
+        let mut begun = run.act(self.operation, params.clone(), cases).await?;
+        // What is answered may be the execution of somebody else, unless there are two where it is asked twice.
+        let is_own = |begun: &Exchange| {
+            let id = begun.data().and_then(|data| data.get("execution_id"));
+            id.is_none_or(|id| run.resources().has_started(id))
+        };
+        if !is_own(&begun) {
+            let again = run.act(self.operation, params, cases).await?;
+            if is_own(&again) {
+                begun = again;
+            }
+        }
+        let Some(id) = member(&begun, "execution_id").map(str::to_owned) else {
+            cases.skip(Skip::NoFixture(format!(
+                "an execution of `{name}`, which answers {}: give parameters under [params.{name}]",
+                begun.told(),
+                name = self.operation.name,
+            )));
+            return None;
+        };
+        Some(Execution { starter: self, id, begun })
+    }
+}
+
+impl Execution<'_> {
+    async fn call(&self, run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchange> {
+        let params = Map::from_iter([("execution_id".to_owned(), self.id.clone().into())]);
+        run.call(operation, params, cases).await
+    }
+
+    async fn look(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
+        let Some(read) = self.starter.steering.read else {
+            cases.skip(Skip::NoFixture("a READ operation that takes `execution_id`".to_owned()));
+            return None;
+        };
+        self.call(run, read, cases).await
+    }
+
+    /// Looks until it has come to its end: all that was seen, the last of which may be no end where time
+    /// is over.
+    async fn follow(&self, run: &Run, cases: &Cases) -> Option<Vec<Exchange>> {
+        let mut seen = vec![self.begun.clone()];
+        let until = Instant::now() + run.settings.limits.request;
+        for _ in 0..MOST_LOOKS {
+            let is_over = seen.last().and_then(|last| member(last, "status")).is_none_or(is_final);
+            if is_over || Instant::now() >= until {
+                break;
+            }
+            if seen.len() > 1 {
+                tokio::time::sleep(PAUSE).await;
+            }
+            seen.push(self.look(run, cases).await?);
+        }
+        Some(seen)
+    }
+
+    /// The same, for those who need its end. Skips the case where there is none.
+    async fn end(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
+        let last = self.follow(run, cases).await?.pop()?;
+        if member(&last, "status").is_some_and(is_final) {
+            return Some(last);
+        }
+        cases.skip(Skip::NoFixture(format!(
+            "an execution of `{}` that ends",
+            self.starter.operation.name
+        )));
+        None
+    }
+}
+
+fn is_final(status: &str) -> bool {
+    FINAL.contains(&status)
+}
+
+async fn states(run: &Run, cases: &Cases) {
+    for starter in starters(run, cases) {
+        let operation = starter.operation;
+        let documented = lifecycle(operation).and_then(|lifecycle| lifecycle.get("states"));
+        let documented: Vec<_> = documented
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        for seen in execution.follow(run, cases).await.unwrap_or_default() {
+            let Some(status) = member(&seen, "status") else { continue };
+            // Those of the protocol are known without.
+            cases.expect(documented.contains(&status) || CORE.contains(&status), || {
+                Finding::of(
+                    &seen,
+                    &operation.name,
+                    "a `status` that `lifecycle.states` lists",
+                    "list every state that an execution can be in",
+                )
+            });
+        }
+    }
+}
+
+async fn readable(run: &Run, cases: &Cases) {
+    for starter in starters(run, cases) {
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(looked) = execution.look(run, cases).await else { continue };
+        cases.expect(member(&looked, "execution_id") == Some(execution.id.as_str()), || {
+            Finding::of(
+                &looked,
+                looked.operation(),
+                format!("the state of the execution `{}`", execution.id),
+                "answer with the state of the execution that was asked for",
+            )
+        });
+    }
+}
+
+async fn listed(run: &Run, cases: &Cases) {
+    let starters = starters(run, cases);
+    let had_any = !starters.is_empty();
+    let list = run.adapter.reads().find(|operation| {
+        operation.name.ends_with("_executions") && operation.required().next().is_none()
+    });
+    let Some(list) = list else {
+        if had_any {
+            cases.not_applicable("there is no READ operation that lists executions");
+        }
+        return;
+    };
+    for starter in starters {
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(all) = run.call(list, Map::new(), cases).await else { continue };
+        let items = all.data().and_then(pages::items).unwrap_or_default();
+        let is_it = |item: &&Value| item.get("execution_id").is_some_and(|id| *id == execution.id);
+        cases.expect(items.iter().any(is_it), || {
+            Finding::of(
+                &all,
+                &list.name,
+                format!(
+                    "an item with the `execution_id` \"{}\", which has just begun",
+                    execution.id
+                ),
+                "list the executions of the session as items, the newest first",
+            )
+        });
+    }
+}
+
+/// Whether an execution can have come from one state to another, perhaps by way of others.
+fn may_become(from: &str, to: &str, is_retried: bool) -> bool {
+    match (from, to) {
+        // States beside those of the protocol go where they like, but from no end.
+        (from, to) if from == to => true,
+        ("failed", to) if is_retried => to != "pending",
+        (from, _) if is_final(from) => false,
+        ("running", "pending") => false,
+        _ => true,
+    }
+}
+
+async fn transitions(run: &Run, cases: &Cases) {
+    for starter in starters(run, cases) {
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(mut seen) = execution.follow(run, cases).await else { continue };
+        // Once more, for what comes back from the dead.
+        seen.extend(execution.look(run, cases).await);
+        let states: Vec<_> = seen.iter().filter_map(|seen| member(seen, "status")).collect();
+        let is_retried = supports(starter.operation, "supports_retry");
+        let fault = states.windows(2).position(|pair| match pair {
+            [from, to] => !may_become(from, to, is_retried),
+            _ => false,
+        });
+        if fault.is_none() && states.windows(2).all(|pair| pair.first() == pair.last()) {
+            cases.skip(Skip::NoFixture(format!(
+                "an execution of `{}` that is soon seen in another state",
+                starter.operation.name
+            )));
+            continue;
+        }
+        let told = fault.and_then(|at| seen.get(at + 1)).or(seen.last());
+        cases.expect(fault.is_none(), || Finding {
+            received: json!(states),
+            sent: told.map(Exchange::sent).unwrap_or_default(),
+            ..Finding::of(
+                &execution.begun,
+                &starter.operation.name,
+                "pending, then running, then completed, failed or cancelled, and nothing after that",
+                "let an execution move forward alone",
+            )
+        });
+    }
+}
+
+async fn terminal(run: &Run, cases: &Cases) {
+    for starter in starters(run, cases) {
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(end) = execution.end(run, cases).await else { continue };
+        let tried = match starter.steering.cancel {
+            Some(cancel) => execution.call(run, cancel, cases).await,
+            None => None,
+        };
+        let Some(after) = execution.look(run, cases).await else { continue };
+        let status = |exchange: &Exchange| member(exchange, "status").map(str::to_owned);
+        // Cancelling what is over may be answered with how it ended, or refused.
+        let is_told =
+            tried.as_ref().is_none_or(|tried| !tried.succeeded() || status(tried) == status(&end));
+        cases.expect(status(&after) == status(&end) && is_told, || Finding {
+            received: json!([tried.as_ref().map(Exchange::received), after.received()]),
+            ..Finding::of(
+                tried.as_ref().unwrap_or(&after),
+                &starter.operation.name,
+                format!("still {}: the execution was over", status(&end).unwrap_or_default()),
+                "refuse to cancel what is over, and leave it as it ended",
+            )
+        });
+    }
+}
+
+async fn cancel(run: &Run, cases: &Cases) {
+    let all = starters(run, cases);
+    let had_any = !all.is_empty();
+    let starters: Vec<_> =
+        all.into_iter().filter(|starter| supports(starter.operation, "supports_cancel")).collect();
+    if had_any && starters.is_empty() {
+        cases.not_applicable("no operation says that it can be cancelled");
+    }
+    for starter in starters {
+        let Some(cancel) = starter.steering.cancel else {
+            cases.skip(Skip::NoFixture(format!(
+                "an operation with a required parameter `execution_id` that cancels what `{}` begins",
+                starter.operation.name
+            )));
+            continue;
+        };
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(cancelled) = execution.call(run, cancel, cases).await else { continue };
+        let Some(end) = execution.follow(run, cases).await.and_then(|mut seen| seen.pop()) else {
+            continue;
+        };
+        let status = member(&end, "status").unwrap_or_default();
+        // It may have been over before it was cancelled: then that is refused, or it says so.
+        let was_over = cancelled.failure().is_some()
+            || member(&cancelled, "status").is_some_and(|told| told == status && is_final(told));
+        if cancelled.succeeded() && !is_final(status) {
+            // It may take its time, in a state of its own.
+            cases.skip(Skip::NoFixture(format!(
+                "an execution of `{}` that ends soon after it is cancelled",
+                starter.operation.name
+            )));
+            continue;
+        }
+        let holds = status == "cancelled" || (was_over && is_final(status));
+        cases.expect(holds, || Finding {
+            received: json!([cancelled.received(), end.received()]),
+            ..Finding::of(
+                &cancelled,
+                &starter.operation.name,
+                "the state cancelled, soon, or a refusal because it was over",
+                "stop an execution that is cancelled, and say cancelled from then on",
+            )
+        });
+    }
+}
+
+async fn retry(run: &Run, cases: &Cases) {
+    let all = starters(run, cases);
+    let had_any = !all.is_empty();
+    let starters: Vec<_> =
+        all.into_iter().filter(|starter| supports(starter.operation, "supports_retry")).collect();
+    if had_any && starters.is_empty() {
+        cases.not_applicable("no operation says that it can be retried");
+    }
+    for starter in starters {
+        let Some(retry) = starter.steering.retry else {
+            cases.skip(Skip::NoFixture(format!(
+                "an operation with a required parameter `execution_id` that retries what `{}` begins",
+                starter.operation.name
+            )));
+            continue;
+        };
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(end) = execution.end(run, cases).await else { continue };
+        let status = member(&end, "status").unwrap_or_default().to_owned();
+        let Some(again) = execution.call(run, retry, cases).await else { continue };
+        let Some(after) = execution.look(run, cases).await else { continue };
+        if status == "failed" {
+            cases.expect(again.succeeded(), || {
+                Finding::of(
+                    &again,
+                    &starter.operation.name,
+                    "a success: the execution has failed and can be retried",
+                    "let failed become running again",
+                )
+            });
+            continue;
+        }
+        let is_left = member(&after, "status") == Some(status.as_str());
+        cases.expect(!again.succeeded() && is_left, || Finding {
+            received: json!([again.received(), after.received()]),
+            ..Finding::of(
+                &again,
+                &starter.operation.name,
+                format!("a refusal, and still {status}: nothing but failed becomes running again"),
+                "retry what has failed, and nothing else",
+            )
+        });
+    }
+}
+
+async fn progress(run: &Run, cases: &Cases) {
+    const TOKEN: &str = "conformance-progress";
+    let all = starters(run, cases);
+    let had_any = !all.is_empty();
+    let starters: Vec<_> = all
+        .into_iter()
+        .filter(|starter| supports(starter.operation, "progress_reporting"))
+        .collect();
+    if had_any && starters.is_empty() {
+        cases.not_applicable("no operation says that it reports progress");
+    }
+    for starter in starters {
+        if let Some(why) = run.forbids(starter.operation) {
+            cases.skip(why);
+            continue;
+        }
+        let Some(params) = run.to_run(starter.operation, cases).await else { continue };
+        let arguments = arguments(&starter.operation.name, params);
+        if let Some(why) = run.spares(starter.operation, &arguments) {
+            cases.skip(why);
+            continue;
+        }
+        // In memory, what was made before may be unknown to another session: so it is this one.
+        let connection = match run.connection().await {
+            Ok(connection) => connection,
+            Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
+        };
+        let _ = connection.take_notifications();
+        let meta = json!({ "progressToken": TOKEN });
+        let exchange = run.send(&starter.operation.tool, arguments, Some(meta)).await;
+        if !exchange.succeeded() {
+            cases.skip(Skip::NoFixture(format!("an execution of `{}`", starter.operation.name)));
+            continue;
+        }
+        let notifications = connection.take_notifications();
+        let told: Vec<_> = notifications
+            .iter()
+            .filter(|message| {
+                message.get("method").is_some_and(|it| it == "notifications/progress")
+            })
+            .collect();
+        if told.is_empty() {
+            // What is done within a second need not tell how far it is.
+            cases.skip(Skip::NoFixture(format!(
+                "an execution of `{}` that reports progress",
+                starter.operation.name
+            )));
+            continue;
+        }
+        let number = |message: &Value| message.pointer("/params/progress").and_then(Value::as_f64);
+        let is_formed = |message: &&Value| {
+            let is = |name: &str, holds: fn(&Value) -> bool| {
+                message.pointer("/params").and_then(|params| params.get(name)).is_some_and(holds)
+            };
+            message.pointer("/params/progressToken").is_some_and(|token| token == TOKEN)
+                && is("progress", Value::is_number)
+                && is("total", Value::is_number)
+                && is("message", Value::is_string)
+        };
+        let grows = told.windows(2).all(|pair| match pair {
+            [one, other] => number(one) <= number(other),
+            _ => true,
+        });
+        cases.expect(grows && told.iter().all(is_formed), || Finding {
+            received: json!(told),
+            ..Finding::of(
+                &exchange,
+                &starter.operation.name,
+                format!("`notifications/progress` with the token \"{TOKEN}\", `progress` that grows, `total` and `message`"),
+                "repeat the token of the call, and count up",
+            )
+        });
+    }
+}

@@ -1,0 +1,142 @@
+//! The forms of states, as every call shows them.
+
+use chrono::DateTime;
+use serde_json::Value;
+
+use super::{CORE, is_on_one, lifecycle};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::forms::{CODE, Form, may, must};
+use crate::learn::{Category, Operation};
+use crate::run::Run;
+
+fn is_instant(text: &str) -> bool {
+    DateTime::parse_from_rfc3339(text).is_ok()
+}
+
+const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
+
+const STATE: Form = Form::Open(&[
+    must("execution_id", Form::Word),
+    must("status", Form::Word),
+    may("started_at", Form::Either(&[INSTANT, Form::Null])),
+    may("finished_at", Form::Either(&[INSTANT, Form::Null])),
+]);
+
+const ERROR: Form = Form::Object(&[
+    must("code", CODE),
+    must("message", Form::Word),
+    may("details", Form::Open(&[])),
+]);
+
+/// The state that an operation on executions has answered, or one that begins some.
+fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Value> {
+    let has_any = |operation: &Operation| lifecycle(operation).is_some();
+    if !run.adapter.operations.iter().any(has_any) {
+        cases.not_applicable("no operation documents a lifecycle");
+        return None;
+    }
+    let operation = run.adapter.operation(exchange.operation())?;
+    let data = exchange.data().filter(|_| has_any(operation) || is_on_one(operation))?;
+    // A batch has no data of its own, and a log of an execution is no state.
+    (data.is_object() && (has_any(operation) || data.get("status").is_some())).then_some(data)
+}
+
+pub(super) fn core_states(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let Some(lifecycle) = lifecycle(operation) else { continue };
+        let documented = lifecycle.get("states").and_then(Value::as_array);
+        let documented: Vec<_> =
+            documented.into_iter().flatten().filter_map(Value::as_str).collect();
+        cases.expect(CORE.iter().all(|state| documented.contains(state)), || {
+            Finding::shown(
+                &operation.name,
+                serde_json::json!(documented),
+                "the states pending, running, completed, failed and cancelled among `lifecycle.states`",
+                "use the states of the protocol; add your own beside them",
+            )
+        });
+    }
+    if !run.adapter.operations.iter().any(|operation| lifecycle(operation).is_some()) {
+        cases.not_applicable("no operation documents a lifecycle");
+    }
+}
+
+pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let begins = |operation: &Operation| {
+        operation.category == Some(Category::Execute)
+            && operation.parameter("execution_id").is_none()
+            && !matches!(operation.name.as_str(), "execute_agent" | "confirm_operation")
+    };
+    if !run.adapter.operations.iter().any(begins) {
+        return cases.not_applicable("there is no EXECUTE operation that begins something");
+    }
+    let operation =
+        run.adapter.operation(exchange.operation()).filter(|operation| begins(operation));
+    let Some((operation, data)) = operation.zip(exchange.data()) else { return };
+    if data.get("execution_id").is_none() || data.get("status").is_none() {
+        return;
+    }
+    cases.expect(lifecycle(operation).is_some(), || {
+        Finding::of(
+            exchange,
+            &operation.name,
+            "`lifecycle` in the details of the operation, with `states`",
+            "document which states there are, and whether one can cancel, retry and see progress",
+        )
+    });
+}
+
+pub(super) fn state_form(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(state) = state(run, exchange, cases) else { return };
+    STATE.check(state, cases, |expected| {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            expected,
+            "answer with the state of the execution as `data`, in the protocol's form",
+        )
+    });
+}
+
+pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(progress) = state(run, exchange, cases).and_then(|state| state.get("progress")) else {
+        return;
+    };
+    if progress.is_null() {
+        return;
+    }
+    let number = |name: &str| progress.get(name).and_then(Value::as_f64);
+    let percentage = number("percentage").is_some_and(|percent| (0.0..=100.0).contains(&percent));
+    let counted =
+        number("current").zip(number("total")).is_some_and(|(at, of)| at >= 0.0 && at <= of);
+    let told = progress.get("message").is_some_and(Value::is_string);
+    // What is there has to be right as well.
+    let is_right = (progress.get("percentage").is_none() || percentage)
+        && (progress.get("total").is_none() || counted)
+        && (progress.get("message").is_none() || told);
+    cases.expect(is_right && (percentage || counted || told), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "`progress` with a `percentage` from 0 to 100, with `current` up to `total`, or with a `message`",
+            "tell how far an execution is in one of these ways",
+        )
+    });
+}
+
+pub(super) fn error_form(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(state) = state(run, exchange, cases) else { return };
+    if state.get("status").is_none_or(|status| status != "failed") {
+        return;
+    }
+    let error = state.get("error").cloned().unwrap_or_default();
+    ERROR.check(&error, cases, |expected| {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("`error` with `code` and `message`: {expected}"),
+            "say why an execution has failed as any other failure does",
+        )
+    });
+}

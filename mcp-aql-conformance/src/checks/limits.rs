@@ -1,0 +1,359 @@
+//! How much is too much.
+
+use serde_json::{Map, Value, json};
+
+use super::encoding::is_free;
+use super::shapes::is_batch;
+use super::{Body, Check, Keyword, later};
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Finding};
+use crate::learn::{Operation, Parameter};
+use crate::run::{Run, arguments};
+use crate::values::Shape;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "limits.request_size",
+        title: "A request may be as large as stated, and no larger",
+        requirements: &["REQ-ENC-08", "REQ-ENC-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(request_size)),
+    },
+    Check {
+        id: "limits.string_length",
+        title: "A text may be as long as stated, and no longer",
+        requirements: &["REQ-ENC-10", "REQ-ENC-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(string_length)),
+    },
+    Check {
+        id: "limits.array_elements",
+        title: "A list may have as many elements as stated, and no more",
+        requirements: &["REQ-ENC-11", "REQ-ENC-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(array_elements)),
+    },
+    Check {
+        id: "limits.nesting_depth",
+        title: "A request may be nested as deep as stated, and no deeper",
+        requirements: &["REQ-ENC-12", "REQ-ENC-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(nesting_depth)),
+    },
+    Check {
+        id: "limits.response_size",
+        title: "No result is larger than stated",
+        requirements: &["REQ-ENC-09"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(response_size),
+    },
+    Check {
+        id: "limits.details",
+        title: "VALIDATION_PAYLOAD_TOO_LARGE says which limit was broken, by how much, in which unit",
+        requirements: &["REQ-ENC-13"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(details),
+    },
+];
+
+/// One of the five limits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Request,
+    Response,
+    Text,
+    List,
+    Depth,
+}
+
+impl Limit {
+    const ALL: [Self; 5] = [Self::Request, Self::Response, Self::Text, Self::List, Self::Depth];
+
+    /// `limit_type`, the member of `_protocol.limits`, and `unit`.
+    const fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Request => ("request_size", "max_request_size", "bytes"),
+            Self::Response => ("response_size", "max_response_size", "bytes"),
+            Self::Text => ("string_length", "max_string_length", "bytes"),
+            Self::List => ("array_elements", "max_array_elements", "elements"),
+            Self::Depth => ("nesting_depth", "max_nesting_depth", "levels"),
+        }
+    }
+
+    /// The least and the most that an adapter may set.
+    const fn range(self) -> (usize, usize) {
+        match self {
+            Self::Request | Self::Text => (64 << 10, 10 << 20),
+            Self::Response => (1 << 20, 100 << 20),
+            Self::List => (100, 100_000),
+            Self::Depth => (8, 64),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What the adapter states, if it does: it may tell its limits elsewhere. What no adapter may set is a
+    /// finding of `introspection.limits_in_range`.
+    fn stated(self, run: &Run) -> Option<usize> {
+        let limits = run.adapter.protocol().get("limits");
+        let stated = limits.and_then(|limits| limits.get(self.words().1)?.as_u64())?;
+        let (least, most) = self.range();
+        usize::try_from(stated).ok().filter(|stated| (least..=most).contains(stated))
+    }
+
+    /// So much has to be taken.
+    fn least(self, run: &Run) -> usize {
+        self.stated(run).unwrap_or(self.range().0)
+    }
+
+    /// More than this must not be taken.
+    fn most(self, run: &Run) -> usize {
+        self.stated(run).unwrap_or(self.range().1)
+    }
+}
+
+/// Adapters may count a little more than we do: how they write a request again is theirs.
+const MARGIN: usize = 2_048;
+
+/// An operation that changes nothing and can be called, with its parameters: another one than `introspect`,
+/// whose failures have no details, where there is one. `wants` says which of its parameters is to be used.
+fn carrier(
+    run: &Run,
+    wants: impl Fn(&Parameter) -> bool,
+) -> Option<(&Operation, Map<String, Value>, Option<&Parameter>)> {
+    let introspect = run.adapter.operation("introspect").into_iter();
+    let valid = run.adapter.reads().chain(introspect).filter_map(|operation| {
+        let params = match operation.name.as_str() {
+            "introspect" => Map::from_iter([("query".to_owned(), json!("operations"))]),
+            _ => run.of_nobody(operation).ok()?,
+        };
+        Some((operation, params, operation.parameters.iter().find(|parameter| wants(parameter))))
+    });
+    let mut any = None;
+    for found in valid {
+        if found.2.is_some() {
+            return Some(found);
+        }
+        any = any.or(Some(found));
+    }
+    any
+}
+
+/// A member of every request that adapters leave alone, but measure.
+const LEFT_ALONE: &str = "_conformance_probe";
+
+/// A call with a payload in this parameter, or beside all of them.
+fn call(
+    (operation, params, parameter): &(&Operation, Map<String, Value>, Option<&Parameter>),
+    payload: Value,
+) -> Value {
+    let mut params = params.clone();
+    let name = parameter.map_or(LEFT_ALONE, |parameter| parameter.name.as_str());
+    params.insert(name.to_owned(), payload);
+    arguments(&operation.name, params)
+}
+
+fn is_too_large(exchange: &Exchange) -> bool {
+    exchange.code() == Some("VALIDATION_PAYLOAD_TOO_LARGE") || exchange.was_too_long()
+}
+
+/// Whether this limit is what it was too large for. Where details are left out, who can tell?
+fn is_beyond(exchange: &Exchange, limit: Limit) -> bool {
+    let told = exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
+    is_too_large(exchange) && told.is_none_or(|told| told == limit.name())
+}
+
+/// What a finding is about.
+fn subject(exchange: &Exchange, limit: Limit) -> String {
+    format!("{}: {}", exchange.operation(), limit.name())
+}
+
+/// What is within the limit is not too large, whatever else may be said of it.
+async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &Cases) {
+    let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
+    let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
+    cases.expect(!is_too_large(&exchange) && !is_unheard, || {
+        let least = limit.least(run);
+        Finding::of(
+            &exchange,
+            subject(&exchange, limit),
+            format!("no refusal for its size: {} is at least {least}", limit.name()),
+            "take as much as `_protocol.limits` states, or state less",
+        )
+    });
+}
+
+/// What is beyond the limit is too large, before it is anything else. `is_large` where the whole request may
+/// be beyond its own limit, which tells nothing of this one.
+async fn beyond(
+    run: &Run,
+    limit: Limit,
+    tool: &str,
+    (arguments, is_large): (Value, bool),
+    cases: &Cases,
+) {
+    let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
+    if is_large && is_too_large(&exchange) && !is_beyond(&exchange, limit) {
+        return;
+    }
+    // Its many texts may be too many for a list first.
+    let is_refused = match limit {
+        Limit::Request => is_too_large(&exchange),
+        _ => is_beyond(&exchange, limit),
+    };
+    cases.expect(is_refused, || {
+        let most = limit.most(run);
+        Finding::of(
+            &exchange,
+            subject(&exchange, limit),
+            format!(
+                "a failure VALIDATION_PAYLOAD_TOO_LARGE: {} is at most {most}, as `_protocol.limits` states or \
+                 the protocol has it",
+                limit.name()
+            ),
+            "measure the arguments of a call before anything else looks at them",
+        )
+    });
+}
+
+async fn request_size(run: &Run, cases: &Cases) {
+    let _turn = run.heavy().await;
+    let Some(carrier) = carrier(run, |_| false) else { return };
+    // Many texts: none of them, and not their list, breaks another limit.
+    let filled = |size: usize| {
+        let piece = (Limit::Text.least(run) / 2).clamp(1, 16 << 10);
+        let empty = call(&carrier, json!([])).to_string().len();
+        let mut left = size.saturating_sub(empty);
+        let mut pieces = Vec::new();
+        while left > 3 {
+            let length = piece.min(left - 3);
+            pieces.push(Value::String("x".repeat(length)));
+            left -= length + 3;
+        }
+        call(&carrier, pieces.into())
+    };
+    let tool = &carrier.0.tool;
+    let (least, most) = (Limit::Request.least(run), Limit::Request.most(run));
+    within(run, Limit::Request, tool, filled(least.saturating_sub(MARGIN)), cases).await;
+    beyond(run, Limit::Request, tool, (filled(most.saturating_add(MARGIN)), false), cases).await;
+}
+
+async fn string_length(run: &Run, cases: &Cases) {
+    let _turn = run.heavy().await;
+    let is_roomy =
+        |parameter: &Parameter| is_free(run, parameter) && parameter.member("maxLength").is_none();
+    let Some(carrier) = carrier(run, is_roomy) else { return };
+    let tool = &carrier.0.tool;
+    // The request around it must not be too large for the request's own limit.
+    let least = Limit::Text.least(run).min(Limit::Request.least(run).saturating_sub(MARGIN));
+    let most = Limit::Text.most(run);
+    within(run, Limit::Text, tool, call(&carrier, "x".repeat(least).into()), cases).await;
+    let is_large = most + MARGIN > Limit::Request.least(run);
+    let text = call(&carrier, "x".repeat(most + 1).into());
+    beyond(run, Limit::Text, tool, (text, is_large), cases).await;
+}
+
+async fn array_elements(run: &Run, cases: &Cases) {
+    let _turn = run.heavy().await;
+    let Some(carrier) = carrier(run, |parameter| parameter.kind == "array") else { return };
+    let element = carrier
+        .2
+        .and_then(|parameter| Shape::of(&run.adapter, parameter).items()?.made(0))
+        .filter(|element| !element.is_array() && !element.is_object())
+        .unwrap_or_else(|| json!(1));
+    let (least, most) = (Limit::List.least(run), Limit::List.most(run));
+    let list = |length: usize| call(&carrier, Value::from(vec![element.clone(); length]));
+    let tool = &carrier.0.tool;
+    // Many elements may be a large request.
+    let size = list(least + 1).to_string().len() + MARGIN;
+    if size > Limit::Request.least(run) {
+        return cases.not_applicable("so many elements are too large a request in any case");
+    }
+    within(run, Limit::List, tool, list(least), cases).await;
+    let list = list(most + 1);
+    let is_large = list.to_string().len() + MARGIN > Limit::Request.least(run);
+    beyond(run, Limit::List, tool, (list, is_large), cases).await;
+}
+
+async fn nesting_depth(run: &Run, cases: &Cases) {
+    let Some(carrier) = carrier(run, |parameter| parameter.kind == "object") else { return };
+    // The arguments are the first level, `params` is the second.
+    let nested = |levels: usize| {
+        let mut value = json!({});
+        for _ in 3..levels {
+            value = json!({ "a": value });
+        }
+        call(&carrier, value)
+    };
+    let (least, most) = (Limit::Depth.least(run), Limit::Depth.most(run));
+    let tool = &carrier.0.tool;
+    // Two less, as some count from the MCP request; two more, as some count from `params`.
+    within(run, Limit::Depth, tool, nested(least.saturating_sub(2)), cases).await;
+    beyond(run, Limit::Depth, tool, (nested(most + 2), false), cases).await;
+}
+
+fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Reply::Result { raw, .. } = &exchange.reply else { return };
+    let Some(text) = raw.pointer("/content/0/text").and_then(Value::as_str) else { return };
+    let limit = Limit::Response.most(run);
+    cases.expect(text.len() <= limit, || Finding {
+        received: json!(format!("{} bytes", text.len())),
+        ..Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("at most {limit} bytes, as `_protocol.limits` states or the protocol has it"),
+            "answer VALIDATION_PAYLOAD_TOO_LARGE with `limit_type` response_size, and say which \
+             parameters make the result smaller",
+        )
+    });
+}
+
+fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
+    if !is_too_large(exchange) {
+        return;
+    }
+    // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
+    if exchange.operation() == "introspect" {
+        if run.adapter.reads().next().is_none() {
+            cases.not_applicable("`introspect` alone can be asked too much, and tells no details");
+        }
+        return;
+    }
+    if is_batch(exchange) {
+        return;
+    }
+    let details = exchange.failure().map(|failure| failure.details).unwrap_or(&Value::Null);
+    let told = details.get("limit_type").and_then(Value::as_str).unwrap_or_default();
+    let number = |name: &str| details.get(name).and_then(Value::as_u64);
+    let limit = Limit::ALL.into_iter().find(|limit| limit.name() == told);
+    let holds = limit.is_some_and(|limit| {
+        let stated = limit.stated(run).and_then(|stated| u64::try_from(stated).ok());
+        details.get("unit").is_some_and(|unit| *unit == limit.words().2)
+            && number("limit_value").is_some_and(|told| stated.is_none_or(|stated| told == stated))
+            && number("actual_value") > number("limit_value")
+    });
+    let expected = match limit {
+        Some(limit) => format!(
+            "`limit_value`{}, a larger `actual_value`, `unit` {}",
+            limit.stated(run).map(|stated| format!(" {stated}")).unwrap_or_default(),
+            limit.words().2
+        ),
+        None => format!("`limit_type`: {}", Limit::ALL.map(Limit::name).join(", ")),
+    };
+    cases.expect(holds, || {
+        Finding::of(
+            exchange,
+            format!("{}: VALIDATION_PAYLOAD_TOO_LARGE", exchange.operation()),
+            expected,
+            "say in the details which limit it was, and use the words of the protocol for it",
+        )
+    });
+}

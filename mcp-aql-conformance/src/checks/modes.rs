@@ -1,0 +1,213 @@
+//! The endpoint modes: a tool for each family, and one for everything.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Body, Check, Keyword};
+use crate::cases::{Cases, Finding, Skip};
+use crate::config::Settings;
+use crate::learn::{Adapter, Mode, Operation, Unlearned};
+use crate::runner::Whole;
+use crate::wire::Lost;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "modes.both",
+        title: "Both endpoint modes can be had",
+        requirements: &["REQ-CNF-02", "REQ-EPT-01"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Modes(both),
+    },
+    Check {
+        id: "modes.same_operations",
+        title: "Both modes have the same operations, with the same parameters and permissions",
+        requirements: &["REQ-EPT-07", "REQ-EPT-15"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Modes(same_operations),
+    },
+    Check {
+        id: "modes.stated",
+        title: "`_protocol.mode` is the mode of the tools",
+        requirements: &["REQ-INT-06"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Modes(stated),
+    },
+    Check {
+        id: "modes.env",
+        title: "The mode is that of MCP_AQL_ENDPOINT_MODE",
+        requirements: &["REQ-EPT-10"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Modes(env),
+    },
+    Check {
+        id: "modes.default",
+        title: "Without configuration, the mode is semantic",
+        requirements: &["REQ-EPT-12"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Modes(default),
+    },
+];
+
+/// The variable that chooses the mode.
+const VARIABLE: &str = "MCP_AQL_ENDPOINT_MODE";
+
+/// The adapter as it is in this mode.
+fn seen(whole: &Whole, mode: Mode) -> Option<&Adapter> {
+    let mut adapters = whole.surfaces.iter().map(|surface| &surface.adapter);
+    adapters.find(|adapter| adapter.mode == mode)
+}
+
+/// The one of the two modes that was not seen.
+fn unseen(whole: &Whole) -> Option<Mode> {
+    [Mode::Semantic, Mode::Single].into_iter().find(|mode| seen(whole, *mode).is_none())
+}
+
+fn no_way_to(mode: Mode) -> Skip {
+    Skip::NoFixture(format!("{mode} mode: say how to reach it under [modes.{mode}]"))
+}
+
+/// Why other modes could not be looked at.
+fn reasons(whole: &Whole) -> Vec<String> {
+    whole.unlearned.iter().map(|(_, why)| why.to_string()).collect()
+}
+
+/// Whether it was time that was lacking, which says nothing of the mode.
+fn is_late(why: &Unlearned) -> bool {
+    matches!(why, Unlearned::Lost(Lost::TimedOut(_)))
+}
+
+fn both(whole: &Whole, _: &Settings, cases: &Cases) {
+    let Some(mode) = unseen(whole) else { return cases.pass() };
+    if whole.unlearned.is_empty() {
+        return cases.skip(no_way_to(mode));
+    }
+    if let Some((_, why)) = whole.unlearned.iter().find(|(_, why)| is_late(why)) {
+        return cases.skip(Skip::CutShort(why.to_string()));
+    }
+    cases.fail(Finding::shown(
+        format!("{mode} mode"),
+        reasons(whole),
+        "an adapter that serves both modes, each when it is asked to",
+        format!("read {VARIABLE} when the adapter starts, and register the tools of that mode"),
+    ));
+}
+
+/// What of an operation may not depend on the mode.
+fn lasting(operation: &Operation) -> Value {
+    let member = |name: &str| {
+        let mut value = operation.details().get(name).cloned().unwrap_or_default();
+        for part in value.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+            // It may tell the tools to call.
+            part.remove("description");
+        }
+        value
+    };
+    json!({
+        "semantic_category": member("semantic_category"),
+        "permissions": member("permissions"),
+        "parameters": member("parameters"),
+        "returns": member("returns"),
+    })
+}
+
+fn same_operations(whole: &Whole, _: &Settings, cases: &Cases) {
+    let (Some(semantic), Some(single)) = (seen(whole, Mode::Semantic), seen(whole, Mode::Single))
+    else {
+        return cases.skip(no_way_to(unseen(whole).unwrap_or(Mode::Single)));
+    };
+    let names: BTreeSet<_> = [semantic, single]
+        .iter()
+        .flat_map(|adapter| adapter.operations.iter().map(|operation| operation.name.as_str()))
+        .collect();
+    for name in names {
+        let here = semantic.operation(name).map(lasting);
+        let there = single.operation(name).map(lasting);
+        cases.expect(here == there, || {
+            Finding::shown(
+                name,
+                json!({ "semantic": here, "single": there }),
+                "the same in both modes",
+                "make both modes from one table of operations; only the tools differ",
+            )
+        });
+    }
+}
+
+fn stated(whole: &Whole, _: &Settings, cases: &Cases) {
+    for surface in &whole.surfaces {
+        let adapter = &surface.adapter;
+        let Some(stated) = adapter.protocol().get("mode") else {
+            cases.not_applicable("`_protocol` does not state the mode");
+            continue;
+        };
+        let is = if adapter.serves_all { Mode::All } else { adapter.mode };
+        cases.expect(stated == is.as_str(), || {
+            Finding::shown(
+                "_protocol.mode",
+                stated.clone(),
+                format!(
+                    "{is}, as the tools are: {:?}",
+                    adapter.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>()
+                ),
+                "state the mode that is on, not the one that is usual",
+            )
+        });
+    }
+}
+
+fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
+    // What is reached in another way was not asked for with the variable.
+    let is_by_env =
+        |asked: &Option<Mode>| asked.is_some_and(|mode| !settings.file.modes.contains_key(&mode));
+    for surface in whole.surfaces.iter().filter(|surface| is_by_env(&surface.asked)) {
+        cases.expect(surface.asked == Some(surface.adapter.mode), || {
+            Finding::shown(
+                VARIABLE,
+                surface.adapter.mode.as_str(),
+                "the mode that the variable names",
+                "read the variable when the adapter starts",
+            )
+        });
+    }
+    for (asked, why) in whole.unlearned.iter().filter(|(asked, _)| is_by_env(asked)) {
+        let Some(asked) = asked else { continue };
+        if is_late(why) {
+            cases.skip(Skip::CutShort(why.to_string()));
+            continue;
+        }
+        cases.fail(Finding::shown(
+            format!("{VARIABLE}={asked}"),
+            why.to_string(),
+            format!("tools of {asked} mode"),
+            "read the variable when the adapter starts; it takes semantic, single and all",
+        ));
+    }
+    let asked = whole.surfaces.iter().map(|surface| &surface.asked);
+    if !asked.chain(whole.unlearned.iter().map(|(asked, _)| asked)).any(is_by_env) {
+        cases.not_applicable("the variable was not needed to reach both modes");
+    }
+}
+
+fn default(whole: &Whole, settings: &Settings, cases: &Cases) {
+    let is_configured =
+        settings.file.env.contains_key(VARIABLE) || std::env::var_os(VARIABLE).is_some();
+    if is_configured {
+        return cases.not_applicable(format!("{VARIABLE} is set"));
+    }
+    let Some(first) = whole.surfaces.iter().find(|surface| surface.asked.is_none()) else { return };
+    let adapter = &first.adapter;
+    cases.expect(adapter.mode == Mode::Semantic && !adapter.serves_all, || {
+        Finding::shown(
+            "the adapter as it was started",
+            adapter.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
+            "a tool for each family of operations",
+            "serve semantic mode where nothing else is configured",
+        )
+    });
+}

@@ -1,0 +1,673 @@
+//! Pages: their form, and whether all of them together are the collection.
+
+use serde_json::{Map, Value, json};
+
+use super::collections::{is_refused, params_with};
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::Operation;
+use crate::pages::{self, Broken, CURSORS, Walk, Way};
+use crate::resources::Role;
+use crate::run::{Run, arguments, do_all};
+use crate::values;
+
+/// Items on a page where pages are walked. Small, so that there are several.
+const SMALL: usize = 2;
+/// So many items are walked in small pages at most.
+const MOST_ITEMS: usize = 200;
+/// The names of numbered paging. A `limit` alone says how much, and leads to no other page.
+const NUMBERED: [&str; 2] = ["offset", "page"];
+/// More than any page has.
+const HUGE: u64 = 1_000_000;
+
+const fn check(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { id, title, requirements, keyword: Keyword::Must, level: 2, body }
+}
+
+const fn should(check: Check) -> Check {
+    Check { keyword: Keyword::Should, ..check }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check(
+        "pagination.documented",
+        "How to get the next page is documented wherever there is one",
+        &["REQ-COL-08", "REQ-INT-21"],
+        Body::Reads(later!(documented)),
+    ),
+    should(check(
+        "pagination.both_ways",
+        "Cursors lead forward and backward",
+        &["REQ-PAG-01", "REQ-PAG-10"],
+        Body::Learned(both_ways),
+    )),
+    check(
+        "pagination.form",
+        "A page has `pageInfo` with its switches, and with cursors where it has items",
+        &["REQ-PAG-04", "REQ-PAG-05"],
+        Body::Reads(later!(form)),
+    ),
+    should(check(
+        "pagination.items_or_edges",
+        "A page has `items` or `edges`, not both",
+        &["REQ-PAG-07"],
+        Body::Reads(later!(items_or_edges)),
+    )),
+    check(
+        "pagination.forward",
+        "Small pages, one after the other, show what one big page shows",
+        &["REQ-PAG-01", "REQ-PAG-09"],
+        Body::Reads(later!(forward)),
+    ),
+    check(
+        "pagination.backward",
+        "Pages from the end, one before the other, show the same",
+        &["REQ-PAG-01", "REQ-PAG-09", "REQ-PAG-10"],
+        Body::Reads(later!(backward)),
+    ),
+    check(
+        "pagination.combinations",
+        "Parameters that contradict each other are refused",
+        &["REQ-PAG-02"],
+        Body::Reads(later!(combinations)),
+    ),
+    should(check(
+        "pagination.combination_details",
+        "The refusal says what was given and what to do",
+        &["REQ-PAG-03"],
+        Body::Reads(later!(combination_details)),
+    )),
+    check(
+        "pagination.bad_cursor",
+        "What is no cursor is refused",
+        &["REQ-PAG-09", "REQ-RQ-08"],
+        Body::Reads(later!(bad_cursor)),
+    ),
+    should(check(
+        "pagination.tampered_cursor",
+        "A cursor that was changed is refused",
+        &["REQ-PAG-10"],
+        Body::Reads(later!(tampered_cursor)),
+    )),
+    check(
+        "pagination.cursor_form",
+        "Cursors are text that can stand in a URL as it is",
+        &["REQ-PAG-09"],
+        Body::Reads(later!(cursor_form)),
+    ),
+    should(check(
+        "pagination.clamp",
+        "A page that is asked to be too big becomes as big as pages get",
+        &["REQ-PAG-08"],
+        Body::Reads(later!(clamp)),
+    )),
+    should(check(
+        "pagination.zero",
+        "A page of no items is empty, or refused",
+        &["REQ-PAG-04", "REQ-RQ-08"],
+        Body::Reads(later!(zero)),
+    )),
+    check(
+        "pagination.negative",
+        "Sizes below zero, and fractions, are refused",
+        &["REQ-RQ-07", "REQ-RQ-08"],
+        Body::Reads(later!(negative)),
+    ),
+    should(check(
+        "pagination.total",
+        "`totalCount`, where it is there, is how many items there are",
+        &["REQ-PAG-06"],
+        Body::Reads(later!(total)),
+    )),
+    should(check(
+        "pagination.numbered_form",
+        "Pages by number or offset come with `pagination`",
+        &["REQ-PAG-11"],
+        Body::Reads(later!(numbered_form)),
+    )),
+];
+
+/// Operations with cursors, without those that walk graphs: their pages have no items.
+fn paged<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
+    let paged: Vec<_> = run
+        .adapter
+        .reads()
+        .filter(|operation| {
+            pages::is_paged(operation) && operation.name != super::relationships::OPERATION
+        })
+        .collect();
+    if paged.is_empty() {
+        cases.not_applicable("no READ operation documents `first` and `after`");
+    }
+    paged
+}
+
+/// Calls every operation with cursors, with these parameters, and shows the replies that are pages.
+async fn each_page(
+    run: &Run,
+    cases: &Cases,
+    more: Value,
+    look: impl Fn(&Operation, &Exchange, &Value),
+) {
+    let (more, look) = (&more, &look);
+    let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        let Some(mut params) = params_with(run, operation, [], cases) else { return };
+        params.extend(more.as_object().cloned().unwrap_or_default());
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        match exchange.data() {
+            Some(data) => look(operation, &exchange, data),
+            None => cases.skip(Skip::NoFixture(format!("`{}` gives no page", operation.name))),
+        }
+    });
+    do_all(jobs).await;
+}
+
+async fn documented(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    let jobs: Vec<_> = run
+        .adapter
+        .reads()
+        .filter(|operation| operation.required().next().is_none())
+        .inspect(|_| is_any = true)
+        .map(|operation| async move {
+            let Some(params) = params_with(run, operation, [], cases) else { return };
+            let Some(exchange) = run.call(operation, params, cases).await else { return };
+            let Some(data) = exchange.data() else { return };
+            let says_more = pages::has(data, "hasNextPage")
+                || data.pointer("/pagination/has_more") == Some(&Value::Bool(true));
+            let is_documented =
+                ["after", "offset", "page"].iter().any(|name| operation.parameter(name).is_some());
+            cases.expect(!says_more || is_documented, || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    "parameters with which the next page can be had: `first` and `after`",
+                    "document the parameters of paging in introspection",
+                )
+            });
+        })
+        .collect();
+    if !is_any {
+        cases.not_applicable("no READ operation lists anything");
+    }
+    do_all(jobs).await;
+}
+
+fn both_ways(run: &Run, cases: &Cases) {
+    let paged = paged(run, cases);
+    if paged.is_empty() {
+        return;
+    }
+    // One that goes both ways shows that cursors do; a short list need not.
+    let has_all =
+        |operation: &&Operation| CURSORS.iter().all(|name| operation.parameter(name).is_some());
+    cases.expect(paged.iter().any(has_all), || {
+        let names: Vec<_> = paged.iter().map(|operation| operation.name.as_str()).collect();
+        Finding::shown(
+            "operations with cursors",
+            names,
+            "one with `first`, `after`, `last` and `before`",
+            "offer `last` and `before` as well, or paging by `page` or `offset` instead",
+        )
+    });
+}
+
+async fn form(run: &Run, cases: &Cases) {
+    each_page(run, cases, json!({ "first": SMALL }), |operation, exchange, data| {
+        let info = pages::info(data);
+        let is_switch =
+            |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_boolean));
+        let is_cursor =
+            |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_string));
+        let has_items = pages::items(data).is_some_and(|items| !items.is_empty());
+        let holds = is_switch("hasNextPage")
+            && is_switch("hasPreviousPage")
+            && (!has_items || (is_cursor("startCursor") && is_cursor("endCursor")));
+        cases.expect(holds, || {
+            Finding::of(
+                exchange,
+                &operation.name,
+                "`pageInfo` with the booleans `hasNextPage` and `hasPreviousPage`, and with \
+                 `startCursor` and `endCursor` where there are items",
+                "put `pageInfo` beside the items of every page",
+            )
+        });
+    })
+    .await;
+}
+
+async fn items_or_edges(run: &Run, cases: &Cases) {
+    each_page(run, cases, json!({ "first": SMALL }), |operation, exchange, data| {
+        let is_list = |name: &str| data.get(name).is_some_and(Value::is_array);
+        let edges = data.get("edges").and_then(Value::as_array).into_iter().flatten();
+        let has_form = edges.into_iter().all(|edge| {
+            edge.get("node").is_some() && edge.get("cursor").is_some_and(Value::is_string)
+        });
+        cases.expect((is_list("items") != is_list("edges")) && has_form, || {
+            Finding::of(
+                exchange,
+                &operation.name,
+                "a list `items`, or a list `edges` of {`node`, `cursor`}",
+                "put the items of the page into `data.items`",
+            )
+        });
+    })
+    .await;
+}
+
+/// What one call with the biggest page shows, and a walk in small pages, this way.
+async fn both_walks<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    way: Way,
+    cases: &Cases,
+) -> Option<(Walk<'r>, Walk<'r>)> {
+    let params = params_with(run, operation, [], cases)?;
+    let big = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await?;
+    if big.broken.is_some() && big.pages.len() < 2 {
+        cases.skip(Skip::NoFixture(format!("`{}` gives no page", operation.name)));
+        return None;
+    }
+    if big.items.len() <= SMALL || big.items.len() > MOST_ITEMS {
+        cases.skip(Skip::Scarce(format!(
+            "`{}` shows {} items: between {} and {MOST_ITEMS} make pages that can be walked",
+            operation.name,
+            big.items.len(),
+            SMALL + 1
+        )));
+        return None;
+    }
+    let small = pages::walk(run, operation, &params, (way, SMALL), cases).await?;
+    if [&big, &small].iter().any(|walk| walk.broken == Some(Broken::TooMuch)) {
+        cases.skip(pages::too_much(operation));
+        return None;
+    }
+    Some((big, small))
+}
+
+/// Whether these are the same items in the same order. What says which is which is enough where there is
+/// any: fields may change by themselves.
+fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) -> bool {
+    let kind = run.resources().kinds().iter().find(|kind| {
+        kind.operation(run, Role::List).is_some_and(|list| list.name == operation.name)
+    });
+    let own = values::thing_of(&operation.name).map(|thing| format!("{thing}_id"));
+    let identity = |item: &Value| match kind {
+        Some(kind) => kind.identity(item),
+        None => [own.as_deref().unwrap_or("id"), "id"]
+            .into_iter()
+            .find_map(|name| item.get(name))
+            .filter(|id| id.is_string() || id.is_number())
+            .cloned(),
+    };
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| match (identity(one), identity(other)) {
+            (Some(one), Some(other)) => one == other,
+            _ => one == other,
+        })
+}
+
+async fn walks(run: &Run, cases: &Cases, way: Way) {
+    let [how_many, _, cursor, more] = way.words();
+    let mut operations = paged(run, cases);
+    operations.retain(|operation| operation.parameter(how_many).is_some());
+    if operations.is_empty() {
+        cases.not_applicable(format!("no READ operation documents `{how_many}`"));
+    }
+    let jobs = operations.into_iter().map(|operation| async move {
+        let walks = both_walks(run, operation, way, cases).await;
+        let Some((mut big, mut small)) = walks else { return };
+        if small.broken.is_none() && !same_items(run, operation, &small.items, &big.items) {
+            // Something may have come or gone in between.
+            let walks = both_walks(run, operation, way, cases).await;
+            let Some(again) = walks else { return };
+            (big, small) = again;
+        }
+        let Some(last) = small.pages.last() else { return };
+        let why = match small.broken {
+            Some(Broken::NoPage) => "a page that is a page".to_owned(),
+            Some(Broken::NoCursor) => format!("`{cursor}` wherever `{more}` is true"),
+            Some(Broken::Endless | Broken::TooMuch) => "an end: every cursor leads on".to_owned(),
+            None => format!("the same {} items in the same order, each once", big.items.len()),
+        };
+        let too_long = small.pages.iter().find(|page| {
+            page.data().and_then(pages::items).is_some_and(|items| items.len() > SMALL)
+        });
+        let is_whole = small.broken.is_none()
+            && same_items(run, operation, &small.items, &big.items)
+            && too_long.is_none();
+        cases.expect(is_whole, || {
+            Finding::of(
+                too_long.unwrap_or(last),
+                format!("{}: all pages by `{how_many}`", operation.name),
+                match too_long {
+                    Some(_) => format!("no more than {SMALL} items on a page"),
+                    None => format!("{why}; the pages together had {}", small.items.len()),
+                },
+                "let a cursor name the place of one item in an order in which no two items are equal",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+async fn forward(run: &Run, cases: &Cases) {
+    walks(run, cases, Way::Forward).await;
+}
+
+async fn backward(run: &Run, cases: &Cases) {
+    walks(run, cases, Way::Backward).await;
+}
+
+/// Parameters that do not go together, as far as an operation has them.
+fn contradictions(operation: &Operation) -> Vec<Map<String, Value>> {
+    [
+        json!({ "first": 1, "last": 1 }),
+        json!({ "after": "conformance" }),
+        json!({ "before": "conformance" }),
+        json!({ "first": 1, "before": "conformance" }),
+        json!({ "last": 1, "after": "conformance" }),
+    ]
+    .into_iter()
+    .filter_map(|params| params.as_object().cloned())
+    .filter(|params| {
+        params.keys().all(|name| operation.parameter(name).is_some())
+            // A documented default of the size stands in for it.
+            && !(params.len() == 1
+                && ["first", "last"].iter().any(|name| {
+                    operation.parameter(name).is_some_and(|size| size.member("default").is_some())
+                }))
+    })
+    .collect()
+}
+
+async fn each_contradiction(
+    run: &Run,
+    cases: &Cases,
+    look: impl Fn(&Operation, &Map<String, Value>, &Exchange),
+) {
+    let look = &look;
+    let operations = paged(run, cases);
+    if !operations.is_empty()
+        && operations.iter().all(|operation| contradictions(operation).is_empty())
+    {
+        cases.not_applicable("no operation documents parameters that could contradict each other");
+    }
+    let jobs = operations.into_iter().flat_map(|operation| {
+        contradictions(operation).into_iter().map(move |given| async move {
+            let Some(mut params) = params_with(run, operation, [], cases) else { return };
+            params.extend(given.clone());
+            let sent = arguments(&operation.name, params);
+            if let Some(exchange) = run.refused(&operation.tool, sent, cases).await {
+                look(operation, &given, &exchange);
+            }
+        })
+    });
+    do_all(jobs).await;
+}
+
+fn names(given: &Map<String, Value>) -> String {
+    given.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" with ")
+}
+
+async fn combinations(run: &Run, cases: &Cases) {
+    each_contradiction(run, cases, |operation, given, exchange| {
+        cases.expect(is_refused(exchange), || {
+            Finding::of(
+                exchange,
+                format!("{}: {}", operation.name, names(given)),
+                "a VALIDATION failure: these do not go together, or one is missing",
+                "refuse `first` with `last` or `before`, `last` with `after`, and a cursor alone",
+            )
+        });
+    })
+    .await;
+}
+
+async fn combination_details(run: &Run, cases: &Cases) {
+    each_contradiction(run, cases, |operation, given, exchange| {
+        let Some(failure) = exchange.failure() else { return };
+        let is_text = |name: &str| failure.details.get(name).is_some_and(Value::is_string);
+        let holds = failure.code == "VALIDATION_INVALID_TYPE"
+            && failure.details.get("param_name").is_some_and(|name| name == "pagination")
+            && ["expected_type", "actual_type", "hint"].into_iter().all(is_text)
+            && failure.details.get("provided").is_some();
+        cases.expect(holds, || {
+            Finding::of(
+                exchange,
+                format!("{}: {}", operation.name, names(given)),
+                "VALIDATION_INVALID_TYPE with `param_name: \"pagination\"`, `expected_type`, \
+                 `actual_type`, `provided` and `hint` in its details",
+                "say in the details what was given, and which of it to leave out",
+            )
+        });
+    })
+    .await;
+}
+
+async fn with_cursor(
+    run: &Run,
+    cases: &Cases,
+    change: impl Fn(&str) -> Vec<String>,
+    (expected, mend): (&'static str, &'static str),
+) {
+    let change = &change;
+    let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [("first", json!(1))], cases) else {
+            return;
+        };
+        let Some(page) = run.call(operation, params.clone(), cases).await else { return };
+        let Some(cursor) = page.data().and_then(|data| pages::cursor(data, "endCursor")) else {
+            return cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
+        };
+        for changed in change(cursor) {
+            let mut params = params.clone();
+            params.insert("after".to_owned(), json!(changed));
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange), || {
+                Finding::of(&exchange, format!("{}: after", operation.name), expected, mend)
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+async fn bad_cursor(run: &Run, cases: &Cases) {
+    let change = |_: &str| vec!["no cursor".to_owned(), "%%%%".to_owned()];
+    let told = (
+        "a VALIDATION failure that names `after`",
+        "read a cursor before anything else, and refuse what cannot be read; neither begin anew nor \
+         break",
+    );
+    with_cursor(run, cases, change, told).await;
+}
+
+async fn tampered_cursor(run: &Run, cases: &Cases) {
+    // In the middle: the last letters of base64 may carry nothing.
+    let change = |cursor: &str| {
+        let middle = cursor.chars().count() / 2;
+        let letters = cursor.chars().enumerate().map(|(at, letter)| match letter {
+            'A' if at == middle => 'B',
+            _ if at == middle => 'A',
+            letter => letter,
+        });
+        vec![letters.collect()]
+    };
+    let told = (
+        "a VALIDATION failure: one letter of the cursor was changed",
+        "protect cursors with a checksum or a signature",
+    );
+    with_cursor(run, cases, change, told).await;
+}
+
+async fn cursor_form(run: &Run, cases: &Cases) {
+    each_page(run, cases, json!({ "first": 1 }), |operation, exchange, data| {
+        if pages::cursor(data, "endCursor").is_none() {
+            cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
+        }
+        for name in ["startCursor", "endCursor"] {
+            let Some(cursor) = pages::cursor(data, name) else { continue };
+            let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~=".contains(&byte);
+            cases.expect(!cursor.is_empty() && cursor.bytes().all(is_safe), || {
+                Finding::of(
+                    exchange,
+                    format!("{}: {name}", operation.name),
+                    "letters, digits, `-`, `_`, `.` and `~`",
+                    "encode cursors as base64url",
+                )
+            });
+        }
+    })
+    .await;
+}
+
+async fn clamp(run: &Run, cases: &Cases) {
+    let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        let first = operation.parameter("first");
+        if first.is_some_and(|first| first.member("maximum").is_some()) {
+            // What is above a documented maximum is refused: `parameters.maximum`.
+            return cases.not_applicable("the size of pages has a documented maximum");
+        }
+        let Some(params) = params_with(run, operation, [("first", json!(HUGE))], cases) else {
+            return;
+        };
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let items = exchange.data().and_then(pages::items);
+        cases.expect(items.is_some_and(|items| items.len() <= 1_000), || {
+            Finding::of(
+                &exchange,
+                format!("{}: first", operation.name),
+                "a page of the greatest size, at most 1000 items",
+                "take the greatest size where more is asked for, or document a `maximum`",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+async fn zero(run: &Run, cases: &Cases) {
+    let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [("first", json!(0))], cases) else {
+            return;
+        };
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let is_empty = exchange.data().and_then(pages::items).is_some_and(|items| items.is_empty());
+        cases.expect(is_empty || is_refused(&exchange), || {
+            Finding::of(
+                &exchange,
+                format!("{}: first", operation.name),
+                "no items, or a VALIDATION failure",
+                "take 0 for what it is; it does not stand for the default",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+async fn negative(run: &Run, cases: &Cases) {
+    let jobs = paged(run, cases).into_iter().flat_map(|operation| {
+        [json!(-1), json!(1.5)].map(|size| async move {
+            let Some(params) = params_with(run, operation, [("first", size)], cases) else {
+                return;
+            };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange), || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: first", operation.name),
+                    "VALIDATION_INVALID_VALUE or VALIDATION_INVALID_TYPE",
+                    "take whole numbers from 0 on",
+                )
+            });
+        })
+    });
+    do_all(jobs).await;
+}
+
+async fn total(run: &Run, cases: &Cases) {
+    let counted = std::sync::atomic::AtomicBool::new(false);
+    let jobs = paged(run, cases).into_iter().map(|operation| {
+        let counted = &counted;
+        async move {
+            let Some(params) = params_with(run, operation, [], cases) else { return };
+            let walk = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await;
+            let Some(walk) = walk.filter(|walk| walk.broken.is_none()) else { return };
+            for page in &walk.pages {
+                let info = page.data().and_then(pages::info);
+                let Some(total) = info.and_then(|info| info.get("totalCount")) else { continue };
+                counted.store(true, std::sync::atomic::Ordering::Relaxed);
+                cases.expect(total.as_u64() == Some(walk.items.len() as u64), || {
+                    Finding::of(
+                        page,
+                        format!("{}: totalCount", operation.name),
+                        format!("{}: so many items are on all pages", walk.items.len()),
+                        "count what the request asks for, not what is on the page; or leave it out",
+                    )
+                });
+            }
+        }
+    });
+    do_all(jobs).await;
+    if !counted.load(std::sync::atomic::Ordering::Relaxed) {
+        cases.not_applicable("no page has `totalCount`");
+    }
+}
+
+async fn numbered_form(run: &Run, cases: &Cases) {
+    let numbered: Vec<_> = run
+        .adapter
+        .reads()
+        .filter(|operation| NUMBERED.iter().any(|name| operation.parameter(name).is_some()))
+        .collect();
+    if numbered.is_empty() {
+        cases.not_applicable("no READ operation documents `offset` or `page`");
+    }
+    let styles = [
+        ("page", json!({ "page": 1, "page_size": SMALL })),
+        ("limit", json!({ "limit": SMALL, "offset": 0 })),
+    ];
+    let mut calls = Vec::new();
+    for operation in numbered {
+        for (name, style) in &styles {
+            let leads_on = if *name == "limit" { "offset" } else { "page" };
+            if operation.parameter(leads_on).is_some() {
+                let mut style = style.as_object().cloned().unwrap_or_default();
+                style.retain(|name, _| operation.parameter(name).is_some());
+                calls.push((operation, style));
+            }
+        }
+    }
+    let jobs = calls.into_iter().map(|(operation, style)| async move {
+        let Some(mut params) = params_with(run, operation, [], cases) else { return };
+        params.extend(style);
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let Some(data) = exchange.data() else {
+            return cases.skip(Skip::NoFixture(format!("`{}` gives no page", operation.name)));
+        };
+        let is_count =
+            |name: &str| data.pointer(&format!("/pagination/{name}")).is_some_and(Value::is_u64);
+        let is_there = |name: &str| data.pointer(&format!("/pagination/{name}")).is_some();
+        let optional = ["returned", "total_items", "total_pages"];
+        let holds = ((is_count("page") && is_count("page_size"))
+            || (is_count("limit") && is_count("offset")))
+            && optional.into_iter().all(|name| !is_there(name) || is_count(name))
+            && data.pointer("/pagination/has_more").is_none_or(Value::is_boolean);
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                "`pagination` with `page` and `page_size`, or with `limit` and `offset`",
+                "tell beside the items which page it is",
+            )
+        });
+    });
+    do_all(jobs).await;
+}

@@ -1,0 +1,240 @@
+//! Names that an operation does not have.
+
+use serde_json::{Value, json};
+
+use super::{all, is_harmless, refused, subject, with};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::Operation;
+use crate::run::{Run, arguments, do_all};
+use crate::values::{Fault, Shape};
+
+/// Parameters that the protocol gives a meaning.
+const STANDARD: [&str; 15] = [
+    "fields",
+    "query",
+    "filter",
+    "sort",
+    "aggregate",
+    "include_items",
+    "first",
+    "after",
+    "last",
+    "before",
+    "limit",
+    "offset",
+    "page",
+    "page_size",
+    "dry_run",
+];
+
+/// Whether a failure says that these names are unknown.
+fn tells_unknown(exchange: &Exchange, names: &[&str]) -> bool {
+    exchange.failure().is_some_and(|failure| {
+        let told = failure.details.get("unknown_params").and_then(Value::as_array);
+        failure.code == "VALIDATION_UNKNOWN_PARAM"
+            && failure.details.get("valid_params").is_some_and(Value::is_array)
+            && names.iter().all(|name| {
+                failure.message.contains(name)
+                    && told.is_some_and(|told| told.iter().any(|told| told == name))
+            })
+    })
+}
+
+async fn unknown(run: &Run, cases: &Cases, is_nested: bool) {
+    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+        let name = run.absent_parameter(operation);
+        let mut params = params;
+        let sent = if is_nested {
+            params.insert(name.clone(), json!(1));
+            arguments(&operation.name, params)
+        } else {
+            json!({ "operation": operation.name, "params": params, name.as_str(): 1 })
+        };
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+        cases.expect(tells_unknown(&exchange, &[&name]), || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!(
+                    "VALIDATION_UNKNOWN_PARAM that names `{name}`, with `operation`, \
+                     `unknown_params` and `valid_params` in its details"
+                ),
+                "compare what was sent with the documented names, in `params` and beside \
+                 `operation`, before the operation runs",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+pub(super) async fn unknown_nested(run: &Run, cases: &Cases) {
+    unknown(run, cases, true).await;
+}
+
+pub(super) async fn unknown_top_level(run: &Run, cases: &Cases) {
+    unknown(run, cases, false).await;
+}
+
+pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
+    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+        let first = run.absent_parameter(operation);
+        let second = format!("{first}_too");
+        let mut params = params;
+        params.extend([(first.clone(), json!(1)), (second.clone(), json!(1))]);
+        let sent = arguments(&operation.name, params);
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+        // Where not even one is told, the check above finds that.
+        if exchange.code() != Some("VALIDATION_UNKNOWN_PARAM") {
+            return;
+        }
+        cases.expect(tells_unknown(&exchange, &[&first, &second]), || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!("both `{first}` and `{second}`, in the message and in `unknown_params`"),
+                "gather all unknown names before you answer",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
+    let harmless = all(run, cases).into_iter().filter(|(operation, _)| is_harmless(operation));
+    let jobs = harmless.map(|(operation, params)| async move {
+        let name = "_conformance_probe";
+        let mut inside = params.clone();
+        inside.insert(name.to_owned(), json!("label"));
+        for sent in [
+            json!({ "operation": operation.name, "params": params, name: "label" }),
+            arguments(&operation.name, inside),
+        ] {
+            let Some(exchange) = run.call_as(operation, sent, cases).await else { return };
+            cases.expect(exchange.code() != Some("VALIDATION_UNKNOWN_PARAM"), || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    format!("`{name}` to be passed over"),
+                    "leave names that start with `_` out when unknown names are looked for: they are \
+                     metadata",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+pub(super) async fn undocumented(run: &Run, cases: &Cases) {
+    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+        let names: Vec<_> = STANDARD
+            .into_iter()
+            .filter(|name| operation.parameter(name).is_none() && !params.contains_key(*name))
+            .collect();
+        let mut all = params.clone();
+        all.extend(names.iter().map(|name| ((*name).to_owned(), plausible(name))));
+        let sent = arguments(&operation.name, all);
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+        // One call tells of all of them where all are named; else each is tried.
+        for name in names {
+            if tells_unknown(&exchange, &[name]) {
+                cases.pass();
+                continue;
+            }
+            let mut params = params.clone();
+            params.insert(name.to_owned(), plausible(name));
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+            let is_refused = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
+            cases.expect(is_refused, || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: {name}", operation.name),
+                    format!(
+                        "VALIDATION_UNKNOWN_PARAM for `{name}`, which introspection does not show"
+                    ),
+                    "show the parameter in introspection if it is honoured, refuse it if it is not",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// A value with which it would be taken where it is known.
+fn plausible(name: &str) -> Value {
+    match name {
+        "filter" => json!({}),
+        "sort" => json!({ "field": "id" }),
+        "aggregate" => json!({ "conformance": { "count": true } }),
+        "fields" => json!("minimal"),
+        "query" | "after" | "before" => json!("conformance"),
+        "include_items" | "dry_run" => json!(true),
+        _ => json!(1),
+    }
+}
+
+pub(super) async fn camel_case(run: &Run, cases: &Cases) {
+    let mut calls = Vec::new();
+    for (operation, params) in all(run, cases) {
+        for parameter in operation.parameters.iter().filter(|parameter| !parameter.required) {
+            let Some(camel) = camel(operation, &parameter.name) else { continue };
+            // Of a wrong type: taken in earnest, it is refused as well.
+            let wrong = Shape::of(&run.adapter, parameter).wrong();
+            let wrong = wrong.into_iter().find(|wrong| wrong.fault == Fault::Type);
+            let Some(wrong) = wrong else { continue };
+            // What the configuration names is not left out: the default could hit more.
+            let is_named = params.contains_key(&parameter.name);
+            let mut params = if is_named {
+                params.clone()
+            } else {
+                let mut params = with(&params, operation, &parameter.name, Value::Null);
+                params.remove(&parameter.name);
+                params
+            };
+            params.insert(camel, wrong.value);
+            calls.push((operation, parameter, params, is_named));
+        }
+    }
+    let has_any = |operation: &Operation| {
+        operation.name != "introspect"
+            && operation
+                .parameters
+                .iter()
+                .any(|one| !one.required && camel(operation, &one.name).is_some())
+    };
+    if !run.adapter.operations.iter().any(has_any) {
+        cases.not_applicable("no optional parameter has a name of two words");
+    }
+    let jobs = calls.into_iter().map(|(operation, parameter, params, is_named)| async move {
+        let sent = arguments(&operation.name, params);
+        let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+        let is_refused =
+            exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
+        if is_named && !is_refused {
+            // The spelling beside it may have been honoured, and gone before this one.
+            return cases.skip(Skip::Unsafe(operation.name.clone()));
+        }
+        cases.expect(is_refused, || {
+            Finding::of(
+                &exchange,
+                subject(operation, parameter),
+                "VALIDATION_UNKNOWN_PARAM, or VALIDATION_INVALID_TYPE where the spelling is honoured",
+                "refuse the spelling like any unknown name, or take it for the name in snake_case",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+/// The spelling in camel case, where there is one that is no parameter itself.
+fn camel(operation: &Operation, name: &str) -> Option<String> {
+    let mut words = name.split('_').filter(|word| !word.is_empty());
+    let mut camel = words.next()?.to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    (camel != name && operation.parameter(&camel).is_none()).then_some(camel)
+}

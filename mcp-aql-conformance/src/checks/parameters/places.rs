@@ -1,0 +1,165 @@
+//! Where parameters may stand.
+
+use serde_json::{Map, Value, json};
+
+use super::{all, refused, refuses, subject, unfit};
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Operation, Parameter};
+use crate::run::{Run, do_all};
+use crate::values::{self, Fault, Shape};
+
+pub(super) async fn nested(run: &Run, cases: &Cases) {
+    if run.adapter.reads().next().is_none() {
+        nested_in_introspect(run, cases).await;
+    }
+    let jobs = run.adapter.reads().map(|operation| async move {
+        let params = match run.valid(operation) {
+            Ok(params) => params,
+            Err(why) => return cases.skip(why),
+        };
+        let Some(exchange) = run.call(operation, params.clone(), cases).await else { return };
+        if exchange.code() == Some("VALIDATION_INVALID_VALUE")
+            && has_made_up(run, operation, &params)
+        {
+            return cases.skip(unfit(operation));
+        }
+        let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
+        cases.expect(!is_refused, || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                "no VALIDATION failure: these are its required parameters, in `params`",
+                "look for each parameter in `params` first",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+/// Where there is no other READ operation, `introspect` shows where parameters are looked for.
+async fn nested_in_introspect(run: &Run, cases: &Cases) {
+    let exchange = run.introspect(json!({ "query": "operations" })).await;
+    if let Some(lost) = exchange.lost() {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    cases.expect(exchange.succeeded(), || {
+        Finding::of(
+            &exchange,
+            "introspect",
+            "a success: `query` is in `params`",
+            "look for each parameter in `params` first",
+        )
+    });
+}
+
+/// Whether one of these values was made up here.
+fn has_made_up(run: &Run, operation: &Operation, params: &Map<String, Value>) -> bool {
+    operation.parameters.iter().any(|parameter| {
+        params
+            .get(&parameter.name)
+            .is_some_and(|value| values::is_made_up(run, operation, parameter, value))
+    })
+}
+
+/// A parameter with a value of a wrong type: the reply tells whether it was looked at.
+fn marked<'a>(run: &'a Run, operation: &'a Operation) -> Option<(&'a Parameter, Value)> {
+    operation.parameters.iter().find_map(|parameter| {
+        let wrong = values::wrong(run, operation, parameter);
+        let wrong = wrong.into_iter().find(|wrong| wrong.fault == Fault::Type)?;
+        Some((parameter, wrong.value))
+    })
+}
+
+/// `operation`, with these parameters beside it.
+fn flat(operation: &str, params: Map<String, Value>) -> Map<String, Value> {
+    let mut arguments = params;
+    arguments.insert("operation".to_owned(), json!(operation));
+    arguments
+}
+
+const TYPES: [&str; 2] = ["VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
+
+pub(super) async fn top_level(run: &Run, cases: &Cases) {
+    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+        let Some((parameter, value)) = marked(run, operation) else { return };
+        let mut params = params;
+        params.insert(parameter.name.clone(), value);
+        let arguments = Value::Object(flat(&operation.name, params));
+        let Some(exchange) = refused(run, operation, arguments, cases).await else { return };
+        cases.expect(refuses(&exchange, &TYPES, &parameter.name), || {
+            Finding::of(
+                &exchange,
+                subject(operation, parameter),
+                format!(
+                    "VALIDATION_INVALID_TYPE for `{}`: its value stands beside `operation`",
+                    parameter.name
+                ),
+                "look for a parameter in `params`, and then beside `operation`",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
+    let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
+        let Some((parameter, wrong)) = marked(run, operation) else { return };
+        let right = match params.get(&parameter.name) {
+            Some(right) => right.clone(),
+            None => match Shape::of(&run.adapter, parameter).made(0) {
+                Some(made) => made,
+                None => return,
+            },
+        };
+        let mut inside = params.clone();
+        inside.insert(parameter.name.clone(), wrong.clone());
+        let mut sent =
+            flat(&operation.name, Map::from_iter([(parameter.name.clone(), right.clone())]));
+        sent.insert("params".to_owned(), inside.into());
+        if let Some(exchange) = refused(run, operation, sent.into(), cases).await {
+            cases.expect(refuses(&exchange, &TYPES, &parameter.name), || {
+                Finding::of(
+                    &exchange,
+                    subject(operation, parameter),
+                    format!("VALIDATION_INVALID_TYPE for the `{}` in `params`", parameter.name),
+                    "take the value in `params` where there are two",
+                )
+            });
+        }
+        if !operation.is_read() {
+            return;
+        }
+        let mut inside = params;
+        inside.insert(parameter.name.clone(), right);
+        let mut sent = flat(&operation.name, Map::from_iter([(parameter.name.clone(), wrong)]));
+        sent.insert("params".to_owned(), inside.into());
+        let Some(exchange) = run.call_as(operation, sent.into(), cases).await else { return };
+        cases.expect(exchange.code() != Some("VALIDATION_INVALID_TYPE"), || {
+            Finding::of(
+                &exchange,
+                subject(operation, parameter),
+                format!("the `{}` beside `operation` to be passed over", parameter.name),
+                "take the value in `params` where there are two",
+            )
+        });
+    });
+    do_all(jobs).await;
+}
+
+pub(super) async fn params_no_object(run: &Run, cases: &Cases) {
+    let jobs = all(run, cases).into_iter().flat_map(|(operation, _)| {
+        [json!("conformance"), json!(7), json!([]), json!(true)].map(|params| async move {
+            let sent = json!({ "operation": operation.name, "params": params });
+            let Some(exchange) = refused(run, operation, sent, cases).await else { return };
+            cases.expect(exchange.code() == Some("VALIDATION_INVALID_TYPE"), || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    "a failure VALIDATION_INVALID_TYPE for `params`",
+                    "look whether `params` is an object before anything in it is looked up",
+                )
+            });
+        })
+    });
+    do_all(jobs).await;
+}

@@ -1,0 +1,158 @@
+//! Rate limits and quotas: how they stand, and what a call hears that they stop.
+
+use serde_json::{Value, json};
+
+use super::{Body, Check, Keyword, danger, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::forms::{Form, may, must};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "quotas.status_form",
+        title: "`introspect` with `quota_status` tells how each limit and quota stands",
+        requirements: &["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Reads(later!(status_form)),
+    },
+    Check {
+        id: "quotas.exceeded_form",
+        title: "A call that a limit stops hears when it may come again",
+        requirements: &["REQ-RATE-02", "REQ-RATE-06"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Every(exceeded_form),
+    },
+];
+
+const METRICS: &[&str] = &[
+    "requests_per_minute",
+    "requests_per_hour",
+    "requests_per_day",
+    "tokens_per_minute",
+    "tokens_per_hour",
+    "tokens_per_day",
+    "cost_per_hour",
+    "cost_per_day",
+    "cost_per_month",
+];
+
+fn is_instant(text: &str) -> bool {
+    chrono::DateTime::parse_from_rfc3339(text).is_ok()
+}
+
+const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
+const STEP: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text, Form::Null]);
+/// An amount: of money as a text, where it has to be exact.
+const AMOUNT: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text]);
+
+const LIMIT: Form = Form::Open(&[
+    must("limit", Form::Whole(0)),
+    must("remaining", Form::Whole(0)),
+    must("window", Form::OneOf(&["second", "minute", "hour", "day"])),
+    must("resets_at", INSTANT),
+]);
+
+const QUOTA: Form = Form::Open(&[
+    must("metric", Form::OneOf(METRICS)),
+    must("current", AMOUNT),
+    may("warn", STEP),
+    may("pause", STEP),
+    may("hard_stop", STEP),
+    must("status", Form::OneOf(&["ok", "warn", "paused", "exhausted"])),
+    may("currency", Form::Word),
+]);
+
+const STATUS: Form = Form::Open(&[
+    must("adapter", Form::Word),
+    must("api_limits", Form::Each(&LIMIT)),
+    must("quotas", Form::List(&QUOTA)),
+    may("next_reset", Form::Either(&[INSTANT, Form::Null])),
+]);
+
+async fn status_form(run: &Run, cases: &Cases) {
+    if !danger::offers(run, "quota_status") {
+        return cases.not_applicable("`introspect` publishes no query `quota_status`");
+    }
+    let exchange = run.introspect(json!({ "query": "quota_status" })).await;
+    let data = exchange.data().cloned().unwrap_or_default();
+    let has_form = STATUS.check(&data, cases, |expected| {
+        Finding::of(
+            &exchange,
+            "introspect quota_status",
+            expected,
+            "tell for each limit how much is left and when it is renewed, and for each quota what is used",
+        )
+    });
+    if !has_form {
+        return;
+    }
+    let limits = data.get("api_limits").and_then(Value::as_object);
+    for (name, limit) in limits.into_iter().flatten() {
+        let number = |name: &str| limit.get(name).and_then(Value::as_f64).unwrap_or_default();
+        cases.expect(number("remaining") <= number("limit"), || {
+            Finding::of(
+                &exchange,
+                format!("introspect quota_status, `{name}`"),
+                "no more remaining than the limit",
+                "count down from the limit",
+            )
+        });
+    }
+}
+
+fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
+    if !danger::offers(run, "quota_status") {
+        cases.not_applicable("`introspect` publishes no query `quota_status`");
+    }
+    let Some(failure) =
+        exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))
+    else {
+        // A finding, or a case that passes, goes before this.
+        return cases.not_applicable("no limit has stopped a call");
+    };
+    const EXCEEDED: Form = Form::Open(&[
+        must("limit", Form::Either(&[Form::AtLeast(0.0), Form::Null])),
+        must("remaining", Form::AtLeast(0.0)),
+        must("window", Form::Either(&[Form::Word, Form::AtLeast(0.0), Form::Null])),
+        must("resets_at", Form::Either(&[INSTANT, Form::Null])),
+        must("retry_after_seconds", Form::AtLeast(0.0)),
+    ]);
+    const PAUSE: Form = Form::Open(&[
+        must("metric", Form::OneOf(METRICS)),
+        must("current", AMOUNT),
+        must("pause_threshold", AMOUNT),
+        must("confirmation_token", Form::Word),
+        must("expires_at", INSTANT),
+    ]);
+    const EXHAUSTED: Form = Form::Open(&[
+        must("metric", Form::OneOf(METRICS)),
+        must("current", AMOUNT),
+        must("hard_stop_threshold", AMOUNT),
+        must("resets_at", INSTANT),
+        must("retry_after_seconds", Form::AtLeast(0.0)),
+    ]);
+    let form = match failure.code {
+        "RATE_LIMIT_EXCEEDED" => EXCEEDED,
+        "RATE_LIMIT_QUOTA_PAUSE" => PAUSE,
+        "RATE_LIMIT_QUOTA_EXHAUSTED" => EXHAUSTED,
+        _ => {
+            return cases.fail(Finding::of(
+                exchange,
+                exchange.operation(),
+                "RATE_LIMIT_EXCEEDED, RATE_LIMIT_QUOTA_PAUSE or RATE_LIMIT_QUOTA_EXHAUSTED",
+                "use the codes of the protocol; a warning belongs into `warnings` of a success",
+            ));
+        }
+    };
+    form.check(failure.details, cases, |expected| {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("`error.details` of {}: {expected}", failure.code),
+            "tell which limit it was and after how many seconds a call may succeed",
+        )
+    });
+}

@@ -1,0 +1,424 @@
+//! How things hang together, followed step by step.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::collections::is_refused;
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::Operation;
+use crate::pages;
+use crate::run::Run;
+use crate::values;
+
+/// The operation that follows relationships.
+pub(super) const OPERATION: &str = "query_relationships";
+/// So many elements are tried, to find one that has relationships.
+const MOST_ROOTS: usize = 8;
+/// So many records are walked one by one.
+const MOST_RECORDS: usize = 100;
+
+const fn check(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { id, title, requirements, keyword: Keyword::Should, level: 2, body }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check(
+        "relationships.parameters",
+        "`query_relationships` requires `root` and `direction`, and takes the protocol's options",
+        &["REQ-REL-01", "REQ-REL-02"],
+        Body::Learned(parameters),
+    ),
+    check(
+        "relationships.capabilities",
+        "Directions, types and the greatest depth are listed, and are the ones that come back",
+        &["REQ-REL-05", "REQ-REL-07"],
+        Body::Reads(later!(capabilities)),
+    ),
+    check(
+        "relationships.form",
+        "Records, nodes and edges have the protocol's members",
+        &["REQ-REL-04"],
+        Body::Reads(later!(form)),
+    ),
+    check(
+        "relationships.directions",
+        "`both` is what `incoming` and `outgoing` show",
+        &["REQ-REL-01"],
+        Body::Reads(later!(directions)),
+    ),
+    check(
+        "relationships.depth",
+        "No record is further away than `depth`, and a step more shows no less",
+        &["REQ-REL-02"],
+        Body::Reads(later!(depth)),
+    ),
+    check(
+        "relationships.include",
+        "`include` brings the sections that it names, and no others",
+        &["REQ-REL-03"],
+        Body::Reads(later!(include)),
+    ),
+    check(
+        "relationships.cycle_end",
+        "A walk ends where there are cycles, and shows no node twice",
+        &["REQ-REL-06"],
+        Body::Reads(later!(cycle_end)),
+    ),
+    check(
+        "relationships.pages",
+        "Records come in pages that together are all of them",
+        &["REQ-REL-02"],
+        Body::Reads(later!(in_pages)),
+    ),
+    check(
+        "relationships.missing",
+        "An element that is not there has no relationships",
+        &["REQ-REL-01", "REQ-ERR-07"],
+        Body::Reads(later!(missing)),
+    ),
+];
+
+fn operation<'a>(run: &'a Run, cases: &Cases) -> Option<&'a Operation> {
+    let found = run.adapter.reads().find(|operation| operation.name == OPERATION);
+    if found.is_none() {
+        cases.not_applicable(format!("there is no READ operation `{OPERATION}`"));
+    }
+    found
+}
+
+fn told(operation: &Operation) -> &Value {
+    operation.details().get("relationship_capabilities").unwrap_or(&Value::Null)
+}
+
+/// How far a walk may go.
+fn furthest(operation: &Operation) -> u64 {
+    let told = told(operation).get("max_depth").and_then(Value::as_u64);
+    let maximum = operation.parameter("depth").and_then(|depth| depth.member("maximum")?.as_u64());
+    told.or(maximum).unwrap_or(2).clamp(1, 10)
+}
+
+fn records(exchange: &Exchange) -> Vec<&Value> {
+    list(exchange, "/relationships")
+}
+
+fn list<'a>(exchange: &'a Exchange, path: &str) -> Vec<&'a Value> {
+    let list = exchange.data().and_then(|data| data.pointer(path)?.as_array());
+    list.into_iter().flatten().collect()
+}
+
+async fn ask(
+    run: &Run,
+    operation: &Operation,
+    (root, direction): (&Value, &str),
+    more: Value,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let mut params = Map::from_iter([
+        ("root".to_owned(), root.clone()),
+        ("direction".to_owned(), json!(direction)),
+    ]);
+    let mut more = more.as_object().cloned().unwrap_or_default();
+    // What is not documented is refused.
+    more.retain(|name, _| operation.parameter(name).is_some());
+    params.extend(more);
+    run.call(operation, params, cases).await
+}
+
+/// An element with relationships, and all of them as far as they go. The case is skipped where there is none.
+async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, Exchange)> {
+    let operation = operation(run, cases)?;
+    let parameter = operation.parameter("root")?;
+    let mut tried: Vec<Value> = Vec::new();
+    for turn in 0..MOST_ROOTS {
+        let Some(root) = values::of(run, operation, parameter, turn) else { continue };
+        if tried.contains(&root) {
+            continue;
+        }
+        let more = json!({ "depth": furthest(operation), "first": MOST_RECORDS });
+        let exchange = ask(run, operation, (&root, "both"), more, cases).await?;
+        if !records(&exchange).is_empty() {
+            return Some((operation, root, exchange));
+        }
+        tried.push(root);
+    }
+    cases.skip(Skip::NoFixture(format!(
+        "no element with relationships is known: give `root` under [params.{OPERATION}]"
+    )));
+    None
+}
+
+fn parameters(run: &Run, cases: &Cases) {
+    let Some(operation) = operation(run, cases) else { return };
+    for (name, is_required) in
+        [("root", true), ("direction", true), ("depth", false), ("relationship", false)]
+    {
+        let parameter = operation.parameter(name);
+        // Options may be left out.
+        let holds = parameter.map_or(!is_required, |parameter| parameter.required == is_required);
+        cases.expect(holds, || {
+            Finding::shown(
+                format!("{OPERATION}: {name}"),
+                parameter.map(|parameter| Value::Object(parameter.raw.clone())).unwrap_or_default(),
+                if is_required { "a required parameter" } else { "an optional parameter" },
+                "document the parameters that the protocol gives this operation",
+            )
+        });
+    }
+}
+
+async fn capabilities(run: &Run, cases: &Cases) {
+    let Some(operation) = operation(run, cases) else { return };
+    let told = told(operation);
+    let is_list = |name: &str| told.get(name).is_some_and(Value::is_array);
+    let holds = told.get("supported") == Some(&Value::Bool(true))
+        && is_list("directions")
+        && is_list("relationship_types")
+        && told.get("max_depth").and_then(Value::as_u64).is_some_and(|depth| depth >= 1);
+    cases.expect(holds, || {
+        Finding::shown(
+            OPERATION,
+            told.clone(),
+            "`relationship_capabilities` with `supported: true`, `directions`, `relationship_types` \
+             and `max_depth`",
+            "list in the details what can be followed, and how far",
+        )
+    });
+    let types = told.get("relationship_types").and_then(Value::as_array);
+    let Some(types) = types else { return };
+    let Some((_, _, exchange)) = root(run, cases).await else { return };
+    for record in records(&exchange) {
+        cases.expect(record.get("type").is_some_and(|kind| types.contains(kind)), || {
+            Finding::of(
+                &exchange,
+                OPERATION,
+                format!("records of the types {}", json!(types)),
+                "list every type of relationship in `relationship_types`",
+            )
+        });
+    }
+}
+
+fn is_text(value: &Value, path: &str) -> bool {
+    value.pointer(path).is_some_and(Value::is_string)
+}
+
+async fn form(run: &Run, cases: &Cases) {
+    let Some((_, _, exchange)) = root(run, cases).await else { return };
+    let (nodes, edges) = (list(&exchange, "/graph/nodes"), list(&exchange, "/graph/edges"));
+    let is_record = |record: &&Value| {
+        ["/type", "/direction", "/target/element_type", "/target/element_name"]
+            .iter()
+            .all(|path| is_text(record, path))
+    };
+    let is_node = |node: &&Value| {
+        ["/id", "/element_type", "/element_name"].iter().all(|path| is_text(node, path))
+    };
+    let is_edge =
+        |edge: &&Value| ["/source", "/target", "/type"].iter().all(|path| is_text(edge, path));
+    let ids: BTreeSet<_> = nodes.iter().filter_map(|node| node.get("id")?.as_str()).collect();
+    let is_closed = edges.iter().all(|edge| {
+        ["source", "target"]
+            .iter()
+            .all(|end| edge.get(end).and_then(Value::as_str).is_some_and(|id| ids.contains(id)))
+    });
+    let root_is_there = exchange.data().is_some_and(|data| is_text(data, "/root/element_name"));
+    for (holds, what) in [
+        (root_is_there, "`root` with `element_type` and `element_name`"),
+        (
+            records(&exchange).iter().all(is_record),
+            "records with `type`, `direction`, and `target` of `element_type` and `element_name`",
+        ),
+        (nodes.iter().all(is_node), "nodes with `id`, `element_type` and `element_name`"),
+        (edges.iter().all(is_edge), "edges with `source`, `target` and `type`"),
+        (is_closed, "edges between nodes that are there"),
+    ] {
+        cases.expect(holds, || {
+            Finding::of(&exchange, OPERATION, what, "give the protocol's members to each of them")
+        });
+    }
+}
+
+/// The records of one direction, as text that can be compared.
+async fn seen(
+    run: &Run,
+    operation: &Operation,
+    root: (&Value, &str),
+    cases: &Cases,
+) -> Option<(BTreeSet<String>, Exchange)> {
+    let exchange = ask(run, operation, root, json!({ "first": MOST_RECORDS }), cases).await?;
+    let seen = records(&exchange).into_iter().map(Value::to_string).collect();
+    Some((seen, exchange))
+}
+
+async fn directions(run: &Run, cases: &Cases) {
+    let Some((operation, root, _)) = root(run, cases).await else { return };
+    let Some((both, of_both)) = seen(run, operation, (&root, "both"), cases).await else { return };
+    let mut union = BTreeSet::new();
+    for direction in ["incoming", "outgoing"] {
+        let found = seen(run, operation, (&root, direction), cases).await;
+        let Some((found, exchange)) = found else { return };
+        let is_one_way = records(&exchange)
+            .iter()
+            .all(|record| record.get("direction").is_some_and(|told| told == direction));
+        cases.expect(exchange.succeeded() && is_one_way, || {
+            Finding::of(
+                &exchange,
+                OPERATION,
+                format!("records whose `direction` is `{direction}`"),
+                "follow relationships one way where one way is asked for",
+            )
+        });
+        union.extend(found);
+    }
+    cases.expect(union == both, || {
+        Finding::of(
+            &of_both,
+            OPERATION,
+            format!("the {} records that both directions show one by one", union.len()),
+            "let `both` show everything that `incoming` and `outgoing` do",
+        )
+    });
+}
+
+async fn depth(run: &Run, cases: &Cases) {
+    let Some((operation, root, _)) = root(run, cases).await else { return };
+    if operation.parameter("depth").is_none() {
+        return cases.not_applicable("`query_relationships` documents no `depth`");
+    }
+    let mut before = 0;
+    for depth in 1..=furthest(operation).min(3) {
+        let more = json!({ "depth": depth, "first": MOST_RECORDS });
+        let asked = ask(run, operation, (&root, "both"), more, cases).await;
+        let Some(exchange) = asked else { return };
+        let records = records(&exchange);
+        let is_near = records.iter().all(|record| {
+            record.get("depth").is_none_or(|told| told.as_u64().is_some_and(|told| told <= depth))
+        });
+        cases.expect(is_near && records.len() >= before && !records.is_empty(), || {
+            Finding::of(
+                &exchange,
+                format!("{OPERATION}: depth {depth}"),
+                format!("no fewer than {before} records, none further away than {depth}"),
+                "stop after as many steps as were asked for",
+            )
+        });
+        before = records.len();
+    }
+}
+
+async fn include(run: &Run, cases: &Cases) {
+    let Some((operation, root, _)) = root(run, cases).await else { return };
+    if operation.parameter("include").is_none() {
+        return cases.not_applicable("`query_relationships` documents no `include`");
+    }
+    const SECTIONS: [&str; 3] = ["relationships", "graph.nodes", "graph.edges"];
+    for section in SECTIONS {
+        // `root` always comes along, and some forms ask for it.
+        let more = json!({ "include": ["root", section] });
+        let asked = ask(run, operation, (&root, "both"), more, cases).await;
+        let Some(exchange) = asked else { return };
+        let is_there = |section: &str| {
+            let path = format!("/{}", section.replace('.', "/"));
+            exchange.data().is_some_and(|data| data.pointer(&path).is_some())
+        };
+        let holds = SECTIONS.iter().all(|other| is_there(other) == (*other == section));
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                format!("{OPERATION}: include"),
+                format!("`{section}`, and of the other sections none"),
+                "leave out what was not asked for",
+            )
+        });
+    }
+}
+
+async fn cycle_end(run: &Run, cases: &Cases) {
+    let Some((_, _, exchange)) = root(run, cases).await else { return };
+    let ids: Vec<_> = list(&exchange, "/graph/nodes")
+        .into_iter()
+        .filter_map(|node| node.get("id")?.as_str())
+        .collect();
+    let unique: BTreeSet<_> = ids.iter().collect();
+    let edges: Vec<_> = list(&exchange, "/graph/edges").into_iter().map(Value::to_string).collect();
+    let unique_edges: BTreeSet<_> = edges.iter().collect();
+    cases.expect(unique.len() == ids.len() && unique_edges.len() == edges.len(), || {
+        Finding::of(
+            &exchange,
+            OPERATION,
+            "every node and every edge once",
+            "remember which nodes were visited, and go through none of them again",
+        )
+    });
+}
+
+async fn in_pages(run: &Run, cases: &Cases) {
+    let Some((operation, root, all)) = root(run, cases).await else { return };
+    if !pages::is_paged(operation) {
+        return cases.not_applicable("`query_relationships` documents no pages");
+    }
+    let whole: Vec<_> = records(&all).into_iter().cloned().collect();
+    if whole.len() < 2 || whole.len() >= MOST_RECORDS {
+        return cases.skip(Skip::NoFixture(
+            "no element is known with as many relationships as make two pages".to_owned(),
+        ));
+    }
+    let mut found = Vec::new();
+    let mut after = None;
+    loop {
+        let mut more = json!({ "depth": furthest(operation), "first": 1 });
+        if let (Some(after), Some(more)) = (after.take(), more.as_object_mut()) {
+            more.insert("after".to_owned(), after);
+        }
+        let asked = ask(run, operation, (&root, "both"), more, cases).await;
+        let Some(exchange) = asked else { return };
+        found.extend(records(&exchange).into_iter().cloned());
+        let data = exchange.data();
+        let has_more = data.is_some_and(|data| pages::has(data, "hasNextPage"));
+        after = data.and_then(|data| pages::cursor(data, "endCursor")).map(|cursor| json!(cursor));
+        if !has_more || after.is_none() || found.len() > MOST_RECORDS {
+            cases.expect(found == whole, || {
+                Finding::of(
+                    &exchange,
+                    format!("{OPERATION}: first"),
+                    format!(
+                        "{} records on all pages together; there were {}",
+                        whole.len(),
+                        found.len()
+                    ),
+                    "let pages follow each other in one order",
+                )
+            });
+            return;
+        }
+    }
+}
+
+async fn missing(run: &Run, cases: &Cases) {
+    let Some((operation, root, _)) = root(run, cases).await else { return };
+    let mut nobody = root;
+    if let Some(name) = nobody.get_mut("element_name") {
+        *name = json!("conformance-nobody");
+    }
+    let asked = ask(run, operation, (&nobody, "both"), json!({}), cases).await;
+    let Some(exchange) = asked else { return };
+    let is_told =
+        exchange.code().is_some_and(|code| code.starts_with("NOT_FOUND_")) || is_refused(&exchange);
+    let is_empty = exchange.succeeded() && records(&exchange).is_empty();
+    cases.expect(is_told || is_empty, || {
+        Finding::of(
+            &exchange,
+            OPERATION,
+            "NOT_FOUND_RESOURCE, or no records",
+            "look the element up before you follow anything",
+        )
+    });
+}

@@ -1,0 +1,396 @@
+//! What nobody should send: it is refused, and the adapter goes on.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::run::Run;
+use crate::wire::{Answer, Connection, Lost, is_light};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "robustness.garbage",
+        title: "Lines that are no message are survived",
+        requirements: &["REQ-RQ-08"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Alone(later!(garbage)),
+    },
+    Check {
+        id: "robustness.unknown_method",
+        title: "A method that MCP does not have is refused, and survived",
+        requirements: &["REQ-MCP-12"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Alone(later!(unknown_method)),
+    },
+    Check {
+        id: "robustness.unknown_tool",
+        title: "A tool that does not exist is refused, and survived",
+        requirements: &["REQ-MCP-12", "REQ-EPT-16"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(unknown_tool)),
+    },
+    Check {
+        id: "robustness.arguments_no_object",
+        title: "Arguments that are no object are refused, and survived",
+        requirements: &["REQ-RQ-01", "REQ-RQ-08"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(arguments_no_object)),
+    },
+    Check {
+        id: "robustness.odd_ids",
+        title: "Requests may have any id that JSON-RPC lets them have",
+        requirements: &["REQ-MCP-12"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Alone(later!(odd_ids)),
+    },
+    Check {
+        id: "robustness.pipelined",
+        title: "Requests that come at once are each answered with their own answer",
+        requirements: &["REQ-CON-05", "REQ-RSP-01"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(pipelined)),
+    },
+    Check {
+        id: "robustness.big_but_legal",
+        title: "A request below the least limit is taken",
+        requirements: &["REQ-ENC-08", "REQ-ENC-10"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(big_but_legal)),
+    },
+    Check {
+        id: "robustness.deep_json",
+        title: "JSON that is too deep is refused, and survived",
+        requirements: &["REQ-ENC-12", "REQ-RQ-08"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(deep_json)),
+    },
+    Check {
+        id: "robustness.cancelled_request",
+        title: "A cancellation of what is over, or never was, changes nothing",
+        requirements: &["REQ-RQ-08"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Alone(later!(cancelled_request)),
+    },
+];
+
+/// Lines that are no request. None of them is to be answered with a result.
+const GARBAGE: [&str; 13] = [
+    "this is no JSON",
+    "{",
+    "{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"tools/list\"",
+    "[]",
+    "[1,2,3]",
+    "42",
+    "null",
+    "\"tools/list\"",
+    "{}",
+    "{\"jsonrpc\":\"2.0\"}",
+    "{\"jsonrpc\":\"2.0\",\"method\":42}",
+    "{\"jsonrpc\":\"2.0\",\"id\":902,\"result\":{}}",
+    "\u{0}\u{1}\u{2}",
+];
+
+/// What an answer to something odd is waited for, at most.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A connection of the check's own that is opened again when it has broken.
+struct Probe<'a> {
+    run: &'a Run,
+    cases: &'a Cases,
+    connection: Option<Connection>,
+}
+
+impl<'a> Probe<'a> {
+    fn new(run: &'a Run, cases: &'a Cases) -> Self {
+        Self { run, cases, connection: None }
+    }
+
+    /// The connection; without one the case is skipped.
+    async fn connection(&mut self) -> Option<&Connection> {
+        let is_over = self.connection.as_ref().is_none_or(|it| it.ended().is_some());
+        if is_over {
+            match self.run.open().await {
+                Ok(connection) => self.connection = Some(connection),
+                Err(lost) => {
+                    self.cases.skip(Skip::CutShort(lost.to_string()));
+                    self.connection = None;
+                }
+            }
+        }
+        self.connection.as_ref()
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE.min(self.run.settings.limits.request)
+    }
+
+    /// Whether the same connection still answers an ordinary call; if not, that is found, and the next
+    /// case gets another connection.
+    async fn survives(&mut self, sent: &str, mend: &str) {
+        let Some(connection) = &self.connection else { return };
+        let params = json!({ "operation": "introspect", "params": { "query": "types" } });
+        let call = json!({ "name": self.run.adapter.introspect, "arguments": params });
+        let answer = connection.request_within("tools/call", &call, self.patience()).await;
+        let is_well = matches!(answer, Answer::Result(_));
+        self.cases.expect(is_well, || Finding {
+            sent: json!(shortened(sent)),
+            ..Finding::shown(
+                shortened(sent),
+                told(&answer),
+                "an answer to the call of `introspect` that followed",
+                mend,
+            )
+        });
+        if !is_well {
+            self.connection = None;
+        }
+    }
+
+    /// A request that is to be refused: by an error, by a result with `isError`, or by a failure.
+    async fn refuses(&mut self, method: &str, params: &str, what: &str, mend: &str) {
+        let patience = self.patience();
+        let Some(connection) = self.connection().await else { return };
+        let id = connection.next_id();
+        let message = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"
+        );
+        let answer = connection.exchange(&json!(id), message.clone().into_bytes(), patience).await;
+        let is_refused = match &answer {
+            Answer::Error { .. } => true,
+            Answer::Result(result) => is_failure(result),
+            // HTTP can refuse before anybody looks.
+            Answer::Lost(lost) => matches!(lost, Lost::Status(400..=499)),
+        };
+        self.cases.expect(is_refused, || Finding {
+            sent: json!(shortened(&message)),
+            ..Finding::shown(what, told(&answer), "a refusal, and no silence", mend)
+        });
+        if matches!(answer, Answer::Lost(Lost::TimedOut(_))) {
+            self.connection = None;
+            return;
+        }
+        self.survives(&message, mend).await;
+    }
+
+    async fn close(self) {
+        if let Some(connection) = self.connection {
+            connection.close().await;
+        }
+    }
+}
+
+/// Whether a result says that nothing was done.
+fn is_failure(result: &Value) -> bool {
+    let text = result.pointer("/content/0/text").and_then(Value::as_str);
+    let light = text.filter(|text| is_light(text.as_bytes()));
+    let body = light.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    result.get("isError") == Some(&json!(true))
+        || body.is_some_and(|body| body.get("success") == Some(&json!(false)))
+}
+
+/// So much of a message as a report can bear.
+fn shortened(message: &str) -> String {
+    let mut text: String = message.chars().take(200).collect();
+    if text.len() < message.len() {
+        text.push_str(&format!("… ({} bytes)", message.len()));
+    }
+    text
+}
+
+/// What came back, for a report.
+fn told(answer: &Answer) -> Value {
+    match answer {
+        Answer::Result(result) => result.clone(),
+        Answer::Error { raw, .. } => json!({ "error": raw }),
+        Answer::Lost(lost) => json!(lost.to_string()),
+    }
+}
+
+async fn garbage(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for line in GARBAGE {
+        let Some(connection) = probe.connection().await else { return };
+        // Over HTTP this may be refused with a status, which is well.
+        let _ = connection.send_raw(line.as_bytes()).await;
+        probe
+            .survives(
+                line,
+                "answer with a JSON-RPC error or ignore it, and read the next message; an error of \
+                 one line must not end the loop",
+            )
+            .await;
+    }
+    probe.close().await;
+}
+
+async fn unknown_method(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let mend = "answer with the JSON-RPC error -32601, method not found";
+    probe.refuses("conformance/nothing", "{}", "an unknown method", mend).await;
+    if let Some(connection) = probe.connection().await {
+        let _ = connection.notify("notifications/conformance/nothing", json!({})).await;
+        probe.survives("notifications/conformance/nothing", "ignore unknown notifications").await;
+    }
+    probe.close().await;
+}
+
+async fn unknown_tool(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let call = json!({
+        "name": "conformance_probe_of_no_tool",
+        "arguments": { "operation": "introspect", "params": { "query": "operations" } },
+    });
+    probe
+        .refuses(
+            "tools/call",
+            &call.to_string(),
+            "an unknown tool",
+            "answer with the JSON-RPC error -32602, and run nothing",
+        )
+        .await;
+    probe.close().await;
+}
+
+async fn arguments_no_object(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for arguments in ["[]", "\"introspect\"", "7", "true"] {
+        let params =
+            format!("{{\"name\":{},\"arguments\":{arguments}}}", json!(run.adapter.introspect));
+        probe
+            .refuses(
+                "tools/call",
+                &params,
+                &format!("arguments: {arguments}"),
+                "refuse what is no object with a failure or with the JSON-RPC error -32602",
+            )
+            .await;
+    }
+    probe.close().await;
+}
+
+async fn odd_ids(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for id in [json!("conformance"), json!(""), json!(0), json!(9_007_199_254_740_991_u64)] {
+        let patience = probe.patience();
+        let Some(connection) = probe.connection().await else { return };
+        let message =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {} }).to_string();
+        let answer = connection.exchange(&id, message.clone().into_bytes(), patience).await;
+        cases.expect(matches!(answer, Answer::Result(_)), || Finding {
+            sent: json!(message),
+            ..Finding::shown(
+                format!("id {id}"),
+                told(&answer),
+                "an answer with the same id, of the same type",
+                "keep the id as the JSON value that it is, and give it back unchanged",
+            )
+        });
+    }
+    probe.close().await;
+}
+
+async fn pipelined(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let Some(connection) = probe.connection().await else { return };
+    let names: Vec<_> =
+        run.adapter.operations.iter().map(|operation| operation.name.as_str()).collect();
+    let calls = names.iter().cycle().take(run.at_once()).map(|name| async move {
+        let params = json!({ "query": "operations", "name": name });
+        let arguments = json!({ "operation": "introspect", "params": params });
+        (*name, Exchange::make(connection, &run.adapter.introspect, arguments, None).await)
+    });
+    for (name, exchange) in join_all(calls).await {
+        if let Some(too_fast) = exchange.too_fast() {
+            cases.skip(too_fast);
+            continue;
+        }
+        let told = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
+        cases.expect(told == Some(&json!(name)), || {
+            Finding::shown(
+                format!("{} requests at once", run.at_once()),
+                exchange.received(),
+                format!("the details of `{name}`, which this request asked for"),
+                "keep each request's answer with its id; if fewer may be under way at once, say so \
+                 with `max_concurrent_requests` in `_protocol`",
+            )
+        });
+    }
+    probe.close().await;
+}
+
+async fn big_but_legal(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let Some(connection) = probe.connection().await else { return };
+    // With all that is around it, still below 64 KB, the least that a limit may be. A name of that
+    // length is nobody's; how long names may be is the adapter's own affair.
+    let params = json!({ "query": "operations", "name": "x".repeat(60_000) });
+    let arguments = json!({ "operation": "introspect", "params": params });
+    let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
+    let answer = connection.request("tools/call", &call).await;
+    let told = told(&answer);
+    let is_too_large =
+        told.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !told.is_object();
+    cases.expect(matches!(answer, Answer::Result(_)) && !is_too_large, || {
+        Finding::shown(
+            "`introspect` with a name of 60000 letters",
+            told.clone(),
+            "any answer of the operation, but not that the request is too large",
+            "take requests and strings of at least 65536 bytes",
+        )
+    });
+    probe.close().await;
+}
+
+async fn deep_json(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for depth in [200, 5_000, 100_000] {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+            let params = format!(
+                "{{\"name\":{},\"arguments\":{{\"operation\":\"introspect\",\"params\":\
+                 {{\"query\":\"operations\",\"name\":{deep}}}}}}}",
+                json!(run.adapter.introspect)
+            );
+            probe
+                .refuses(
+                    "tools/call",
+                    &params,
+                    &format!("JSON that is {depth} levels deep"),
+                    "limit the depth while reading, before anything walks through the value",
+                )
+                .await;
+        }
+    }
+    probe.close().await;
+}
+
+async fn cancelled_request(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let Some(connection) = probe.connection().await else { return };
+    let before = connection.next_id();
+    for request in [json!(before), json!("conformance"), json!(1), json!(null)] {
+        let Some(connection) = probe.connection().await else { return };
+        let params = json!({ "requestId": request, "reason": "over" });
+        let _ = connection.notify("notifications/cancelled", params).await;
+        probe
+            .survives(
+                &format!("notifications/cancelled for the request {request}"),
+                "ignore a cancellation of a request that is not under way",
+            )
+            .await;
+    }
+    probe.close().await;
+}

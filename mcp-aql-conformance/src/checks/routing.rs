@@ -1,0 +1,438 @@
+//! Which operation is called through which tool.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::tools::is_crude;
+use super::{Body, Check, Keyword, later};
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Finding};
+use crate::forms::is_snake_case;
+use crate::learn::{Category, Mode, Operation, tool_parts};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "routing.unknown_operation",
+        title: "An operation that does not exist is refused with NOT_FOUND_OPERATION",
+        requirements: &["REQ-ERR-10", "REQ-EPT-16"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(unknown_operation)),
+    },
+    Check {
+        id: "routing.missing_operation",
+        title: "A request without `operation` is refused",
+        requirements: &["REQ-RQ-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(missing_operation)),
+    },
+    Check {
+        id: "routing.operation_not_text",
+        title: "An `operation` that is no string is refused",
+        requirements: &["REQ-RQ-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(operation_not_text)),
+    },
+    Check {
+        id: "routing.malformed_names",
+        title: "A name that is not in snake_case is no operation, however near it comes",
+        requirements: &["REQ-RQ-02", "REQ-EPT-16"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(malformed_names)),
+    },
+    Check {
+        id: "routing.case_matters",
+        title: "Names of operations are case-sensitive",
+        requirements: &["REQ-RQ-02"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(case_matters)),
+    },
+    Check {
+        id: "routing.families",
+        title: "Every operation has a category and belongs to one family",
+        requirements: &["REQ-EPT-02", "REQ-INT-11"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(families),
+    },
+    Check {
+        id: "routing.permissions",
+        title: "Permissions of an operation are those of its category",
+        requirements: &["REQ-EPT-06", "REQ-INT-12"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(permissions),
+    },
+    Check {
+        id: "routing.reserved",
+        title: "Reserved names have the category that the protocol gives them",
+        requirements: &["REQ-CLS-10", "REQ-CLS-11"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(reserved),
+    },
+    Check {
+        id: "routing.verbs",
+        title: "Verbs with a meaning in the protocol have that meaning",
+        requirements: &["REQ-CLS-07", "REQ-CLS-08", "REQ-CLS-13"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(verbs),
+    },
+    Check {
+        id: "routing.wrong_endpoint",
+        title: "An operation through another family's tool is refused, and the right tool is named",
+        requirements: &["REQ-EPT-03", "REQ-RQ-06"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(wrong_endpoint)),
+    },
+    Check {
+        id: "routing.wrong_endpoint_code",
+        title: "That refusal is VALIDATION_ENDPOINT_MISMATCH with its details",
+        requirements: &["REQ-EPT-04"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Reads(later!(wrong_endpoint_code)),
+    },
+];
+
+/// The reserved names with their categories.
+const RESERVED: [(&str, Category); 7] = [
+    ("introspect", Category::Read),
+    ("execute_agent", Category::Execute),
+    ("record_execution_step", Category::Create),
+    ("complete_execution", Category::Execute),
+    ("abort_execution", Category::Execute),
+    ("confirm_operation", Category::Execute),
+    ("verify_challenge", Category::Create),
+];
+
+/// The canonical verbs with the categories of their operations.
+const VERBS: [(&str, Category); 7] = [
+    ("create", Category::Create),
+    ("get", Category::Read),
+    ("list", Category::Read),
+    ("update", Category::Update),
+    ("delete", Category::Delete),
+    ("execute", Category::Execute),
+    ("cancel", Category::Execute),
+];
+
+async fn unknown_operation(run: &Run, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let name = run.absent_operation();
+        let exchange =
+            run.refused(&tool.name, json!({ "operation": name, "params": {} }), cases).await;
+        let Some(exchange) = exchange else { continue };
+        let is_refused = exchange.failure().is_some_and(|failure| {
+            failure.code == "NOT_FOUND_OPERATION" && failure.message.contains(&name)
+        });
+        cases.expect(is_refused, || {
+            Finding::of(
+                &exchange,
+                &tool.name,
+                format!("a failure NOT_FOUND_OPERATION whose message names '{name}'"),
+                "look the operation up before anything else, and answer \
+                 {\"success\": false, \"error\": {\"code\": \"NOT_FOUND_OPERATION\", …}}",
+            )
+        });
+    }
+}
+
+/// Whether a call was refused in any form: a library may refuse what is against a tool's schema.
+fn is_refused(exchange: &Exchange) -> bool {
+    match &exchange.reply {
+        Reply::Result { raw, .. } => {
+            exchange.failure().is_some()
+                || raw.get("isError").is_some_and(|flag| *flag == Value::Bool(true))
+        }
+        Reply::Protocol { .. } => true,
+        Reply::Lost(_) => false,
+    }
+}
+
+async fn refuses(run: &Run, arguments: Value, expected: &str, mend: &str, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let exchange = run.refused(&tool.name, arguments.clone(), cases).await;
+        let Some(exchange) = exchange else { continue };
+        cases.expect(is_refused(&exchange), || Finding::of(&exchange, &tool.name, expected, mend));
+    }
+}
+
+async fn missing_operation(run: &Run, cases: &Cases) {
+    for arguments in [json!({}), json!({ "params": {} })] {
+        refuses(
+            run,
+            arguments,
+            "a failure such as VALIDATION_MISSING_PARAM for `operation`",
+            "refuse a request that does not say what to do",
+            cases,
+        )
+        .await;
+    }
+}
+
+async fn operation_not_text(run: &Run, cases: &Cases) {
+    for operation in [json!(7), json!(true), json!(null), json!([]), json!({ "name": "x" })] {
+        refuses(
+            run,
+            json!({ "operation": operation, "params": {} }),
+            "a failure such as VALIDATION_INVALID_TYPE for `operation`",
+            "take nothing but a string for `operation`, and convert nothing into one",
+            cases,
+        )
+        .await;
+    }
+}
+
+async fn malformed_names(run: &Run, cases: &Cases) {
+    // Near to one that would succeed, if it were taken for that.
+    let near = "introspect";
+    let names = [
+        String::new(),
+        " ".to_owned(),
+        format!(" {near}"),
+        format!("{near} "),
+        format!("{near}\n"),
+        format!("{near}-"),
+        format!("_{near}"),
+        format!("../{near}"),
+        "7".to_owned(),
+        "a".repeat(2_000),
+    ];
+    join_all(names.into_iter().map(|name| async move {
+        let arguments = json!({ "operation": name, "params": { "query": "types" } });
+        let exchange = run.refused(&run.adapter.introspect, arguments, cases).await;
+        let Some(exchange) = exchange else { return };
+        cases.expect(exchange.failure().is_some(), || {
+            Finding::of(
+                &exchange,
+                format!("{name:?}"),
+                "a structured failure",
+                "compare names as they are: without trimming, and without guessing",
+            )
+        });
+    }))
+    .await;
+}
+
+async fn case_matters(run: &Run, cases: &Cases) {
+    join_all(run.adapter.operations.iter().map(|operation| async move {
+        let name = operation.name.to_ascii_uppercase();
+        if run.adapter.operation(&name).is_some() {
+            return;
+        }
+        // Taken for the one in lower case, it must do no harm.
+        let is_harmless = operation.required().next().is_some();
+        if let (false, Some(why)) = (is_harmless, run.forbids(operation)) {
+            return cases.skip(why);
+        }
+        let params = json!({ run.absent_parameter(operation): true });
+        let arguments = json!({ "operation": name, "params": params });
+        let Some(exchange) = run.refused(&operation.tool, arguments, cases).await else { return };
+        let is_unknown = exchange.code() == Some("NOT_FOUND_OPERATION");
+        cases.expect(is_unknown, || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!("NOT_FOUND_OPERATION: `{name}` is not `{}`", operation.name),
+                "compare names of operations with their case",
+            )
+        });
+    }))
+    .await;
+}
+
+fn families(run: &Run, cases: &Cases) {
+    let is_crude = is_crude(&run.adapter);
+    for operation in &run.adapter.operations {
+        let family = tool_parts(&operation.tool).and_then(|(_, family)| family);
+        let wanted = match (operation.category, is_crude) {
+            (None, _) => "one of the five categories in `semantic_category`".to_owned(),
+            (Some(category), true) if operation.endpoint != category.family() => {
+                format!("`endpoint` {}, in lower case, for {category}", category.family())
+            }
+            _ if run.adapter.mode != Mode::Single && family != Some(&operation.endpoint) => {
+                "`endpoint` with the family that the name of `mcpTool` ends in".to_owned()
+            }
+            _ if !is_snake_case(&operation.endpoint) => {
+                "`endpoint` with the name of a family, in lower case".to_owned()
+            }
+            _ => {
+                cases.pass();
+                continue;
+            }
+        };
+        cases.fail(Finding::shown(
+            &operation.name,
+            operation.details().clone(),
+            wanted,
+            "give every operation one category, and with it one family",
+        ));
+    }
+}
+
+fn permissions(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        // Without a category there is nothing to compare with; `routing.families` tells that.
+        let Some(category) = operation.category else { continue };
+        let (reads, destroys) = category.permissions();
+        cases.expect(operation.permissions == Some((reads, destroys)), || {
+            Finding::shown(
+                &operation.name,
+                operation.details().get("permissions").cloned().unwrap_or_default(),
+                format!("readOnly {reads} and destructive {destroys}, for {category}"),
+                "derive the permissions from the category",
+            )
+        });
+    }
+}
+
+fn reserved(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for (name, category) in RESERVED {
+        let Some(operation) = run.adapter.operation(name) else { continue };
+        is_any = true;
+        cases.expect(operation.category == Some(category), || {
+            Finding::shown(
+                name,
+                operation.listed.clone(),
+                format!("{category}, as the protocol has it"),
+                "leave the reserved name to the protocol, and call your own operation otherwise",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("none of the reserved names is listed");
+    }
+}
+
+fn verbs(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for operation in &run.adapter.operations {
+        let verb = operation.name.split('_').next().unwrap_or_default();
+        let is_reserved = RESERVED.iter().any(|(name, _)| *name == operation.name);
+        let known = VERBS.iter().find(|(known, _)| *known == verb);
+        let (Some((verb, category)), false) = (known, is_reserved) else { continue };
+        is_any = true;
+        cases.expect(operation.category == Some(*category), || {
+            Finding::shown(
+                &operation.name,
+                operation.listed.clone(),
+                format!("{category}, for an operation that starts with `{verb}_`"),
+                "choose the category by what the operation does, and a verb that says so",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("no operation has a verb with a meaning of its own");
+    }
+}
+
+/// The operations that belong to one tool. `introspect` may be had through others too: descriptions of
+/// all tools show how to call it.
+fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
+    let is_registered =
+        |name: &str| run.adapter.endpoints.iter().any(|endpoint| endpoint.name == name);
+    run.adapter
+        .operations
+        .iter()
+        .filter(move |operation| operation.name != "introspect" && is_registered(&operation.tool))
+}
+
+/// Sends an operation to another tool, with a parameter that it does not have: so it is refused even
+/// where nobody looks at the tool, and where the parameters are looked at first.
+async fn misrouted(
+    run: &Run,
+    operation: &Operation,
+    tool: &str,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let params = json!({ run.absent_parameter(operation): true });
+    run.refused(tool, json!({ "operation": operation.name, "params": params }), cases).await
+}
+
+async fn wrong_endpoint(run: &Run, cases: &Cases) {
+    if run.adapter.endpoints.len() < 2 {
+        return cases.not_applicable("there is one tool");
+    }
+    let pairs = routed(run).flat_map(|operation| {
+        let others = run.adapter.endpoints.iter().filter(|tool| tool.name != operation.tool);
+        others.map(move |tool| (operation, tool))
+    });
+    join_all(pairs.map(|(operation, tool)| async move {
+        let Some(exchange) = misrouted(run, operation, &tool.name, cases).await else { return };
+        let names_it = exchange.failure().is_some_and(|failure| {
+            let expected = failure.details.get("expected_endpoint").and_then(Value::as_str);
+            words_of(failure.message).any(|word| word == operation.tool)
+                || expected.is_some_and(|it| it == operation.endpoint || it == operation.tool)
+        });
+        cases.expect(names_it, || {
+            Finding::of(
+                &exchange,
+                format!("{} through {}", operation.name, tool.name),
+                format!("a failure whose message names `{}`", operation.tool),
+                "before looking at the parameters, compare the operation's tool with the one that \
+                 was called, and name the right one in the refusal",
+            )
+        });
+    }))
+    .await;
+}
+
+/// The words of a message, without its punctuation.
+fn words_of(message: &str) -> impl Iterator<Item = &str> {
+    message.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+async fn wrong_endpoint_code(run: &Run, cases: &Cases) {
+    if run.adapter.endpoints.len() < 2 {
+        return cases.not_applicable("there is one tool");
+    }
+    join_all(routed(run).map(|operation| async move {
+        let other = run.adapter.endpoints.iter().find(|tool| tool.name != operation.tool);
+        let Some(other) = other else { return };
+        let Some(exchange) = misrouted(run, operation, &other.name, cases).await else { return };
+        let actual = tool_parts(&other.name).and_then(|(_, family)| family).unwrap_or_default();
+        let details = json!({
+            "operation": operation.name,
+            "expected_endpoint": operation.endpoint,
+            "actual_endpoint": actual,
+        });
+        let holds = exchange.failure().is_some_and(|failure| {
+            let has = |name: &str| failure.details.get(name) == details.get(name);
+            failure.code == "VALIDATION_ENDPOINT_MISMATCH"
+                && has("operation")
+                && has("expected_endpoint")
+                && has("actual_endpoint")
+        });
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                format!("{} through {}", operation.name, other.name),
+                format!("VALIDATION_ENDPOINT_MISMATCH with details {details}"),
+                "use this code, and the names of the families in its details",
+            )
+        });
+    }))
+    .await;
+}
+
+/// Calls an operation through its own tool with a parameter that it does not have, and tells whether
+/// the tool knows it.
+pub(super) async fn recognised(
+    run: &Run,
+    operation: &Operation,
+    cases: &Cases,
+) -> Option<(Exchange, bool)> {
+    let exchange = misrouted(run, operation, &operation.tool, cases).await?;
+    let is_known = exchange.body().is_some()
+        && !matches!(exchange.code(), Some("NOT_FOUND_OPERATION" | "VALIDATION_ENDPOINT_MISMATCH"));
+    Some((exchange, is_known))
+}

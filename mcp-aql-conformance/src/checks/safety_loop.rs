@@ -1,0 +1,330 @@
+//! The safety loop: agents report what they are about to do, and people hold the brake.
+
+use serde_json::{Map, Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms::{Form, may, must};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "safety_loop.stated",
+        title: "`_protocol.capabilities` says whether the safety loop is there, and in which mode",
+        requirements: &["REQ-LOOP-03", "REQ-LOOP-02"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Learned(stated),
+    },
+    Check {
+        id: "safety_loop.complete",
+        title: "With the safety loop there are all its operations",
+        requirements: &["REQ-LOOP-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Learned(complete),
+    },
+    Check {
+        id: "safety_loop.step_parameters",
+        title: "`record_execution_step` requires the agent and what it is about to do",
+        requirements: &["REQ-LOOP-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Learned(step_parameters),
+    },
+    Check {
+        id: "safety_loop.approval",
+        title: "An agent is let go on by nobody but a person who approves its start",
+        requirements: &["REQ-LOOP-05", "REQ-LOOP-09"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(approval)),
+    },
+    Check {
+        id: "safety_loop.directive_form",
+        title: "Each answer to a step has a directive in the protocol's form",
+        requirements: &["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Every(directive_form),
+    },
+    Check {
+        id: "safety_loop.wrong_code",
+        title: "Codes that nobody was given confirm nothing and verify nothing",
+        requirements: &["REQ-OOB-06", "REQ-AUT-15"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(wrong_code)),
+    },
+    Check {
+        id: "safety_loop.no_echo",
+        title: "A code that was tried is not repeated in the answer",
+        requirements: &["REQ-OOB-05", "REQ-TOK-15"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Every(no_echo),
+    },
+];
+
+const OPERATIONS: [&str; 6] = [
+    "execute_agent",
+    "record_execution_step",
+    "complete_execution",
+    "abort_execution",
+    "confirm_operation",
+    "verify_challenge",
+];
+const MODES: [&str; 4] = ["enforcing", "monitoring", "logging", "disabled"];
+/// A code that nobody was given.
+const CODE: &str = "conf_code-of-nobody-0123456789abcdefghijk";
+const CHALLENGE: &str = "0f0e0d0c-0b0a-4908-8706-050403020100";
+
+/// Whether there is a loop; if not, the check does not apply.
+fn has_loop(run: &Run, cases: &Cases) -> bool {
+    let mode = mode(run);
+    let has_any = OPERATIONS.iter().any(|name| run.adapter.operation(name).is_some());
+    let is_there = has_any || mode.is_some_and(|mode| mode != "disabled");
+    if !is_there {
+        cases.not_applicable("there is no safety loop");
+    }
+    is_there
+}
+
+fn mode(run: &Run) -> Option<&str> {
+    run.adapter.protocol().pointer("/capabilities/execution_safety_loop")?.as_str()
+}
+
+fn stated(run: &Run, cases: &Cases) {
+    if !has_loop(run, cases) {
+        return;
+    }
+    cases.expect(mode(run).is_some_and(|mode| MODES.contains(&mode)), || {
+        Finding::shown(
+            "_protocol.capabilities.execution_safety_loop",
+            run.adapter.protocol().clone(),
+            "enforcing, monitoring, logging or disabled",
+            "say in which mode the loop runs, for an agent has to know whether it is watched",
+        )
+    });
+}
+
+fn complete(run: &Run, cases: &Cases) {
+    if !has_loop(run, cases) {
+        return;
+    }
+    for name in OPERATIONS {
+        cases.expect(run.adapter.operation(name).is_some(), || {
+            let there = run.adapter.operations.iter().map(|operation| operation.name.as_str());
+            Finding::shown(
+                name,
+                there.collect::<Vec<_>>(),
+                format!("the operation `{name}`"),
+                "offer all of the loop's operations: without one of them an agent is stuck, or free",
+            )
+        });
+    }
+}
+
+fn step_parameters(run: &Run, cases: &Cases) {
+    if !has_loop(run, cases) {
+        return;
+    }
+    // That it is there is for `safety_loop.complete` to say.
+    let Some(step) = run.adapter.operation("record_execution_step") else { return };
+    for names in [&["element_name"][..], &["next_action_hint", "nextActionHint"][..]] {
+        let found = names.iter().find_map(|name| step.parameter(name));
+        cases.expect(found.is_some_and(|found| found.required), || {
+            Finding::shown(
+                "record_execution_step",
+                step.details().get("parameters").cloned().unwrap_or_default(),
+                format!("a required parameter `{}`", names.first().copied().unwrap_or_default()),
+                "ask which agent it is, and for what it is about to do, before it does it",
+            )
+        });
+    }
+}
+
+/// Calls an operation of the loop, if it is there.
+async fn call(run: &Run, name: &str, params: Value, cases: &Cases) -> Option<Exchange> {
+    let operation = run.adapter.operation(name)?;
+    let mut all = Map::new();
+    for (name, value) in params.as_object().into_iter().flatten() {
+        // Either spelling is the protocol's.
+        let documented = match name.as_str() {
+            "next_action_hint" if operation.parameter(name).is_none() => "nextActionHint",
+            name => name,
+        };
+        all.insert(documented.to_owned(), value.clone());
+    }
+    run.call(operation, all, cases).await
+}
+
+/// An agent that nobody knows yet.
+fn agent(run: &Run, what: &str) -> String {
+    let session =
+        run.adapter.protocol().get("session_id").and_then(Value::as_str).unwrap_or_default();
+    format!("conformance_{what}_{}_{session}", run.resources().next_number())
+}
+
+/// Whether a call was refused for another reason than that nobody has approved it; then the case is skipped.
+fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
+    let Some(code) = exchange.code() else { return false };
+    let is_held = code == "CONFIRMATION_REQUIRED"
+        || ["PERMISSION_", "TOKEN_"].iter().any(|family| code.starts_with(family));
+    if !is_held {
+        cases.skip(Skip::NoFixture(format!(
+            "a call that `{}` stops for want of a confirmation, which answers {}",
+            exchange.operation(),
+            exchange.told()
+        )));
+    }
+    !is_held
+}
+
+/// The directive in the answer to a step: `data` itself, or a member of it.
+fn directive(data: &Value) -> Option<&Value> {
+    let is_one = |value: &Value| value.get("continue").is_some() || value.get("factors").is_some();
+    let named = data.get("autonomy").or_else(|| data.get("directive"));
+    named
+        .or_else(|| Some(data).filter(|data| is_one(data)))
+        .or_else(|| data.as_object()?.values().find(|member| is_one(member)))
+}
+
+async fn approval(run: &Run, cases: &Cases) {
+    if !has_loop(run, cases) {
+        return;
+    }
+    if mode(run) != Some("enforcing") {
+        return cases.not_applicable("the safety loop does not enforce anything");
+    }
+    let agent = agent(run, "approval");
+    let Some(begun) = call(run, "execute_agent", json!({ "element_name": agent }), cases).await
+    else {
+        return;
+    };
+    let step = json!({ "element_name": agent, "next_action_hint": "list_files in a folder" });
+    let stepped = call(run, "record_execution_step", step, cases).await;
+    let ended = call(run, "abort_execution", json!({ "element_name": agent }), cases).await;
+    drop(ended);
+    if skips_other(&begun, cases) {
+        return;
+    }
+    let is_running =
+        begun.data().and_then(|data| data.get("status")).is_some_and(|status| status == "running");
+    cases.expect(!(begun.succeeded() && is_running), || {
+        Finding::of(
+            &begun,
+            "execute_agent",
+            "CONFIRMATION_REQUIRED, or an execution that is pending: nobody has approved it",
+            "let an execution wait until a person has approved its start",
+        )
+    });
+    let Some(stepped) = stepped else { return };
+    if skips_other(&stepped, cases) {
+        return;
+    }
+    let directive = stepped.data().and_then(directive);
+    let goes_on = directive.and_then(|directive| directive.get("continue"));
+    cases.expect(stepped.failure().is_some() || goes_on == Some(&Value::Bool(false)), || {
+        Finding::of(
+            &stepped,
+            "record_execution_step",
+            "a failure, or a directive with `continue` false: nobody has approved the start",
+            "let no agent take a step before its start is approved",
+        )
+    });
+}
+
+fn is_instant(text: &str) -> bool {
+    chrono::DateTime::parse_from_rfc3339(text).is_ok()
+}
+
+const NOTIFICATION: Form = Form::Open(&[
+    must(
+        "type",
+        Form::OneOf(&["permission_pending", "autonomy_pause", "danger_zone", "status", "error"]),
+    ),
+    must("message", Form::Word),
+    must("timestamp", Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z")),
+    may("metadata", Form::Open(&[])),
+]);
+
+const DIRECTIVE: Form = Form::Open(&[
+    must("continue", Form::Flag),
+    must("factors", Form::List(&Form::Text)),
+    may("stopped", Form::Flag),
+    may("reason", Form::Word),
+    may("stepsRemaining", Form::Whole(0)),
+    may("nextStepRisk", Form::OneOf(&["advisory", "confirm", "verify", "danger_zone"])),
+    may("notifications", Form::List(&NOTIFICATION)),
+]);
+
+fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
+    if !has_loop(run, cases) || exchange.operation() != "record_execution_step" {
+        return;
+    }
+    let Some(data) = exchange.data() else { return };
+    let directive = directive(data).cloned().unwrap_or_default();
+    DIRECTIVE.check(&directive, cases, |expected| {
+        Finding::of(
+            exchange,
+            "record_execution_step",
+            format!("a directive in `data` of this form: {expected}"),
+            "answer each step with whether the agent may go on, and why",
+        )
+    });
+}
+
+/// Tries codes that nobody was given. Few, and late: adapters stop whoever tries often.
+async fn tries(run: &Run, cases: &Cases) -> Vec<Exchange> {
+    let mut tried = Vec::new();
+    let confirmed = json!({ "confirmation_token": CODE });
+    tried.extend(call(run, "confirm_operation", confirmed, cases).await);
+    let verified = json!({ "challenge_id": CHALLENGE, "code": CODE });
+    tried.extend(call(run, "verify_challenge", verified, cases).await);
+    tried
+}
+
+async fn wrong_code(run: &Run, cases: &Cases) {
+    if !has_loop(run, cases) {
+        return;
+    }
+    for exchange in tries(run, cases).await {
+        if skips_other(&exchange, cases) {
+            continue;
+        }
+        cases.expect(exchange.failure().is_some(), || {
+            Finding::of(
+                &exchange,
+                exchange.operation(),
+                "a failure: nobody was given this code",
+                "compare the code with the one that a person was shown, and burn the challenge if it differs",
+            )
+        });
+    }
+}
+
+fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
+    /// What is shorter may be in any text.
+    const SHORTEST: usize = 12;
+    if !has_loop(run, cases)
+        || !matches!(exchange.operation(), "confirm_operation" | "verify_challenge")
+        || exchange.failure().is_none()
+    {
+        return;
+    }
+    let given = |name: &str| exchange.arguments.get("params")?.get(name)?.as_str();
+    let Some(code) = given("code").or_else(|| given("confirmation_token")) else { return };
+    if code.len() < SHORTEST {
+        return;
+    }
+    cases.expect(!exchange.received().to_string().contains(code), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "an answer without the code that was tried",
+            "name neither right nor wrong codes in what a model reads",
+        )
+    });
+}

@@ -1,0 +1,299 @@
+//! A connection is a session, and nothing of one gets into another.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Category, Operation};
+use crate::resources::confirmed;
+use crate::run::{Run, arguments};
+use crate::values::is_identifier;
+use crate::wire::Connection;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "sessions.own_id",
+        title: "The adapter gives each session an id of its own, and shows it in `_protocol`",
+        requirements: &["REQ-SES-06"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Learned(own_id),
+    },
+    Check {
+        id: "sessions.fresh",
+        title: "Two connections are two sessions",
+        requirements: &["REQ-SES-01"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(fresh)),
+    },
+    Check {
+        id: "sessions.tokens_end",
+        title: "A confirmation token ends with the session that it was given to",
+        requirements: &["REQ-SES-02"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(tokens_end)),
+    },
+    Check {
+        id: "sessions.label_only",
+        title: "What a client sends as `_meta` makes it nobody else",
+        requirements: &["REQ-SES-05"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(label_only)),
+    },
+    Check {
+        id: "sessions.no_progress_across",
+        title: "Progress is told to the session that asked for it, and to no other",
+        requirements: &["REQ-SES-01", "REQ-MCP-14"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Alone(later!(no_progress_across)),
+    },
+];
+
+/// So many operations are tried to find one that asks for confirmation.
+const MOST_TRIED: usize = 8;
+
+/// So often, and so long each time, progress is waited for.
+const PAUSES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
+fn id_of(protocol: &Value) -> Option<&str> {
+    protocol.get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty())
+}
+
+fn own_id(run: &Run, cases: &Cases) {
+    let protocol = run.adapter.protocol();
+    cases.expect(id_of(protocol).is_some(), || {
+        Finding::shown(
+            "_protocol.session_id",
+            protocol.clone(),
+            "`session_id` in `_protocol`",
+            "make an id when the connection opens, and show it there, in failures and in the audit log",
+        )
+    });
+}
+
+/// Another connection, or the case is skipped.
+async fn another(run: &Run, cases: &Cases) -> Option<Connection> {
+    match run.open().await {
+        Ok(connection) => Some(connection),
+        Err(lost) => {
+            cases.skip(Skip::CutShort(lost.to_string()));
+            None
+        }
+    }
+}
+
+async fn fresh(run: &Run, cases: &Cases) {
+    let Some(own) = id_of(run.adapter.protocol()) else {
+        return cases.not_applicable("session ids are not shown");
+    };
+    let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
+    let mut seen = vec![own.to_owned()];
+    for _ in 0..2 {
+        let Some(connection) = another(run, cases).await else { return };
+        let exchange = run.send_on(&connection, &run.adapter.introspect, asked.clone()).await;
+        connection.close().await;
+        if let Some(lost) = exchange.lost() {
+            return cases.skip(Skip::CutShort(lost.to_string()));
+        }
+        let id = exchange.data().and_then(|data| data.get("_protocol")).and_then(id_of);
+        let Some(id) = id.map(str::to_owned) else { continue };
+        cases.expect(!seen.contains(&id), || {
+            Finding::shown(
+                "_protocol.session_id of another connection",
+                id.clone(),
+                format!("another id than {seen:?}"),
+                "make the id anew for every connection, at random",
+            )
+        });
+        seen.push(id);
+    }
+}
+
+/// A call that asked for confirmation, and the token it was given.
+struct Gated<'a> {
+    operation: &'a Operation,
+    params: Map<String, Value>,
+    token: String,
+}
+
+impl Gated<'_> {
+    /// The same call with the token.
+    fn confirmed(&self) -> Value {
+        let params = confirmed(self.operation, self.params.clone(), &self.token);
+        arguments(&self.operation.name, params)
+    }
+}
+
+/// Asks for a token over this connection, with identifiers that nobody has: should the operation run
+/// after all, it finds nothing to change.
+async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<Gated<'a>> {
+    let order = [Category::Delete, Category::Update, Category::Execute];
+    let named = order
+        .iter()
+        .flat_map(|category| run.adapter.of(*category))
+        .filter(|operation| operation.required().any(|parameter| is_identifier(&parameter.name)));
+    let named: Vec<_> = named.collect();
+    let mut skipped = None;
+    for operation in named.iter().copied().take(MOST_TRIED) {
+        let params = match run.forbids(operation).map_or_else(|| run.of_nobody(operation), Err) {
+            Ok(params) => params,
+            Err(why) => {
+                skipped.get_or_insert(why);
+                continue;
+            }
+        };
+        let call = arguments(&operation.name, params.clone());
+        if let Some(why) = run.spares(operation, &call) {
+            skipped.get_or_insert(why);
+            continue;
+        }
+        let exchange = run.send_on(connection, &operation.tool, call).await;
+        if let Some(lost) = exchange.lost() {
+            skipped.get_or_insert(Skip::CutShort(lost.to_string()));
+        }
+        let Some(failure) = exchange.failure() else { continue };
+        let token = failure.details.get("confirmation_token").and_then(Value::as_str);
+        if let (Some(token), "CONFIRMATION_REQUIRED") = (token, failure.code) {
+            return Some(Gated { operation, params, token: token.to_owned() });
+        }
+    }
+    match skipped {
+        Some(why) => cases.skip(why),
+        None if named.len() <= MOST_TRIED => super::confirmation::none(run, cases).await,
+        None => cases.skip(Skip::NoFixture(
+            "an operation on one thing that asks for confirmation".to_owned(),
+        )),
+    }
+    None
+}
+
+/// Whether a token was turned down.
+fn is_turned_down(exchange: &Exchange) -> bool {
+    exchange
+        .code()
+        .is_some_and(|code| code.starts_with("TOKEN_") || code == "CONFIRMATION_REQUIRED")
+}
+
+async fn tokens_end(run: &Run, cases: &Cases) {
+    let Some(first) = another(run, cases).await else { return };
+    let gated = gated(run, &first, cases).await;
+    first.close().await;
+    let Some(gated) = gated else { return };
+    let Some(second) = another(run, cases).await else { return };
+    let exchange = run.send_on(&second, &gated.operation.tool, gated.confirmed()).await;
+    second.close().await;
+    if let Some(lost) = exchange.lost() {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    cases.expect(is_turned_down(&exchange), || {
+        Finding::of(
+            &exchange,
+            &gated.operation.name,
+            "TOKEN_INVALID: the session that the token was given to is over",
+            "forget a session's tokens when its connection ends, however it ends; where they are to \
+             outlive it, say so in a [[skip]] of this check",
+        )
+    });
+}
+
+async fn label_only(run: &Run, cases: &Cases) {
+    let Some(first) = another(run, cases).await else { return };
+    let Some(second) = another(run, cases).await else { return first.close().await };
+    if let Some(gated) = gated(run, &first, cases).await {
+        let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
+        let hello = run.send_on(&first, &run.adapter.introspect, asked).await;
+        let label = hello
+            .data()
+            .and_then(|data| data.get("_protocol"))
+            .and_then(id_of)
+            .unwrap_or("conformance")
+            .to_owned();
+        let meta = json!({ "session_id": label, "sessionId": label, "request_id": label });
+        let mut call = gated.confirmed();
+        if let Some(call) = call.as_object_mut() {
+            call.insert("_meta".to_owned(), meta.clone());
+        }
+        let exchange = run.send_with(&second, &gated.operation.tool, call, Some(meta)).await;
+        match exchange.lost() {
+            Some(lost) => cases.skip(Skip::CutShort(lost.to_string())),
+            None => {
+                cases.expect(is_turned_down(&exchange), || {
+                    Finding::of(
+                        &exchange,
+                        format!("{}, with another session's id in `_meta`", gated.operation.name),
+                        "TOKEN_INVALID: the token belongs to another session",
+                        "tell sessions by their connection; write `_meta` to the log and nowhere else; \
+                         where tokens are to be good in every session, say so in a [[skip]] of this check",
+                    )
+                });
+            }
+        }
+    }
+    first.close().await;
+    second.close().await;
+}
+
+/// What progress a connection was told of.
+fn progress(connection: &Connection) -> Vec<Value> {
+    let method = json!("notifications/progress");
+    let mut messages = connection.take_notifications();
+    messages.retain(|message| message.get("method") == Some(&method));
+    messages
+}
+
+async fn no_progress_across(run: &Run, cases: &Cases) {
+    let reports = |operation: &&Operation| {
+        let flag = operation.details().pointer("/lifecycle/progress_reporting");
+        flag.and_then(Value::as_bool) == Some(true)
+    };
+    // What is begun is the run's own; what others report on is not.
+    let mut operations = run.adapter.of(Category::Execute);
+    let Some(operation) = operations.find(reports) else {
+        return cases.not_applicable("no EXECUTE operation says that it reports progress");
+    };
+    let params = match run.forbids(operation).map_or_else(|| run.valid(operation), Err) {
+        Ok(params) => params,
+        Err(why) => return cases.skip(why),
+    };
+    let call = arguments(&operation.name, params);
+    if let Some(why) = run.spares(operation, &call) {
+        return cases.skip(why);
+    }
+    let Some(first) = another(run, cases).await else { return };
+    let Some(second) = another(run, cases).await else { return first.close().await };
+    let meta = json!({ "progressToken": "conformance-first" });
+    let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
+    // Until there is some, or there is none to come.
+    for _ in 0..PAUSES {
+        if !progress(&first).is_empty() {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
+    let other = run.send_on(&second, &run.adapter.introspect, asked).await;
+    if let Some(lost) = exchange.lost().or(other.lost()) {
+        cases.skip(Skip::CutShort(lost.to_string()));
+    } else {
+        let astray = progress(&second);
+        cases.expect(astray.is_empty(), || Finding {
+            received: json!(astray),
+            ..Finding::of(
+                &exchange,
+                &operation.name,
+                "no `notifications/progress` in a session that did not ask for it",
+                "send progress over the connection whose request carried the token",
+            )
+        });
+    }
+    first.close().await;
+    second.close().await;
+}

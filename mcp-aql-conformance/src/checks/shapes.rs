@@ -1,0 +1,505 @@
+//! What a result looks like, whatever the operation.
+
+use serde_json::Value;
+
+use super::{Body, Check, Keyword};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::forms::{self, Form, may, must};
+use crate::learn::Category;
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "shapes.union",
+        title: "Every result says by the boolean `success` which of two forms it has",
+        requirements: &["REQ-RSP-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(union),
+    },
+    Check {
+        id: "shapes.success",
+        title: "A success has `data`, no `error`, and no members that the protocol does not know",
+        requirements: &["REQ-RSP-02", "REQ-RSP-05"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(success),
+    },
+    Check {
+        id: "shapes.failure",
+        title: "A failure has `error`, no `data`, and no members that the protocol does not know",
+        requirements: &["REQ-RSP-03", "REQ-RSP-06", "REQ-RSP-07"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(failure),
+    },
+    Check {
+        id: "shapes.meta",
+        title: "`_meta` of a success, where there is one, has the form of the protocol",
+        requirements: &["REQ-RSP-08", "REQ-RSP-09"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(meta),
+    },
+    Check {
+        id: "shapes.warnings",
+        title: "`warnings` of a success, where there are any, have the form of the protocol",
+        requirements: &["REQ-WRN-01", "REQ-WRN-02"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(warnings),
+    },
+    Check {
+        id: "shapes.warnings_order",
+        title: "There are at most 10 warnings, the most urgent first, each once",
+        requirements: &["REQ-WRN-04", "REQ-WRN-10", "REQ-WRN-11"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(warnings_order),
+    },
+    Check {
+        id: "shapes.collection_items",
+        title: "A list is in `data.items`",
+        requirements: &["REQ-RSP-11"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(collection_items),
+    },
+    Check {
+        id: "shapes.single_wrapped",
+        title: "One thing is in `data` under the name of its kind",
+        requirements: &["REQ-RSP-11"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(single_wrapped),
+    },
+    Check {
+        id: "shapes.dates",
+        title: "Days and instants in results are written as in ISO 8601",
+        requirements: &["REQ-ENC-03"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(dates),
+    },
+    Check {
+        id: "shapes.instants",
+        title: "Instants in results are in UTC and end with Z",
+        requirements: &["REQ-ENC-04"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(instants),
+    },
+    Check {
+        id: "shapes.big_numbers",
+        title: "Numbers beyond 9007199254740991 travel as text",
+        requirements: &["REQ-ENC-05"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(big_numbers),
+    },
+    Check {
+        id: "shapes.confirmation_mirror",
+        title: "`confirmation` of a failure, where there is one, tells the same as its details",
+        requirements: &["REQ-RSP-10"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(confirmation_mirror),
+    },
+];
+
+/// The largest whole number that every reader of JSON takes exactly.
+const LARGEST: f64 = 9_007_199_254_740_991.0;
+/// So many warnings are enough.
+const MOST_WARNINGS: usize = 10;
+
+/// Whether a call is a batch.
+pub(super) fn is_batch(exchange: &Exchange) -> bool {
+    exchange.arguments.get("operations").is_some()
+}
+
+/// The operation results of a call: its own, and those of the items of a batch, with the operation each
+/// is of.
+pub(super) fn results(exchange: &Exchange) -> Vec<(&str, &Value)> {
+    let Some(body) = exchange.body() else { return Vec::new() };
+    let items = body.get("results").filter(|_| is_batch(exchange)).and_then(Value::as_array);
+    let halted = body.get("halted_at").filter(|_| is_batch(exchange));
+    let items = items.into_iter().flatten().chain(halted).filter_map(|item| {
+        let operation = item.get("operation").and_then(Value::as_str).unwrap_or_default();
+        Some((operation, item.get("result")?))
+    });
+    std::iter::once((exchange.operation(), body)).chain(items).collect()
+}
+
+/// What a finding is about: the operation, or the tool where none was named.
+pub(super) fn subject(exchange: &Exchange) -> &str {
+    match exchange.operation() {
+        "" if is_batch(exchange) => "a batch",
+        "" => &exchange.tool,
+        operation => operation,
+    }
+}
+
+/// The result of a success.
+fn of_success(exchange: &Exchange) -> Option<&Value> {
+    exchange.body().filter(|_| exchange.succeeded())
+}
+
+/// The result of what says that it is a failure.
+fn of_failure(exchange: &Exchange) -> Option<&Value> {
+    exchange.body().filter(|body| body.get("success") == Some(&Value::Bool(false)))
+}
+
+fn union(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(body) = exchange.body() else { return };
+    cases.expect(body.get("success").is_some_and(Value::is_boolean), || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            "an object with `success`: true or false",
+            "answer {\"success\": true, \"data\": …} or {\"success\": false, \"error\": …}",
+        )
+    });
+}
+
+fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const SUCCESS: Form = Form::Object(&[
+        must("success", Form::Just(true)),
+        must("data", Form::Any),
+        may("warnings", Form::Any),
+        may("_meta", Form::Any),
+        may("results", Form::Any),
+        may("summary", Form::Any),
+    ]);
+    const BATCH: Form = Form::Object(&[
+        must("success", Form::Just(true)),
+        must("data", Form::Any),
+        may("warnings", Form::Any),
+        may("_meta", Form::Any),
+        may("results", Form::Any),
+        may("summary", Form::Any),
+        may("halted_at", Form::Any),
+        may("pending_operations", Form::Any),
+    ]);
+    let Some(body) = of_success(exchange) else { return };
+    let form = if is_batch(exchange) { BATCH } else { SUCCESS };
+    form.check(body, cases, |told| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            told,
+            "give a success `data`, with null where there is nothing to give, and put whatever else \
+             there is to tell into `data` or `_meta`",
+        )
+    });
+}
+
+fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const FAILURE: Form = Form::Object(&[
+        must("success", Form::Just(false)),
+        must("error", Form::Open(&[must("code", Form::Any), must("message", Form::Any)])),
+        may("confirmation", Form::Any),
+        may("deprecated", Form::Any),
+        may("deprecationMessage", Form::Any),
+        may("deprecatedSince", Form::Any),
+        may("removalVersion", Form::Any),
+    ]);
+    let Some(body) = of_failure(exchange) else { return };
+    FAILURE.check(body, cases, |told| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            told,
+            "answer {\"success\": false, \"error\": {\"code\": …, \"message\": …}} and put \
+             whatever else there is to tell into `error.details`",
+        )
+    });
+}
+
+fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const META: Form =
+        Form::Open(&[may("request_id", Form::Text), may("duration_ms", Form::AtLeast(0.0))]);
+    let Some(body) = of_success(exchange) else { return };
+    let Some(meta) = body.get("_meta") else {
+        return cases.not_applicable("no result has `_meta`, which nobody has to send");
+    };
+    META.check(meta, cases, |told| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!("`_meta` as an object: {told}"),
+            "make `_meta.request_id` a string and `_meta.duration_ms` a number that is not negative",
+        )
+    });
+}
+
+const NO_WARNINGS: &str = "no result has `warnings`, which nobody has to send";
+
+const SEVERITIES: [&str; 3] = ["high", "medium", "low"];
+
+fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const WARNINGS: Form = Form::List(&Form::Object(&[
+        must("code", forms::CODE),
+        must("message", Form::Word),
+        may("details", Form::Open(&[])),
+        may("severity", Form::OneOf(&SEVERITIES)),
+    ]));
+    let Some(body) = of_success(exchange) else { return };
+    let Some(warnings) = body.get("warnings") else {
+        return cases.not_applicable(NO_WARNINGS);
+    };
+    WARNINGS.check(warnings, cases, |told| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!("`warnings` as a list: {told}"),
+            "give each warning `code` and `message`, and nothing else but `details` and `severity`: \
+             low, medium or high",
+        )
+    });
+}
+
+fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(body) = of_success(exchange) else { return };
+    let Some(Value::Array(warnings)) = body.get("warnings") else {
+        return cases.not_applicable(NO_WARNINGS);
+    };
+    let ranks: Vec<_> = warnings
+        .iter()
+        .map(|warning| {
+            let severity = warning.get("severity").and_then(Value::as_str).unwrap_or("medium");
+            SEVERITIES.iter().position(|known| *known == severity)
+        })
+        .collect();
+    let are_sorted = ranks.is_sorted();
+    let are_few = warnings.len() <= MOST_WARNINGS;
+    let are_unique = !warnings
+        .iter()
+        .enumerate()
+        .any(|(index, warning)| warnings.iter().take(index).any(|earlier| earlier == warning));
+    cases.expect(are_sorted && are_few && are_unique, || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!(
+                "at most {MOST_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
+                warnings.len()
+            ),
+            "sort warnings by `severity`, drop exact doubles, and keep the first ten",
+        )
+    });
+}
+
+/// The operation that was called, if it is one that changes nothing and is called like this.
+fn called<'a>(run: &'a Run, exchange: &'a Exchange, verbs: &[&str]) -> Option<&'a str> {
+    let operation = run.adapter.operation(exchange.operation())?;
+    let (verb, thing) = operation.name.split_once('_')?;
+    let fits = operation.category == Some(Category::Read) && verbs.contains(&verb);
+    fits.then_some(thing)
+}
+
+fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
+    if called(run, exchange, &["list", "search"]).is_none() {
+        return;
+    }
+    // Sums may be all that is asked for.
+    if data.get("aggregations").is_some() {
+        return;
+    }
+    let is_there =
+        ["items", "edges"].iter().any(|name| data.get(name).is_some_and(Value::is_array));
+    cases.expect(is_there, || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "a list in `data.items`",
+            "put what is listed into `data.items`, whatever it is",
+        )
+    });
+}
+
+fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(Value::Object(data)) = of_success(exchange).and_then(|body| body.get("data")) else {
+        return;
+    };
+    let Some(thing) = called(run, exchange, &["get"]) else { return };
+    // The protocol has a form of its own for what runs.
+    if data.contains_key("execution_id") && data.contains_key("status") {
+        return;
+    }
+    cases.expect(data.len() == 1 || data.contains_key(thing), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("the thing under its own name, {{\"{thing}\": {{…}}}} in `data`"),
+            format!("put what is returned into `data.{thing}`"),
+        )
+    });
+}
+
+/// What names of members say that an instant or a day stands there.
+const WHEN: [&str; 15] = [
+    "closed",
+    "completed",
+    "created",
+    "deleted",
+    "expired",
+    "expires",
+    "finished",
+    "issued",
+    "modified",
+    "opened",
+    "published",
+    "resets",
+    "started",
+    "timestamp",
+    "updated",
+];
+
+/// Whether a member of this name tells when something was or will be.
+fn tells_when(name: &str) -> bool {
+    match name.strip_suffix("_at").or_else(|| name.strip_suffix("_date")) {
+        Some(stem) => WHEN.contains(&stem) || stem == "due",
+        None => name == "timestamp",
+    }
+}
+
+/// Every value that says when something was, wherever in a result.
+fn whens<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if tells_when(name) && !value.is_null() {
+                    found.push((name, value));
+                } else {
+                    whens(value, found);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| whens(item, found)),
+        _ => {}
+    }
+}
+
+const NO_DATES: &str = "no result has a member such as `created_at`";
+
+/// An instant, with its offset.
+fn instant(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>> {
+    chrono::DateTime::parse_from_rfc3339(text).ok()
+}
+
+/// Every value that says when something was, wherever in the data of a call. Details of failures are
+/// named like the parameters that they are about, and what introspection shows is about such members.
+fn whens_of(exchange: &Exchange) -> Vec<(&str, &Value)> {
+    let mut found = Vec::new();
+    for (operation, result) in results(exchange) {
+        if operation != "introspect"
+            && result.get("success") == Some(&Value::Bool(true))
+            && let Some(data) = result.get("data")
+        {
+            whens(data, &mut found);
+        }
+    }
+    found
+}
+
+fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let found = whens_of(exchange);
+    if found.is_empty() {
+        return cases.not_applicable(NO_DATES);
+    }
+    let wrong = found.iter().find(|(_, value)| {
+        let is_iso = value.as_str().is_some_and(|text| {
+            instant(text).is_some() || text.parse::<chrono::NaiveDate>().is_ok()
+        });
+        // Forms of types and filters are named like what they are about.
+        !is_iso && !value.is_object() && !value.is_array()
+    });
+    cases.expect(wrong.is_none(), || {
+        let (name, value) = wrong.copied().unwrap_or(("", &Value::Null));
+        Finding::of(
+            exchange,
+            format!("{}: `{name}`", subject(exchange)),
+            format!("`{name}` such as 2031-05-06 or 2031-05-06T07:08:09Z, not {value}"),
+            "write days and instants as ISO 8601 has them, as text",
+        )
+    });
+}
+
+fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let found = whens_of(exchange);
+    if found.is_empty() {
+        return cases.not_applicable(NO_DATES);
+    }
+    let elsewhere = found.iter().find_map(|(name, value)| {
+        let text = value.as_str()?;
+        (instant(text).is_some() && !text.ends_with('Z')).then_some((*name, text))
+    });
+    cases.expect(elsewhere.is_none(), || {
+        let (name, text) = elsewhere.unwrap_or_default();
+        Finding::of(
+            exchange,
+            format!("{}: `{name}`", subject(exchange)),
+            format!("`{name}` in UTC, with a Z and no other offset, not {text}"),
+            "convert instants to UTC before they go out",
+        )
+    });
+}
+
+fn is_big(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Number(number) => {
+            let is_big = number.as_f64().is_some_and(|number| number.abs() > LARGEST);
+            is_big.then_some(value)
+        }
+        Value::Object(members) => members.values().find_map(is_big),
+        Value::Array(items) => items.iter().find_map(is_big),
+        _ => None,
+    }
+}
+
+fn big_numbers(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
+    let big = is_big(data);
+    cases.expect(big.is_none(), || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!(
+                "no number beyond 9007199254740991, and there is {}",
+                big.map(ToString::to_string).unwrap_or_default()
+            ),
+            "send such numbers as text, and say so in the type's description: many readers round them",
+        )
+    });
+}
+
+fn confirmation_mirror(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const MIRROR: Form = Form::Object(&[
+        must("token", Form::Word),
+        must("expires_at", Form::Word),
+        may("message", Form::Text),
+        may("reasons", Form::List(&Form::Text)),
+    ]);
+    let Some(body) = of_failure(exchange) else { return };
+    let Some(mirror) = body.get("confirmation") else {
+        return cases.not_applicable("no failure has `confirmation`, which nobody has to send");
+    };
+    let details = body.pointer("/error/details");
+    let is_same = |mirrored: &str, detail: &str| {
+        let detail = details.and_then(|details| details.get(detail));
+        mirror.get(mirrored) == detail
+    };
+    let is_whole = MIRROR.fits(mirror);
+    let agrees = is_same("token", "confirmation_token") && is_same("expires_at", "expires_at");
+    cases.expect(is_whole && agrees, || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            "`confirmation` with `token` and `expires_at` as in `error.details`, at most `message` and \
+             `reasons` beside them",
+            "copy `confirmation_token` and `expires_at` of the details, or leave `confirmation` out",
+        )
+    });
+}

@@ -1,0 +1,363 @@
+//! The tools: their names, descriptions, annotations and schemas.
+
+mod descriptions;
+
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::routing::recognised;
+use super::{Body, Check, Keyword, later};
+use crate::cases::{Cases, Finding};
+use crate::learn::{Adapter, Category, Mode, Operation, Tool, tool_parts};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "tools.prefix",
+        title: "What stands before `mcp_aql` in a tool's name is lower case and ends in an underscore",
+        requirements: &["REQ-MCP-18"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(prefix),
+    },
+    Check {
+        id: "tools.unique",
+        title: "No two tools have one name",
+        requirements: &["REQ-MCP-19"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(unique),
+    },
+    Check {
+        id: "tools.names",
+        title: "Tools are called `mcp_aql` or `mcp_aql_FAMILY`, with a short prefix or none",
+        requirements: &["REQ-MCP-03", "REQ-MCP-20", "REQ-MCP-18"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(names),
+    },
+    Check {
+        id: "tools.crude_complete",
+        title: "The CRUDE profile has all five tools",
+        requirements: &["REQ-EPT-05"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(crude_complete),
+    },
+    Check {
+        id: "tools.introspect_named",
+        title: "Every description tells how to call `introspect`",
+        requirements: &["REQ-MCP-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(descriptions::introspect_named),
+    },
+    Check {
+        id: "tools.description_parts",
+        title: "Every description lists what its tool supports",
+        requirements: &["REQ-MCP-02"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(descriptions::description_parts),
+    },
+    Check {
+        id: "tools.description_labels",
+        title: "Descriptions have the labels of the protocol's template, in its order",
+        requirements: &["REQ-MCP-02"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(descriptions::description_labels),
+    },
+    Check {
+        id: "tools.description_current",
+        title: "A description names the operations of its tool, and no others",
+        requirements: &["REQ-MCP-02"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(descriptions::description_current),
+    },
+    Check {
+        id: "tools.empty_families",
+        title: "A tool without operations says so",
+        requirements: &["REQ-MCP-02"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(descriptions::empty_families),
+    },
+    Check {
+        id: "tools.annotations",
+        title: "Tools have the hints `readOnlyHint` and `destructiveHint` of their riskiest operation",
+        requirements: &["REQ-MCP-05", "REQ-MCP-06"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Learned(annotations),
+    },
+    Check {
+        id: "tools.input_schema",
+        title: "The schema of a tool takes `operation` and `params`",
+        requirements: &["REQ-MCP-07"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(input_schema),
+    },
+    Check {
+        id: "tools.operation_enum",
+        title: "Operations that a schema enumerates are those of the tool",
+        requirements: &["REQ-MCP-08"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(operation_enum),
+    },
+    Check {
+        id: "tools.all_registered",
+        title: "The tool that introspection names for an operation exists",
+        requirements: &["REQ-INT-11", "REQ-MCP-04"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Learned(all_registered),
+    },
+    Check {
+        id: "tools.own_only",
+        title: "Every operation that introspection lists can be called",
+        requirements: &["REQ-INT-31", "REQ-EPT-07"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(own_only)),
+    },
+];
+
+/// The operations that are called through this tool.
+fn operations_of<'a>(adapter: &'a Adapter, tool: &'a Tool) -> impl Iterator<Item = &'a Operation> {
+    adapter.operations.iter().filter(move |operation| operation.tool == tool.name)
+}
+
+/// The family that a tool's name tells.
+fn family(tool: &Tool) -> Option<&str> {
+    tool_parts(&tool.name)?.1
+}
+
+/// The category of a family of the CRUDE profile.
+fn category(family: &str) -> Option<Category> {
+    Category::ALL.into_iter().find(|category| category.family() == family)
+}
+
+/// Whether the tools are those of the CRUDE profile, as far as there are any.
+pub(super) fn is_crude(adapter: &Adapter) -> bool {
+    adapter.mode == Mode::Semantic
+        && adapter.endpoints.iter().all(|tool| family(tool).and_then(category).is_some())
+}
+
+/// Tools that look like those of MCP-AQL, well named or not.
+fn alike(adapter: &Adapter) -> impl Iterator<Item = &Tool> {
+    adapter.tools.iter().filter(|tool| tool.name.to_ascii_lowercase().contains("mcp_aql"))
+}
+
+fn prefix(run: &Run, cases: &Cases) {
+    for tool in alike(&run.adapter) {
+        let end = tool.name.to_ascii_lowercase().rfind("mcp_aql").unwrap_or_default();
+        let prefix = tool.name.get(..end).unwrap_or_default();
+        let is_plain = prefix.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+        cases.expect(prefix.is_empty() || (is_plain && prefix.ends_with('_')), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                prefix,
+                "a prefix of lower-case letters, digits and underscores that ends in `_`",
+                "change the prefix of the tools",
+            )
+        });
+    }
+}
+
+fn unique(run: &Run, cases: &Cases) {
+    let mut seen = BTreeSet::new();
+    for tool in &run.adapter.tools {
+        cases.expect(seen.insert(&tool.name), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.raw.clone(),
+                "each name once",
+                "register each tool once, and give adapters in one server different prefixes",
+            )
+        });
+    }
+}
+
+fn names(run: &Run, cases: &Cases) {
+    for tool in alike(&run.adapter) {
+        let is_short = tool_parts(&tool.name).is_some_and(|(prefix, _)| prefix.len() < 20);
+        cases.expect(is_short, || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.name.clone(),
+                "a name that matches ^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$, its prefix shorter than 20",
+                "name tools `mcp_aql_create` and so on, or `mcp_aql`, with a short prefix if any",
+            )
+        });
+    }
+}
+
+fn crude_complete(run: &Run, cases: &Cases) {
+    if run.adapter.mode == Mode::Single {
+        return cases.not_applicable("one tool takes everything");
+    }
+    if !is_crude(&run.adapter) {
+        return cases.not_applicable("the families are not those of the CRUDE profile");
+    }
+    for wanted in Category::ALL {
+        let is_there = run.adapter.endpoints.iter().any(|it| family(it) == Some(wanted.family()));
+        cases.expect(is_there, || {
+            Finding::shown(
+                format!("family `{}`", wanted.family()),
+                run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+                format!("a tool for {wanted} operations"),
+                "register all five tools, also those without operations, or name the families \
+                 otherwise",
+            )
+        });
+    }
+}
+
+fn annotations(run: &Run, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let of_family = family(tool).and_then(category).map(Category::permissions);
+        let riskiest = || {
+            let own = operations_of(&run.adapter, tool).filter_map(|operation| operation.category);
+            own.map(Category::permissions)
+                .fold((true, false), |(reads, destroys), it| (reads && it.0, destroys || it.1))
+        };
+        let (reads, destroys) = match (run.adapter.mode, of_family) {
+            (Mode::Single, _) => (false, true),
+            (_, Some(permissions)) => permissions,
+            (_, None) => riskiest(),
+        };
+        let hint = |name: &str| tool.raw.pointer("/annotations")?.get(name)?.as_bool();
+        let holds =
+            hint("readOnlyHint") == Some(reads) && hint("destructiveHint") == Some(destroys);
+        cases.expect(holds, || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.raw.get("annotations").cloned().unwrap_or_default(),
+                format!("readOnlyHint {reads}, destructiveHint {destroys}"),
+                "annotate the tool: clients ask people by these hints",
+            )
+        });
+    }
+}
+
+/// Whether a schema takes values of this type, be it among others.
+fn takes(schema: &Value, kind: &str) -> bool {
+    let is_named = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(|it| it == kind),
+        Some(named) => named == kind,
+        None => false,
+    };
+    let mut choices = ["anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array());
+    is_named || choices.any(|choices| choices.iter().any(|choice| takes(choice, kind)))
+}
+
+fn input_schema(run: &Run, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let schema = tool.raw.get("inputSchema").unwrap_or(&Value::Null);
+        let takes = |path: &str, kind: &str| schema.pointer(path).is_some_and(|it| takes(it, kind));
+        let required: Vec<_> = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        // A batch has `operations` instead of `operation`, so neither can be required.
+        let takes_batches = takes("/properties/operations", "array");
+        let mut faults = Vec::new();
+        if !takes("", "object") {
+            faults.push("`type` object");
+        }
+        if !takes("/properties/operation", "string") {
+            faults.push("`operation` of type string");
+        }
+        if !takes("/properties/params", "object") {
+            faults.push("`params` of type object");
+        }
+        if schema.pointer("/properties/params/additionalProperties") == Some(&json!(false)) {
+            faults.push("`params` with `additionalProperties` true");
+        }
+        let is_required_right = match takes_batches {
+            true => required.iter().all(|name| *name == "operation"),
+            false => required == ["operation"],
+        };
+        if !is_required_right {
+            faults.push("`required` with `operation` alone");
+        }
+        cases.expect(faults.is_empty(), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                schema.clone(),
+                faults.join(", "),
+                "give every endpoint tool the protocol's schema; what an operation takes belongs \
+                 in introspection",
+            )
+        });
+    }
+}
+
+fn operation_enum(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for tool in &run.adapter.endpoints {
+        let listed = tool.raw.pointer("/inputSchema/properties/operation/enum");
+        let Some(listed) = listed.and_then(Value::as_array) else { continue };
+        is_any = true;
+        let listed: BTreeSet<_> = listed.iter().filter_map(Value::as_str).collect();
+        let own: BTreeSet<_> =
+            operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
+        // That one every tool may take.
+        let beside: BTreeSet<_> =
+            listed.difference(&own).filter(|name| **name != "introspect").collect();
+        cases.expect(beside.is_empty() && own.is_subset(&listed), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                listed.iter().copied().collect::<Vec<_>>(),
+                format!("what introspection lists for this tool: {own:?}"),
+                "make the enum from the operations themselves, or leave it out",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("no schema enumerates operations");
+    }
+}
+
+fn all_registered(run: &Run, cases: &Cases) {
+    for operation in &run.adapter.operations {
+        let is_there = run.adapter.endpoints.iter().any(|tool| tool.name == operation.tool);
+        cases.expect(is_there, || {
+            Finding::shown(
+                &operation.name,
+                operation.tool.clone(),
+                format!(
+                    "`mcpTool` with one of {:?}",
+                    run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>()
+                ),
+                "name the tool as it is registered, with its prefix",
+            )
+        });
+    }
+}
+
+async fn own_only(run: &Run, cases: &Cases) {
+    join_all(run.adapter.operations.iter().map(|operation| async move {
+        if let Some((exchange, is_known)) = recognised(run, operation, cases).await {
+            cases.expect(is_known, || {
+                Finding::of(
+                    &exchange,
+                    &operation.name,
+                    "any answer but that there is no such operation at this tool",
+                    "list nothing that cannot be called here: neither other adapters' operations \
+                     nor what is switched off",
+                )
+            });
+        }
+    }))
+    .await;
+}

@@ -1,0 +1,129 @@
+//! What a model reads of a tool.
+
+use std::collections::BTreeSet;
+
+use super::operations_of;
+use crate::cases::{Cases, Finding};
+use crate::learn::Mode;
+use crate::run::Run;
+
+pub(super) fn introspect_named(run: &Run, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let holds = tool.description.contains("introspect") && tool.description.contains("query");
+        cases.expect(holds, || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.description.clone(),
+                "a description with a call of `introspect` and its parameter `query`",
+                "write how to discover what there is: \
+                 { operation: \"introspect\", params: { query: \"operations\" } }",
+            )
+        });
+    }
+}
+
+/// What the template of a description asks for: these labels, in this order, each in one of its forms.
+fn labels(mode: Mode) -> &'static [&'static [&'static str]] {
+    match mode {
+        Mode::Single => &[&["Supported operation categories:"], &["Quick start:"]],
+        Mode::Semantic | Mode::All => &[
+            &["Supported operations:"],
+            &["Quick start examples:", "Quick start example:"],
+            &["Discover required parameters:", "Discover all operations and parameters:"],
+        ],
+    }
+}
+
+pub(super) fn description_parts(run: &Run, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let text = tool.description.to_lowercase();
+        let wanted: &[&str] = match run.adapter.mode {
+            Mode::Single => {
+                &["supported operation", "create", "read", "update", "delete", "execute"]
+            }
+            Mode::Semantic | Mode::All => &["supported operations"],
+        };
+        let missing: Vec<_> = wanted.iter().filter(|part| !text.contains(*part)).collect();
+        cases.expect(missing.is_empty(), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.description.clone(),
+                format!("a description with {missing:?}"),
+                "follow the protocol's template: what the tool is for, its operations, examples, \
+                 how to discover more",
+            )
+        });
+    }
+}
+
+pub(super) fn description_labels(run: &Run, cases: &Cases) {
+    for tool in &run.adapter.endpoints {
+        let places: Vec<_> = labels(run.adapter.mode)
+            .iter()
+            .map(|forms| forms.iter().find_map(|label| tool.description.find(label)))
+            .collect();
+        let holds = places.iter().all(Option::is_some) && places.is_sorted();
+        cases.expect(holds, || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.description.clone(),
+                format!("these labels in this order: {:?}", labels(run.adapter.mode)),
+                "word the labels as the protocol's template has them",
+            )
+        });
+    }
+}
+
+/// The words of a text that can be names of operations.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+pub(super) fn description_current(run: &Run, cases: &Cases) {
+    if run.adapter.mode == Mode::Single {
+        return cases.not_applicable("the description of the one tool has brief lists");
+    }
+    for tool in &run.adapter.endpoints {
+        let (_, list) = tool.description.split_once("Supported operations:").unwrap_or_default();
+        let list = list.split("\n\n").next().unwrap_or_default();
+        let named: BTreeSet<_> = words(list).collect();
+        let own: BTreeSet<_> =
+            operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
+        let missing: Vec<_> = own.difference(&named).collect();
+        let others: Vec<_> =
+            named.difference(&own).filter(|name| run.adapter.operation(name).is_some()).collect();
+        cases.expect(missing.is_empty() && others.is_empty(), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.description.clone(),
+                format!(
+                    "after \"Supported operations:\" what introspection lists for this tool; \
+                     missing: {missing:?}, not of this tool: {others:?}"
+                ),
+                "make the description from the operations themselves",
+            )
+        });
+    }
+}
+
+pub(super) fn empty_families(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for tool in &run.adapter.endpoints {
+        if operations_of(&run.adapter, tool).next().is_some() {
+            continue;
+        }
+        is_any = true;
+        let text = tool.description.to_lowercase();
+        cases.expect(text.contains("none") || text.contains("no "), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.description.clone(),
+                "a description that says that there are no operations",
+                "write `Supported operations: none.`, so that nobody tries",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("every tool has operations");
+    }
+}

@@ -1,0 +1,245 @@
+//! What updates take, what they change, and what they leave.
+
+mod input;
+mod merge;
+mod rules;
+
+use serde_json::{Value, json};
+
+use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
+use crate::cases::{Cases, Skip};
+use crate::learn::Operation;
+use crate::resources::{Role, Thing};
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "updates.input_documented",
+        title: "UPDATE operations document `input` as a required object",
+        requirements: &["REQ-UPD-12"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Learned(input::input_documented),
+    },
+    Check {
+        id: "updates.input_required",
+        title: "An UPDATE without `input` is refused with VALIDATION_MISSING_PARAM",
+        requirements: &["REQ-UPD-02"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(input::input_required)),
+    },
+    Check {
+        id: "updates.input_type",
+        title: "An `input` that is no object is refused",
+        requirements: &["REQ-UPD-03"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(input::input_type)),
+    },
+    Check {
+        id: "updates.flat_refused",
+        title: "Fields to change count inside `input` alone",
+        requirements: &["REQ-UPD-01"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(input::flat_refused)),
+    },
+    Check {
+        id: "updates.identifier_inside",
+        title: "An identifier inside `input` is refused",
+        requirements: &["REQ-UPD-06"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(input::identifier_inside)),
+    },
+    Check {
+        id: "updates.unknown_field",
+        title: "An unknown field inside `input` is refused with VALIDATION_UNKNOWN_FIELD",
+        requirements: &["REQ-UPD-05"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(input::unknown_field)),
+    },
+    Check {
+        id: "updates.values_checked",
+        title: "Values inside `input` are checked as those of parameters are",
+        requirements: &["REQ-UPD-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(input::values_checked)),
+    },
+    Check {
+        id: "updates.nothing_on_failure",
+        title: "An UPDATE that is refused changes nothing",
+        requirements: &["REQ-UPD-04", "REQ-RQ-06"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(input::nothing_on_failure)),
+    },
+    Check {
+        id: "updates.overwrites",
+        title: "A value in `input` replaces the stored one",
+        requirements: &["REQ-UPD-07"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(merge::overwrites)),
+    },
+    Check {
+        id: "updates.preserves",
+        title: "Fields that are not in `input` stay as they are",
+        requirements: &["REQ-UPD-11", "REQ-CNF-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(merge::preserves)),
+    },
+    Check {
+        id: "updates.deep_merge",
+        title: "Objects in `input` merge at every depth",
+        requirements: &["REQ-UPD-08"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(merge::deep_merge)),
+    },
+    Check {
+        id: "updates.arrays_whole",
+        title: "Lists in `input` replace the stored ones as a whole",
+        requirements: &["REQ-UPD-09"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(merge::arrays_whole)),
+    },
+    Check {
+        id: "updates.null_removes",
+        title: "A null in `input` removes the field",
+        requirements: &["REQ-UPD-10"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(merge::null_removes)),
+    },
+    Check {
+        id: "updates.read_only",
+        title: "Fields that only the adapter writes are changed by no UPDATE",
+        requirements: &["REQ-CNF-13", "REQ-UPD-04"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(rules::read_only)),
+    },
+    Check {
+        id: "updates.read_only_refused",
+        title: "Fields that only the adapter writes are refused inside `input`",
+        requirements: &["REQ-CNF-13", "REQ-UPD-05"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(rules::read_only_refused)),
+    },
+    Check {
+        id: "updates.append_only",
+        title: "Lists that only grow lose nothing by an UPDATE, which is refused",
+        requirements: &["REQ-CNF-13"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(rules::append_only)),
+    },
+    Check {
+        id: "updates.if_match",
+        title: "An UPDATE of another version than `if_match` says is CONFLICT_VERSION_MISMATCH",
+        requirements: &["REQ-CON-03"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(rules::if_match)),
+    },
+    Check {
+        id: "updates.version_shown",
+        title: "What can be changed shows a version, which changes with it",
+        requirements: &["REQ-CON-02"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(rules::version_shown)),
+    },
+];
+
+/// A thing that was made to be changed.
+struct Subject<'a> {
+    thing: Thing<'a>,
+    update: &'a Operation,
+}
+
+/// One for each kind that can be changed.
+async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
+    let mut subjects = Vec::new();
+    for kind in run.kinds(Role::Update, cases) {
+        let Some(update) = kind.operation(run, Role::Update) else { continue };
+        if let Some(why) = run.forbids(update) {
+            cases.skip(why);
+            continue;
+        }
+        if let Some(thing) = run.make(kind, cases).await {
+            subjects.push(Subject { thing, update });
+        }
+    }
+    subjects
+}
+
+impl<'a> Subject<'a> {
+    /// The same with a field and a value that it can be changed to, beside what there is now.
+    async fn change(&self, run: &'a Run, cases: &Cases) -> Option<(&'a str, Value, Value)> {
+        let now = run.stored(&self.thing, cases).await?;
+        let found = self.thing.resource.changeable(run).into_iter().find_map(|field| {
+            Some((field.name, field.other(now.get(field.name).unwrap_or(&Value::Null))?))
+        });
+        if found.is_none() {
+            cases.skip(Skip::NoFixture(format!(
+                "a field that `{}` changes: describe them in a type that `input` names",
+                self.update.name
+            )));
+        }
+        found.map(|(name, value)| (name, value, now))
+    }
+
+    /// Calls the operation with these parameters beside what says which thing.
+    async fn call(
+        &self,
+        run: &Run,
+        more: impl IntoIterator<Item = (&str, Value)>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let on = run.on(self.update, self.thing.resource, &self.thing.id);
+        let mut params = on.map_err(|why| cases.skip(why)).ok()?;
+        for (name, value) in more {
+            params.insert(name.to_owned(), value);
+        }
+        run.act(self.update, params, cases).await
+    }
+
+    /// Changes it, and reads what there is then. A change that is refused is skipped: what is not taken
+    /// cannot be seen.
+    async fn changed(&self, run: &Run, input: Value, cases: &Cases) -> Option<(Exchange, Value)> {
+        let names: Vec<_> =
+            input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
+        let exchange = self.call(run, [("input", input)], cases).await?;
+        if !exchange.succeeded() {
+            cases.skip(Skip::NoFixture(format!(
+                "a value of `{}` that `{}` takes, which answers {}: where no update may change it, say so \
+                 with `read_only` under [resources.{}]",
+                names.join("`, `"),
+                self.update.name,
+                exchange.told(),
+                self.thing.resource.name,
+            )));
+            return None;
+        }
+        Some((exchange, run.stored(&self.thing, cases).await?))
+    }
+
+    /// What a finding is about.
+    fn field(&self, name: &str) -> String {
+        format!("{}, field `{name}`", self.update.name)
+    }
+}
+
+/// An `input` with one field.
+fn only(name: &str, value: Value) -> Value {
+    json!({ name: value })
+}

@@ -1,0 +1,248 @@
+//! What `input` may be.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{only, subjects};
+use crate::cases::{Cases, Finding, Skip};
+use crate::learn::Category;
+use crate::resources::same;
+use crate::run::Run;
+use crate::values::Fault;
+
+pub(super) fn input_documented(run: &Run, cases: &Cases) {
+    let mut operations = run.adapter.of(Category::Update).peekable();
+    if operations.peek().is_none() {
+        return cases.not_applicable("there is no UPDATE operation");
+    }
+    for operation in operations {
+        let is_object = |kind: &str| {
+            let named = run.adapter.types.iter().find(|known| known.name == kind);
+            kind == "object"
+                || named
+                    .is_some_and(|named| named.listed.get("kind").is_some_and(|it| it == "object"))
+        };
+        let input = operation.parameter("input");
+        let holds = input.is_some_and(|input| input.required && is_object(&input.kind));
+        cases.expect(holds, || {
+            Finding::shown(
+                &operation.name,
+                operation.details().get("parameters").cloned().unwrap_or_default(),
+                "a required parameter `input` of type object, beside what says which thing",
+                "take all fields to change inside `input`, and say so in the details",
+            )
+        });
+    }
+}
+
+pub(super) async fn input_required(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let Some(exchange) = subject.call(run, [], cases).await else { continue };
+        let holds = exchange.failure().is_some_and(|failure| {
+            failure.code == "VALIDATION_MISSING_PARAM"
+                && failure.details.get("param_name").is_some_and(|name| name == "input")
+        });
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                &subject.update.name,
+                "a failure VALIDATION_MISSING_PARAM with `details.param_name` \"input\"",
+                "require `input` in every UPDATE operation",
+            )
+        });
+    }
+}
+
+pub(super) async fn input_type(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        for input in [json!("title=x"), json!(7), json!(true), json!([]), Value::Null] {
+            let Some(exchange) = subject.call(run, [("input", input.clone())], cases).await else {
+                continue;
+            };
+            let code = exchange.code();
+            // A null is also a way to say nothing.
+            let holds = code == Some("VALIDATION_INVALID_TYPE")
+                || (input.is_null() && code == Some("VALIDATION_MISSING_PARAM"));
+            cases.expect(holds, || {
+                Finding::of(
+                    &exchange,
+                    &subject.update.name,
+                    "a failure VALIDATION_INVALID_TYPE that names `input`, which is to be an object",
+                    "look at the type of `input` before anything inside of it",
+                )
+            });
+        }
+    }
+}
+
+pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        if subject.update.parameter("input").is_none() {
+            cases.fail(Finding::shown(
+                &subject.update.name,
+                subject.update.details().get("parameters").cloned().unwrap_or_default(),
+                "a parameter `input`, inside of which the fields to change are",
+                "take all fields to change inside `input`, and the identifier beside it",
+            ));
+            continue;
+        }
+        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        if subject.update.parameter(name).is_some() {
+            continue;
+        }
+        let flat = [vec![(name, value.clone())], vec![(name, value.clone()), ("input", json!({}))]];
+        for params in flat {
+            let Some(exchange) = subject.call(run, params, cases).await else { continue };
+            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let is_same = same(
+                now.get(name).unwrap_or(&Value::Null),
+                after.get(name).unwrap_or(&Value::Null),
+            );
+            cases.expect(exchange.failure().is_some() && is_same, || {
+                Finding::of(
+                    &exchange,
+                    subject.field(name),
+                    format!("a failure, and `{name}` unchanged: it stands beside `input`"),
+                    "change nothing but what `input` holds, and refuse the rest as unknown parameters",
+                )
+            });
+        }
+    }
+}
+
+pub(super) async fn identifier_inside(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let id = subject.thing.resource.id.clone();
+        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        let input = json!({ name: value, id.as_str(): subject.thing.id });
+        let Some(exchange) = subject.call(run, [("input", input)], cases).await else { continue };
+        cases.expect(exchange.failure().is_some(), || {
+            Finding::of(
+                &exchange,
+                &subject.update.name,
+                format!("a failure VALIDATION_UNKNOWN_FIELD that names `{id}`"),
+                "refuse the identifier inside `input`: it says which thing, and is nothing to change",
+            )
+        });
+    }
+}
+
+pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
+    const NOBODY: &str = "conformance_probe";
+    for subject in subjects(run, cases).await {
+        let mut inputs = vec![only(NOBODY, json!("x"))];
+        let nested = subject
+            .thing
+            .resource
+            .changeable(run)
+            .into_iter()
+            .filter(|field| !field.shape.fields().is_empty());
+        inputs.extend(nested.map(|field| only(field.name, only(NOBODY, json!("x")))));
+        for input in inputs {
+            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                continue;
+            };
+            let holds = exchange.failure().is_some_and(|failure| {
+                failure.code == "VALIDATION_UNKNOWN_FIELD" && failure.message.contains(NOBODY)
+            });
+            cases.expect(holds, || {
+                Finding::of(
+                    &exchange,
+                    &subject.update.name,
+                    format!("a failure VALIDATION_UNKNOWN_FIELD whose message names '{NOBODY}'"),
+                    "refuse what is no field of the thing, at every depth, rather than leave it unheard",
+                )
+            });
+        }
+    }
+}
+
+/// How a value of a field can be wrong, one of each way.
+fn wrongs(field: crate::resources::Field<'_>) -> Vec<(Fault, Value)> {
+    let mut faults = BTreeSet::new();
+    field
+        .shape
+        .wrong()
+        .into_iter()
+        // Updates take parts of objects: what is missing there is right here.
+        .filter(|wrong| {
+            wrong.fault != Fault::Member && !(wrong.fault == Fault::Type && wrong.value.is_object())
+        })
+        .filter(|wrong| faults.insert(wrong.fault))
+        .map(|wrong| (wrong.fault, wrong.value))
+        .collect()
+}
+
+pub(super) async fn values_checked(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let fields = subject.thing.resource.changeable(run);
+        let mut has_any = false;
+        for field in fields {
+            for (fault, value) in wrongs(field) {
+                has_any = true;
+                let expected = match fault {
+                    Fault::Type => "VALIDATION_INVALID_TYPE",
+                    Fault::Item => "VALIDATION_INVALID_TYPE or VALIDATION_INVALID_VALUE",
+                    _ => "VALIDATION_INVALID_VALUE",
+                };
+                let input = only(field.name, value);
+                let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                    continue;
+                };
+                let code = exchange.code().unwrap_or_default();
+                cases.expect(code.starts_with("VALIDATION_"), || {
+                    Finding::of(
+                        &exchange,
+                        subject.field(field.name),
+                        format!("a failure {expected} that names `{}`", field.name),
+                        "check values inside `input` by what the type of the field says",
+                    )
+                });
+            }
+        }
+        if !has_any {
+            cases.skip(Skip::NoFixture(format!(
+                "a field of `{}` with a known type: describe them in a type that `input` names",
+                subject.update.name
+            )));
+        }
+    }
+}
+
+pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        let others = subject.thing.resource.changeable(run);
+        let wrong = others
+            .into_iter()
+            .rev()
+            .filter(|field| field.name != name)
+            .find_map(|field| Some((field.name, wrongs(field).into_iter().next()?.1)));
+        let mut inputs = vec![json!({ name: value, "conformance_probe": 1 })];
+        if let Some((other, wrong)) = wrong {
+            inputs.push(json!({ name: value, other: wrong }));
+        }
+        for input in inputs {
+            let Some(now) = run.stored(&subject.thing, cases).await else { break };
+            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                continue;
+            };
+            // That it is not refused is found elsewhere.
+            if exchange.failure().is_none() {
+                continue;
+            }
+            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
+            cases.expect(same(&there(&now), &there(&after)), || Finding {
+                received: after.clone(),
+                ..Finding::of(
+                    &exchange,
+                    subject.field(name),
+                    format!("`{name}` as before, {}: the call was refused", there(&now)),
+                    "check all of `input` before the first field is changed",
+                )
+            });
+        }
+    }
+}

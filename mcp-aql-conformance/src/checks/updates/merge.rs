@@ -1,0 +1,402 @@
+//! What an update does to what is stored.
+
+use serde_json::{Map, Value, json};
+
+use super::{Subject, only, subjects};
+use crate::cases::{Cases, Finding, Skip};
+use crate::resources::{Field, other, same};
+use crate::run::Run;
+use crate::values::Shape;
+
+fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
+    object.get(name).unwrap_or(&Value::Null)
+}
+
+pub(super) async fn overwrites(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+        let fields = subject.thing.resource.changeable(run);
+        let news = fields
+            .into_iter()
+            .filter_map(|field| Some((field.name, field.other(member(&now, field.name))?)));
+        let news: Vec<_> = news.collect();
+        if news.is_empty() {
+            // It says why.
+            subject.change(run, cases).await;
+        }
+        let all: Map<_, _> =
+            news.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let Some(tried) = subject.call(run, [("input", all.clone().into())], cases).await else {
+            continue;
+        };
+        let inputs = if tried.succeeded() {
+            vec![all]
+        } else {
+            // Together they break some rule, perhaps.
+            all.into_iter().map(|one| Map::from_iter([one])).collect()
+        };
+        for input in inputs {
+            let changed = subject.changed(run, input.clone().into(), cases).await;
+            let Some((exchange, after)) = changed else { continue };
+            for (name, value) in &input {
+                cases.expect(same(value, member(&after, name)), || Finding {
+                    received: after.clone(),
+                    ..Finding::of(
+                        &exchange,
+                        subject.field(name),
+                        format!(
+                            "`{name}` with the new value, {value}, when it is read after the update"
+                        ),
+                        "store what `input` holds",
+                    )
+                });
+            }
+        }
+    }
+}
+
+pub(super) async fn preserves(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let Some(mut now) = run.stored(&subject.thing, cases).await else { continue };
+        let kind = subject.thing.resource;
+        let watched = kind.settable(run);
+        // When it was created is nothing that changes either.
+        let created = kind.unchangeable(run).into_iter().filter(|name| name.starts_with("created"));
+        let watched: Vec<_> = watched.into_iter().chain(created).chain([kind.id.clone()]).collect();
+        for field in kind.changeable(run) {
+            let Some(value) = field.other(member(&now, field.name)) else { continue };
+            let changed = subject.changed(run, only(field.name, value), cases).await;
+            let Some((exchange, after)) = changed else { continue };
+            let lost: Vec<_> = watched
+                .iter()
+                .filter(|name| *name != field.name && member(&now, name) != member(&after, name))
+                .collect();
+            cases.expect(lost.is_empty(), || Finding {
+                received: after.clone(),
+                ..Finding::of(
+                    &exchange,
+                    subject.field(field.name),
+                    format!("all other fields as they were; before the update there was {now}"),
+                    "change the fields that are in `input`, and leave those that are not",
+                )
+            });
+            now = after;
+        }
+    }
+}
+
+/// Objects among the fields: what to do first so that there is something to merge into, what to merge, and
+/// what comes of it.
+struct Merge<'a> {
+    field: &'a str,
+    first: Option<Value>,
+    merged: Value,
+    expected: Value,
+}
+
+/// What is free-form is given keys of ours.
+fn free(field: &str) -> Merge<'_> {
+    let whole = json!({ "probe": { "kept": 1, "list": [1, 2], "deep": { "kept": "x", "changed": "y" } }, "beside": true });
+    let merged = json!({ "probe": { "list": [3], "deep": { "changed": "z" } } });
+    let expected = json!({ "probe": { "kept": 1, "list": [3], "deep": { "kept": "x", "changed": "z" } }, "beside": true });
+    Merge { field, first: Some(only(field, whole)), merged: only(field, merged), expected }
+}
+
+/// Of what has fields, one is changed.
+fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
+    let there = now.as_object()?;
+    let inner = field.shape.fields();
+    let (name, value) = inner.iter().find_map(|inner| {
+        let name = inner.name()?;
+        Some((name, other(*inner, there.get(name)?)?))
+    })?;
+    if there.values().filter(|value| !value.is_null()).count() < 2 {
+        // So that something else could be lost, it has to be there.
+        let (beside, more) = inner.iter().find_map(|inner| {
+            let beside = inner.name().filter(|beside| *beside != name)?;
+            Some((beside, whole(*inner)?))
+        })?;
+        let mut expected = there.clone();
+        expected.insert(beside.to_owned(), more.clone());
+        expected.insert(name.to_owned(), value.clone());
+        return Some(Merge {
+            field: field.name,
+            first: Some(only(field.name, only(beside, more))),
+            merged: only(field.name, only(name, value)),
+            expected: expected.into(),
+        });
+    }
+    let mut expected = there.clone();
+    expected.insert(name.to_owned(), value.clone());
+    Some(Merge {
+        field: field.name,
+        first: None,
+        merged: only(field.name, only(name, value)),
+        expected: expected.into(),
+    })
+}
+
+/// A value for something inside of an object, with all that it takes.
+fn whole(shape: Shape<'_>) -> Option<Value> {
+    whole_within(shape, 0)
+}
+
+/// Types may hold themselves: so deep, and not deeper.
+fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
+    const DEEPEST: usize = 3;
+    let fields = shape.fields();
+    if fields.is_empty() {
+        return shape.made(1);
+    }
+    if depth >= DEEPEST {
+        return None;
+    }
+    let members = fields
+        .into_iter()
+        .filter_map(|field| Some((field.name()?.to_owned(), whole_within(field, depth + 1)?)));
+    Some(Value::Object(members.collect())).filter(|made| shape.accepts(made))
+}
+
+/// Says why a check had no field to work with: no such field is documented, or none is documented at all.
+fn without(run: &Run, subjects: &[Subject<'_>], has_any: bool, what: &str, cases: &Cases) {
+    let untold = subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
+    match untold {
+        Some(subject) => cases.skip(Skip::NoFixture(format!(
+            "fields that `{}` changes: describe them in a type that `input` names",
+            subject.update.name
+        ))),
+        None if !subjects.is_empty() && !has_any => {
+            cases.not_applicable(format!("no field that an UPDATE operation changes {what}"));
+        }
+        None => {}
+    }
+}
+
+pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
+    let mut has_object = false;
+    let subjects = subjects(run, cases).await;
+    for subject in &subjects {
+        let fields = subject.thing.resource.changeable(run);
+        for field in fields {
+            let merge = if field.shape.word() == "object" {
+                Some(free(field.name))
+            } else if field.shape.fields().len() < 2 {
+                None
+            } else {
+                let Some(now) = filled(run, subject, field, cases).await else { continue };
+                typed(field, member(&now, field.name))
+            };
+            let is_object = merge.is_some() || field.shape.fields().len() > 1;
+            has_object |= is_object;
+            let Some(merge) = merge else {
+                if is_object {
+                    cases.skip(Skip::NoFixture(format!(
+                        "a {} with an object in `{}`, with two fields or more",
+                        subject.thing.resource.name, field.name
+                    )));
+                }
+                continue;
+            };
+            expect_merged(run, subject, merge, cases).await;
+        }
+    }
+    without(run, &subjects, has_object, "is an object", cases);
+}
+
+/// What there is of a thing, with something in a field that is an object.
+async fn filled(
+    run: &Run,
+    subject: &Subject<'_>,
+    field: Field<'_>,
+    cases: &Cases,
+) -> Option<Value> {
+    let now = run.stored(&subject.thing, cases).await?;
+    if !member(&now, field.name).is_null() {
+        return Some(now);
+    }
+    match whole(field.shape) {
+        Some(value) => {
+            let changed = subject.changed(run, only(field.name, value), cases).await;
+            changed.map(|(_, after)| after)
+        }
+        None => Some(now),
+    }
+}
+
+async fn expect_merged(run: &Run, subject: &Subject<'_>, merge: Merge<'_>, cases: &Cases) {
+    if let Some(first) = merge.first
+        && subject.changed(run, first, cases).await.is_none()
+    {
+        return;
+    }
+    let Some((exchange, after)) = subject.changed(run, merge.merged, cases).await else { return };
+    let there = member(&after, merge.field);
+    cases.expect(same(&merge.expected, there), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(merge.field),
+            format!(
+                "`{}` as {}: what is not named inside of it survives",
+                merge.field, merge.expected
+            ),
+            "merge objects key by key, at every depth; replace nothing but what is no object",
+        )
+    });
+}
+
+pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
+    let mut has_list = false;
+    let subjects = subjects(run, cases).await;
+    for subject in &subjects {
+        for field in subject.thing.resource.changeable(run) {
+            if field.shape.word() != "array" {
+                continue;
+            }
+            has_list = true;
+            let item =
+                |turn| field.shape.items().map_or(Some(json!(turn)), |items| items.made(turn));
+            let lists =
+                item(1).zip(item(2)).zip(item(3)).map(|((a, b), c)| (json!([a, b]), json!([c])));
+            let fits = |list: &Value| field.shape.accepts(list);
+            let Some((long, short)) = lists.filter(|(long, short)| fits(long) && fits(short))
+            else {
+                cases.skip(Skip::NoFixture(format!("two lists that `{}` may be", field.name)));
+                continue;
+            };
+            if subject.changed(run, only(field.name, long.clone()), cases).await.is_none() {
+                continue;
+            }
+            let changed = subject.changed(run, only(field.name, short.clone()), cases).await;
+            let Some((exchange, after)) = changed else { continue };
+            cases.expect(same(&short, member(&after, field.name)), || Finding {
+                received: after.clone(),
+                ..Finding::of(
+                    &exchange,
+                    subject.field(field.name),
+                    format!("`{}` as {short}, in place of {long}", field.name),
+                    "put the new list in the place of the old one; do not add or merge what it holds",
+                )
+            });
+        }
+    }
+    without(run, &subjects, has_list, "is a list", cases);
+}
+
+pub(super) async fn null_removes(run: &Run, cases: &Cases) {
+    let subjects = subjects(run, cases).await;
+    let mut has_any = false;
+    for subject in &subjects {
+        let kind = subject.thing.resource;
+        for field in kind.changeable(run) {
+            if field.shape.word() == "object" {
+                has_any = true;
+                removes_key(run, subject, field.name, cases).await;
+                continue;
+            }
+            let mut optional = field.shape.fields();
+            optional.retain(|inner| kind.may_lack_inside(run, field.name, *inner));
+            if !optional.is_empty() && filled(run, subject, field, cases).await.is_none() {
+                has_any = true;
+                continue;
+            }
+            for inner in optional {
+                has_any |= removes_inside(run, subject, field.name, inner, cases).await;
+            }
+            if !kind.may_lack(run, field.name) {
+                continue;
+            }
+            let Some(now) = run.stored(&subject.thing, cases).await else { break };
+            if member(&now, field.name).is_null() {
+                let Some(value) = whole(field.shape) else { continue };
+                if subject.changed(run, only(field.name, value), cases).await.is_none() {
+                    continue;
+                }
+            }
+            has_any = true;
+            let input = only(field.name, Value::Null);
+            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                continue;
+            };
+            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let is_gone = member(&after, field.name).is_null();
+            if !is_gone && !kind.is_typed(run, field.name) {
+                // It can be left out when one is created, and may get a value then.
+                cases.skip(Skip::NoFixture(format!(
+                    "a field that may be absent: no type says so of `{}`, and its null is not taken",
+                    field.name
+                )));
+                continue;
+            }
+            cases.expect(exchange.succeeded() && is_gone, || Finding {
+                received: json!([exchange.received(), after]),
+                ..Finding::of(
+                    &exchange,
+                    subject.field(field.name),
+                    format!("no `{}` any more: it may be absent, and null removes", field.name),
+                    "tell a null apart from a field that is left out, and remove the field",
+                )
+            });
+        }
+    }
+    without(run, &subjects, has_any, "can be absent", cases);
+}
+
+/// A null removes an optional field of an object. False where there is nothing that could be removed.
+async fn removes_inside(
+    run: &Run,
+    subject: &Subject<'_>,
+    outer: &str,
+    inner: Shape<'_>,
+    cases: &Cases,
+) -> bool {
+    let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
+    let Some(now) = run.stored(&subject.thing, cases).await else { return false };
+    // Into what is not there it could not be put by itself.
+    if !member(&now, outer).is_object() {
+        return false;
+    }
+    if subject.changed(run, only(outer, only(name, value)), cases).await.is_none() {
+        return true;
+    }
+    let input = only(outer, only(name, Value::Null));
+    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return true };
+    let there = member(&after, outer);
+    cases.expect(there.is_object() && member(there, name).is_null(), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(&format!("{outer}.{name}")),
+            format!("no `{name}` inside of `{outer}` any more, and the rest of it"),
+            "remove what is null inside of objects too, and nothing beside it",
+        )
+    });
+    true
+}
+
+/// A null removes a key of a free-form object too.
+async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases) {
+    let first = only(name, json!({ "gone": { "inner": 1, "stays": 2 }, "stays": 1 }));
+    if subject.changed(run, first, cases).await.is_none() {
+        return;
+    }
+    for (input, path) in
+        [(json!({ "gone": { "inner": null } }), "/gone/inner"), (json!({ "gone": null }), "/gone")]
+    {
+        let Some((exchange, after)) = subject.changed(run, only(name, input), cases).await else {
+            return;
+        };
+        let there = member(&after, name);
+        let stays = if path == "/gone" { "/stays" } else { "/gone/stays" };
+        let holds = there.pointer(path).is_none() && there.pointer(stays).is_some();
+        cases.expect(holds, || Finding {
+            received: after.clone(),
+            ..Finding::of(
+                &exchange,
+                subject.field(name),
+                format!("no `{}` in `{name}` any more, and what is beside it", path.trim_start_matches('/')),
+                "remove what is null inside of objects too, at every depth, instead of storing the null",
+            )
+        });
+    }
+}

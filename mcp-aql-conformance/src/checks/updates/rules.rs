@@ -1,0 +1,251 @@
+//! Fields that not everybody may change, and versions.
+
+use serde_json::{Value, json};
+
+use super::{Subject, only, subjects};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::resources::{fields_of, other, same};
+use crate::run::Run;
+
+/// What is found in an object under one of the usual names of its version.
+fn version(object: &Value) -> Option<(&'static str, &Value)> {
+    ["_version", "_etag"].into_iter().find_map(|name| Some((name, object.get(name)?)))
+}
+
+/// Tries to change each field that only the adapter writes: the field, the call, the value that was sent
+/// and what there is then.
+async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Value)> {
+    let mut tried = Vec::new();
+    let subjects = subjects(run, cases).await;
+    let had_subjects = !subjects.is_empty();
+    let mut has_any = false;
+    for subject in subjects {
+        let kind = subject.thing.resource;
+        let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+        let returned = subject.update.details().pointer("/returns/name").and_then(Value::as_str);
+        let shapes = returned.map(|name| fields_of(&run.adapter, name)).unwrap_or_default();
+        for name in kind.unchangeable(run) {
+            let Some(current) = now.get(&name) else { continue };
+            has_any = true;
+            let shape = shapes.iter().find(|field| field.name == name).map(|field| field.shape);
+            let fitting = shape.and_then(|shape| other(shape, current));
+            let value = match current {
+                // Far off, for what is counted up may come to the next number by itself.
+                Value::Number(_) => json!(987_654_321),
+                Value::Bool(flag) => json!(!flag),
+                _ => fitting.unwrap_or_else(|| json!("conformance")),
+            };
+            let input = only(&name, value.clone());
+            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                continue;
+            };
+            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            tried.push((
+                subject.field(&name),
+                exchange,
+                value,
+                after.get(&name).cloned().unwrap_or_default(),
+            ));
+        }
+    }
+    if had_subjects && !has_any {
+        cases.not_applicable("no field is known that only the adapter writes");
+    }
+    tried
+}
+
+pub(super) async fn read_only(run: &Run, cases: &Cases) {
+    for (subject, exchange, sent, there) in trespass(run, cases).await {
+        cases.expect(!same(&sent, &there), || Finding {
+            received: there.clone(),
+            ..Finding::of(
+                &exchange,
+                subject,
+                "the field as the adapter has written it, for no update names it",
+                "refuse what only the adapter writes inside `input`",
+            )
+        });
+    }
+}
+
+pub(super) async fn read_only_refused(run: &Run, cases: &Cases) {
+    for (subject, exchange, _, _) in trespass(run, cases).await {
+        let code = exchange.code().unwrap_or_default();
+        cases.expect(code.starts_with("VALIDATION_"), || {
+            Finding::of(
+                &exchange,
+                subject,
+                "a failure VALIDATION_READ_ONLY_FIELD or VALIDATION_UNKNOWN_FIELD",
+                "refuse what only the adapter writes, rather than leave it unheard",
+            )
+        });
+    }
+}
+
+pub(super) async fn append_only(run: &Run, cases: &Cases) {
+    let subjects = subjects(run, cases).await;
+    let had_subjects = !subjects.is_empty();
+    let mut has_any = false;
+    for subject in subjects {
+        for name in subject.thing.resource.growing(run) {
+            has_any = true;
+            let fields = subject.thing.resource.changeable(run);
+            let item = fields
+                .iter()
+                .find(|field| field.name == name)
+                .and_then(|field| field.shape.items());
+            let made = |turn| item.map_or(Some(json!("conformance")), |item| item.made(turn));
+            let Some((first, second)) = made(1).zip(made(2)) else {
+                cases.skip(Skip::NoFixture(format!("something to add to `{name}`")));
+                continue;
+            };
+            let Some(now) = run.stored(&subject.thing, cases).await else { continue };
+            let mut list = now.get(&name).and_then(Value::as_array).cloned().unwrap_or_default();
+            list.push(first);
+            if subject.changed(run, only(&name, list.into()), cases).await.is_none() {
+                continue;
+            }
+            let Some(before) = run.stored(&subject.thing, cases).await else { continue };
+            let input = only(&name, json!([second]));
+            let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                continue;
+            };
+            let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+            let there = |object: &Value| object.get(&name).cloned().unwrap_or_default();
+            cases.expect(exchange.failure().is_some() && there(&before) == there(&after), || {
+                Finding::of(
+                    &exchange,
+                    subject.field(&name),
+                    "a failure VALIDATION_APPEND_ONLY, and the list as it was: it may only grow",
+                    "take no list that lacks what is there already",
+                )
+            });
+        }
+    }
+    if had_subjects && !has_any {
+        cases.not_applicable("no list is said to be append-only");
+    }
+}
+
+/// Those of the things that can be changed on the condition of their version.
+async fn conditional<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
+    let mut subjects = subjects(run, cases).await;
+    let had_subjects = !subjects.is_empty();
+    subjects.retain(|subject| subject.update.parameter("if_match").is_some());
+    if had_subjects && subjects.is_empty() {
+        cases.not_applicable("no UPDATE operation takes `if_match`");
+    }
+    subjects
+}
+
+pub(super) async fn if_match(run: &Run, cases: &Cases) {
+    for subject in conditional(run, cases).await {
+        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let Some((_, right)) = version(&now) else {
+            cases.skip(Skip::NoFixture(format!(
+                "a `_version` or `_etag` of what `{}` changes",
+                subject.update.name
+            )));
+            continue;
+        };
+        let with = |version: Value| [("input", only(name, value.clone())), ("if_match", version)];
+        let Some(refused) = subject.call(run, with(another(right)), cases).await else { continue };
+        let Some(between) = run.stored(&subject.thing, cases).await else { continue };
+        let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
+        let holds = refused.code() == Some("CONFLICT_VERSION_MISMATCH")
+            && same(&there(&now), &there(&between));
+        cases.expect(holds, || {
+            Finding::of(
+                &refused,
+                &subject.update.name,
+                format!("a failure CONFLICT_VERSION_MISMATCH and nothing changed: the version is {right}"),
+                "compare `if_match` with the stored version in the same step in which you write",
+            )
+        });
+        let Some(taken) = subject.call(run, with(right.clone()), cases).await else { continue };
+        cases.expect(taken.succeeded(), || {
+            Finding::of(
+                &taken,
+                &subject.update.name,
+                "a success: `if_match` is the version that was read",
+                "take the version as it is shown in `_version` or `_etag`",
+            )
+        });
+    }
+}
+
+/// A version that it is not, in the same form.
+fn another(version: &Value) -> Value {
+    match version {
+        Value::Number(number) => json!(number.as_i64().unwrap_or_default().wrapping_add(1000)),
+        Value::String(text) => {
+            let turned = |last: char| if last == '7' { '3' } else { '7' };
+            let place = text.rfind(|each: char| each.is_ascii_alphanumeric());
+            let split = place.and_then(|at| {
+                Some((text.get(..at)?, text.get(at + 1..)?, text.get(at..)?.chars().next()?))
+            });
+            match split {
+                Some((before, after, last)) => json!(format!("{before}{}{after}", turned(last))),
+                None => json!(format!("{text}7")),
+            }
+        }
+        other => other.clone(),
+    }
+}
+
+pub(super) async fn version_shown(run: &Run, cases: &Cases) {
+    let claims = run.adapter.protocol().get("supports_etag") == Some(&Value::Bool(true));
+    let takes =
+        run.adapter.operations.iter().any(|operation| operation.parameter("if_match").is_some());
+    if !claims && !takes {
+        return cases.not_applicable("nothing says that things have versions");
+    }
+    for subject in conditional(run, cases).await {
+        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let before = version(&now).map(|(_, version)| version.clone());
+        if before.is_none() {
+            cases.fail(Finding::shown(
+                &subject.update.name,
+                now,
+                "`_version` or `_etag` in what is read",
+                "show the version: without it nobody can say `if_match`",
+            ));
+            continue;
+        }
+        let Some((exchange, after)) = subject.changed(run, only(name, value), cases).await else {
+            continue;
+        };
+        let is_another = version(&after).map(|(_, version)| version.clone()) != before;
+        cases.expect(is_another, || Finding {
+            received: after.clone(),
+            ..Finding::of(
+                &exchange,
+                &subject.update.name,
+                format!(
+                    "another version than {} after the update",
+                    before.clone().unwrap_or_default()
+                ),
+                "give what was changed another version, each time",
+            )
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_has_the_same_form() {
+        for (version, other) in [
+            (json!(3), json!(1003)),
+            (json!(i64::MAX), json!(i64::MIN + 999)),
+            (json!("1"), json!("7")),
+            (json!("W/\"ab7\""), json!("W/\"ab3\"")),
+            (json!(""), json!("7")),
+        ] {
+            assert_eq!(another(&version), other);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What goes over the wire, whatever it means.
+
+use serde_json::Value;
+
+use super::{Body, Check, Keyword};
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Finding};
+use crate::run::Run;
+use crate::wire::Samples;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "wire.only_messages",
+        title: "Nothing but JSON-RPC messages comes from the adapter",
+        requirements: &["REQ-MCP-09"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Seen(only_messages),
+    },
+    Check {
+        id: "wire.json_rpc_form",
+        title: "Every message is JSON-RPC 2.0, an answer with either a result or an error",
+        requirements: &["REQ-MCP-12"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Seen(json_rpc_form),
+    },
+    Check {
+        id: "wire.nobody_asked",
+        title: "Every answer is to a request that waits for one",
+        requirements: &["REQ-RSP-01"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Seen(nobody_asked),
+    },
+    Check {
+        id: "wire.answers",
+        title: "Every call is answered within the time limit",
+        requirements: &["REQ-RSP-01", "REQ-RQ-08"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(answers),
+    },
+    Check {
+        id: "wire.stays_open",
+        title: "The adapter does not end the connection, or itself, by what it is sent",
+        requirements: &["REQ-RQ-08"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Seen(stays_open),
+    },
+    Check {
+        id: "wire.one_text_item",
+        title: "A result is one text item that holds the operation's result as JSON",
+        requirements: &["REQ-MCP-09"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(one_text_item),
+    },
+    Check {
+        id: "wire.protocol_errors",
+        title: "What is wrong with an operation or its parameters is never a JSON-RPC error",
+        requirements: &["REQ-MCP-12", "REQ-RQ-08"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(protocol_errors),
+    },
+    Check {
+        id: "wire.is_error",
+        title: "`isError` is false for successes and for failures that another call can mend, true for internal ones",
+        requirements: &["REQ-MCP-10", "REQ-MCP-11"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Every(is_error),
+    },
+];
+
+/// The codes that the protocol lists as recoverable.
+const RECOVERABLE: [&str; 9] = [
+    "NOT_FOUND_RESOURCE",
+    "NOT_FOUND_OPERATION",
+    "VALIDATION_MISSING_PARAM",
+    "VALIDATION_INVALID_TYPE",
+    "VALIDATION_INVALID_VALUE",
+    "PERMISSION_DENIED",
+    "RATE_LIMIT_EXCEEDED",
+    "RATE_LIMIT_QUOTA_PAUSE",
+    "CONFIRMATION_REQUIRED",
+];
+
+fn only_messages(run: &Run, cases: &Cases) {
+    none_of(
+        run.seen().nonsense,
+        "JSON-RPC messages in UTF-8 and nothing else",
+        "write logs to standard error, not to standard output",
+        cases,
+    );
+}
+
+fn json_rpc_form(run: &Run, cases: &Cases) {
+    none_of(
+        run.seen().misshapen,
+        "`jsonrpc` \"2.0\" in every message, and in an answer `result` or `error`, one of them",
+        "leave the messages to an MCP library, or build each as JSON-RPC 2.0 has it",
+        cases,
+    );
+}
+
+fn nobody_asked(run: &Run, cases: &Cases) {
+    none_of(
+        run.seen().to_nobody,
+        "one answer to each request, with the id of the request as it came",
+        "answer each request once, repeat its id with its type, and answer no notification",
+        cases,
+    );
+}
+
+/// Nothing of this kind was seen.
+fn none_of(samples: Samples, expected: &str, mend: &str, cases: &Cases) {
+    cases.expect(samples.count == 0, || {
+        Finding::shown("what the adapter sends", samples.first, expected, mend)
+    });
+}
+
+fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
+    cases.expect(exchange.lost().is_none() || exchange.was_too_long(), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("an answer within {} ms", run.settings.limits.request.as_millis()),
+            "answer every request, whatever it holds; if the operation may take that long, give the \
+             run more time with `request_seconds`",
+        )
+    });
+}
+
+fn stays_open(run: &Run, cases: &Cases) {
+    let deaths = run.deaths();
+    cases.expect(deaths.is_empty(), || {
+        Finding::shown(
+            "the connection",
+            deaths.clone(),
+            "a connection that stays open until the client ends it",
+            "catch what goes wrong with one call, answer it with a failure, and go on",
+        )
+    });
+}
+
+/// Whether these are arguments that the schema of an endpoint tool lets through. Others may be refused
+/// by an MCP library before the adapter sees them.
+fn is_request(arguments: &Value) -> bool {
+    let names_one = arguments.get("operation").is_some_and(Value::is_string);
+    let names_many = arguments.get("operations").is_some_and(Value::is_array);
+    (names_one || names_many) && arguments.get("params").is_none_or(Value::is_object)
+}
+
+fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Reply::Result { raw, body } = &exchange.reply else { return };
+    if !is_request(&exchange.arguments) {
+        return;
+    }
+    let items = raw.get("content").and_then(Value::as_array);
+    let is_text = items.is_some_and(|items| {
+        items.len() == 1
+            && items.iter().all(|item| item.get("type").is_some_and(|kind| kind == "text"))
+    });
+    let holds_object = body.as_ref().is_some_and(Value::is_object);
+    cases.expect(is_text && holds_object, || Finding {
+        received: raw.clone(),
+        ..Finding::of(
+            exchange,
+            exchange.operation(),
+            "`content` with one item of type text, whose text is a JSON object",
+            "serialize the operation's result into the text of a single content item",
+        )
+    });
+}
+
+fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let is_endpoint = run.adapter.endpoints.iter().any(|tool| tool.name == exchange.tool);
+    if !is_endpoint || !is_request(&exchange.arguments) || exchange.lost().is_some() {
+        return;
+    }
+    cases.expect(!matches!(exchange.reply, Reply::Protocol { .. }), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "a result whose text is {\"success\": false, \"error\": …}, not a JSON-RPC error",
+            "turn what goes wrong in an operation into a failure; JSON-RPC errors are for requests \
+             that never become a call",
+        )
+    });
+}
+
+fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Reply::Result { raw, .. } = &exchange.reply else { return };
+    let should = match exchange.code() {
+        None if exchange.succeeded() => false,
+        Some(code) if RECOVERABLE.contains(&code) => false,
+        Some(code) if code.starts_with("INTERNAL_") => true,
+        _ => return,
+    };
+    let flag = raw.get("isError");
+    let is = match flag {
+        None | Some(Value::Null) => Some(false),
+        Some(flag) => flag.as_bool(),
+    };
+    cases.expect(is == Some(should), || Finding {
+        received: raw.clone(),
+        ..Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("`isError` {should} with {}", exchange.told()),
+            "set `isError` only where the model can do nothing about it: an internal fault",
+        )
+    });
+}

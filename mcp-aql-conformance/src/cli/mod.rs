@@ -1,0 +1,179 @@
+//! The command line: what is asked for, and how the process ends.
+
+mod arguments;
+mod list;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser as _;
+use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
+
+use arguments::{Arguments, Asked, Command};
+use output::Output;
+use progress::Watch;
+
+/// How the process ends (REQ-CNF-12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// All is as it should be.
+    Well,
+    /// As the report says: 0, 1 or 2.
+    Judged(u8),
+    /// What was asked for cannot be done.
+    Refused,
+    /// Somebody wanted it to stop.
+    Interrupted,
+}
+
+impl Ended {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Well => 0,
+            Self::Judged(code) => code,
+            Self::Refused => 3,
+            // As shells have it.
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Does what the process was started for.
+pub(crate) fn main() -> ExitCode {
+    let ended = match Arguments::try_parse() {
+        Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
+            output::tell(&format!("error: {why}"));
+            Ended::Refused
+        }),
+        Err(error) => {
+            // Help and version are no faults, and go to standard output. Nobody reads when this fails.
+            let _ = error.print();
+            if error.use_stderr() { Ended::Refused } else { Ended::Well }
+        }
+    };
+    ExitCode::from(ended.code())
+}
+
+/// Errors are for whoever typed the command.
+fn run(command: Command) -> Result<Ended, String> {
+    match command {
+        Command::Test { asked, categories, output } => {
+            let runner = runner(&asked, categories)?;
+            output.check()?;
+            in_the_end(asked.may_create(), async {
+                let watch = Arc::new(Watch::new());
+                let watching = Arc::clone(&watch);
+                let report =
+                    runner.on_progress(move |progress| watching.tell(progress)).run().await;
+                watch.end();
+                write_report(&report, &output)
+            })
+        }
+        Command::Evidence { asked, output } => {
+            let runner = runner(&asked, Vec::new())?;
+            output::check(output.as_deref())?;
+            in_the_end(asked.may_create(), async {
+                let told = |progress| {
+                    if let Progress::LeftBehind(left) = progress {
+                        let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
+                        output::tell(&format!("left behind:{}", left.collect::<String>()));
+                    }
+                };
+                match runner.on_progress(told).evidence().await {
+                    Ok(evidence) => {
+                        output::write(output.as_deref(), &output::json(&evidence)?)?;
+                        Ok(Ended::Well)
+                    }
+                    Err(why) => {
+                        output::tell(&output::plain_lines(&why.to_string()));
+                        Ok(Ended::Judged(match why {
+                            EvidenceError::Unlearned(_) => 1,
+                            _ => 2,
+                        }))
+                    }
+                }
+            })
+        }
+        Command::Report { file, output } => {
+            let text = output::read(&file)?;
+            let report: Report = serde_json::from_str(&text).map_err(|error| {
+                format!(
+                    "`{}` is no report as `test --format json` writes it: {error}",
+                    file.display()
+                )
+            })?;
+            output.write(&report)?;
+            Ok(Ended::Well)
+        }
+        Command::List { format } => {
+            output::write(None, &list::list(format, checks())?)?;
+            Ok(Ended::Well)
+        }
+    }
+}
+
+fn runner(asked: &Asked, categories: Vec<String>) -> Result<Runner, String> {
+    let (target, settings) = asked.resolve(categories).map_err(|error| error.to_string())?;
+    Ok(Runner::of(target, settings))
+}
+
+fn write_report(report: &Report, output: &Output) -> Result<Ended, String> {
+    output.write(report)?;
+    if !output.says_all() {
+        output::tell(&output::last_lines(report));
+    }
+    Ok(Ended::Judged(report.exit_code()))
+}
+
+/// Works until it is done, or somebody wants it to stop; then whatever was started is ended with it.
+fn in_the_end(
+    may_create: bool,
+    work: impl Future<Output = Result<Ended, String>>,
+) -> Result<Ended, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
+    runtime.block_on(async {
+        tokio::select! {
+            ended = work => ended,
+            () = interrupted() => {
+                progress::clear();
+                output::tell(match may_create {
+                    true => "interrupted; what the run has created is still there",
+                    false => "interrupted",
+                });
+                Ok(Ended::Interrupted)
+            }
+        }
+    })
+}
+
+/// Waits for Ctrl-C, or the wish that the process end.
+async fn interrupted() {
+    let by_hand = async {
+        // Where signals cannot be heard, the system's own way is left.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let by_others = async {
+            match signal(SignalKind::terminate()) {
+                Ok(mut signal) => {
+                    signal.recv().await;
+                }
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = by_hand => {}
+            () = by_others => {}
+        }
+    }
+    #[cfg(not(unix))]
+    by_hand.await;
+}

@@ -1,0 +1,413 @@
+//! The configuration of a run: what may be changed, what to test with, how long to wait.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::call::TimeLimits;
+use crate::learn::{Category, Mode};
+
+/// A run can be no shorter,
+const SHORTEST_LIMIT: Duration = Duration::from_millis(1);
+/// and none takes longer: what is more could not be added to an instant.
+const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+
+/// How a run is to go. By default it calls nothing but READ operations, and what has to be refused.
+///
+/// ```
+/// use mcp_aql_conformance::{Category, Settings};
+///
+/// let settings = Settings::default().level(1).allow(Category::Create).category("creates");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(crate) level: u8,
+    pub(crate) allowed: BTreeSet<Category>,
+    pub(crate) categories: BTreeSet<String>,
+    pub(crate) limits: TimeLimits,
+    pub(crate) in_flight: usize,
+    pub(crate) file: File,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            level: 2,
+            allowed: BTreeSet::new(),
+            categories: BTreeSet::new(),
+            limits: TimeLimits::default(),
+            in_flight: 64,
+            file: File::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The level that is asked for, 1 or 2: it decides the verdict, and which checks run.
+    #[must_use]
+    pub fn level(mut self, level: u8) -> Self {
+        self.level = level.clamp(1, 2);
+        self
+    }
+
+    /// Lets operations of this category run, on what the run creates and the fixtures name.
+    #[must_use]
+    pub fn allow(mut self, category: Category) -> Self {
+        self.allowed.insert(category);
+        self
+    }
+
+    /// Lets all operations run.
+    #[must_use]
+    pub fn allow_all(mut self) -> Self {
+        self.allowed.extend(Category::ALL);
+        self
+    }
+
+    /// Runs the checks of this category alone, beside others that are named like this.
+    #[must_use]
+    pub fn category(mut self, name: impl Into<String>) -> Self {
+        self.categories.insert(name.into());
+        self
+    }
+
+    /// How long one request, and the whole run, may take: a day each at most. By default 10 seconds and 5
+    /// minutes.
+    #[must_use]
+    pub fn time_limits(mut self, limits: TimeLimits) -> Self {
+        let clamp = |limit: Duration| limit.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
+        self.limits = TimeLimits { request: clamp(limits.request), run: clamp(limits.run) };
+        self
+    }
+
+    /// The time limits as they are now.
+    #[must_use]
+    pub fn limits(&self) -> TimeLimits {
+        self.limits
+    }
+
+    /// Takes what the configuration file says.
+    #[must_use]
+    pub fn file(mut self, file: File) -> Self {
+        self.allowed.extend(file.allow.iter().copied());
+        let TimeLimits { request, run } = self.limits;
+        self = self.time_limits(TimeLimits {
+            request: file.limits.request_seconds.map_or(request, Duration::from_secs),
+            run: file.limits.run_seconds.map_or(run, Duration::from_secs),
+        });
+        if let Some(in_flight) = file.limits.in_flight {
+            self.in_flight = in_flight.clamp(1, 64);
+        }
+        self.file = file;
+        self
+    }
+}
+
+/// The configuration file, in TOML: what the command takes with `--config`.
+///
+/// ```
+/// use mcp_aql_conformance::{File, Settings};
+///
+/// let file = File::parse(
+///     r#"
+///     allow = ["create", "update"]
+///
+///     [limits]
+///     request_seconds = 5
+///
+///     [params.send_mail]
+///     to = "nobody@example.com"
+///
+///     [values]
+///     project_id = "test-project"
+///
+///     [resources.task]
+///     create = "create_task"
+///     read = "get_task"
+///     read_only = ["created_at"]
+///
+///     [[skip]]
+///     operation = "send_invoice"
+///     reason = "it costs money"
+///
+///     [env]
+///     API_KEY = "${TEST_API_KEY}"
+///
+///     [modes.single]
+///     command = ["my-adapter", "--single"]
+///     "#,
+///     |name| (name == "TEST_API_KEY").then(|| "secret".to_owned()),
+/// )?;
+/// let settings = Settings::default().file(file);
+/// # Ok::<(), mcp_aql_conformance::ConfigError>(())
+/// ```
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct File {
+    /// Categories of operations that may run, in lower case.
+    #[serde(deserialize_with = "families")]
+    pub allow: BTreeSet<Category>,
+    /// How long to wait.
+    pub limits: Limits,
+    /// What to call single operations with: by operation, by parameter.
+    pub params: BTreeMap<String, Map<String, Value>>,
+    /// Values of a parameter wherever it is asked for: identifiers of things that are there.
+    pub values: Map<String, Value>,
+    /// How things are made, read, changed and removed: by the name of the thing.
+    pub resources: BTreeMap<String, Resource>,
+    /// Operations and checks that are left out.
+    pub skip: Vec<LeftOut>,
+    /// Variables of the environment of the adapter.
+    pub env: BTreeMap<String, String>,
+    /// Other ways to the same adapter: by mode, `semantic` or `single`.
+    pub modes: BTreeMap<Mode, Reach>,
+    /// Headers for HTTP.
+    pub headers: BTreeMap<String, String>,
+    /// Texts that no report may show. What `${NAME}` stands for is among them.
+    pub secrets: Vec<String>,
+}
+
+/// `[limits]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Seconds for one request.
+    pub request_seconds: Option<u64>,
+    /// Seconds for the whole run.
+    pub run_seconds: Option<u64>,
+    /// Requests at once, 1 to 64.
+    pub in_flight: Option<usize>,
+}
+
+/// `[resources.NAME]`: operations on one kind of thing. What is left out is inferred from names.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Resource {
+    /// The parameter that identifies one.
+    pub id: Option<String>,
+    /// The CREATE operation.
+    pub create: Option<String>,
+    /// The READ operation for one.
+    pub read: Option<String>,
+    /// The READ operation for many.
+    pub list: Option<String>,
+    /// The UPDATE operation.
+    pub update: Option<String>,
+    /// The DELETE operation.
+    pub delete: Option<String>,
+    /// Fields that no update may change.
+    pub read_only: Vec<String>,
+    /// Lists that updates may only add to.
+    pub append_only: Vec<String>,
+}
+
+/// `[[skip]]`: an operation or a check, and why.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    /// An operation that is never called.
+    pub operation: Option<String>,
+    /// A check that is not run.
+    pub check: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (what, name) = match (&self.operation, &self.check) {
+            (Some(operation), _) => ("operation", operation),
+            (None, Some(check)) => ("check", check),
+            (None, None) => ("nothing", &self.reason),
+        };
+        write!(formatter, "the {what} `{name}`: {}", self.reason)
+    }
+}
+
+/// `[modes.NAME]`: how to reach the adapter in that mode.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reach {
+    /// A command with its arguments.
+    pub command: Vec<String>,
+    /// A URL.
+    pub url: Option<String>,
+}
+
+/// Why a configuration is no good.
+///
+/// ```
+/// use mcp_aql_conformance::File;
+///
+/// let error = File::parse("allowed = ['create']", |_| None).unwrap_err();
+/// assert!(error.to_string().contains("unknown field `allowed`"));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// It is no such file.
+    #[error("the configuration is wrong: {0}")]
+    Wrong(String),
+}
+
+impl File {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`], which names what is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        Self::parse(&text, |name| std::env::var(name).ok())
+    }
+
+    /// Reads its text. `${NAME}` in a string stands for a variable of the environment, so that secrets
+    /// need not be in the file.
+    ///
+    /// # Errors
+    /// [`ConfigError::Wrong`], which names what is wrong with it.
+    pub fn parse(
+        text: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let mut value: Value =
+            toml_edit::de::from_str(text).map_err(|error| ConfigError::Wrong(error.to_string()))?;
+        let written = value.clone();
+        let mut secrets = Vec::new();
+        fill_in(&mut value, &variable, &mut secrets)?;
+        let mut file: Self = serde_json::from_value(value).map_err(|_| {
+            // What was put in is not told: it may be a secret.
+            ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
+                Err(error) => error.to_string(),
+                Ok(_) => "a variable of the environment stands where it does not fit".to_owned(),
+            })
+        })?;
+        file.secrets.extend(secrets);
+        for (name, seconds) in [
+            ("request_seconds", file.limits.request_seconds),
+            ("run_seconds", file.limits.run_seconds),
+        ] {
+            if seconds.is_some_and(|seconds| !(1..=LONGEST_LIMIT.as_secs()).contains(&seconds)) {
+                return Err(ConfigError::Wrong(format!(
+                    "`{name}` is a number of seconds, 1 to {}",
+                    LONGEST_LIMIT.as_secs()
+                )));
+            }
+        }
+        for (mode, reach) in &file.modes {
+            if *mode == Mode::All {
+                return Err(ConfigError::Wrong(
+                    "`[modes.all]` is never asked for: write `[modes.semantic]` or `[modes.single]`"
+                        .to_owned(),
+                ));
+            }
+            if reach.command.is_empty() == reach.url.is_none() {
+                return Err(ConfigError::Wrong(format!(
+                    "`[modes.{mode}]` has either a `command`, a list of words, or a `url`"
+                )));
+            }
+        }
+        for left_out in &file.skip {
+            if left_out.operation.is_some() == left_out.check.is_some() {
+                return Err(ConfigError::Wrong(
+                    "each `[[skip]]` names one `operation` or one `check`".to_owned(),
+                ));
+            }
+            if let Some(check) = &left_out.check
+                && !crate::checks::all().any(|known| known.id == check)
+            {
+                let check = crate::secrets::Secrets::new(file.secrets.clone()).masked(check);
+                return Err(ConfigError::Wrong(format!("there is no check `{check}`")));
+            }
+        }
+        Ok(file)
+    }
+}
+
+/// Puts variables of the environment in.
+fn fill_in(
+    value: &mut Value,
+    variable: &impl Fn(&str) -> Option<String>,
+    secrets: &mut Vec<String>,
+) -> Result<(), ConfigError> {
+    match value {
+        Value::String(text) => {
+            let written = text.clone();
+            while let Some((before, rest)) = text.split_once("${") {
+                let Some((name, after)) = rest.split_once('}') else {
+                    return Err(ConfigError::Wrong(format!(
+                        "`{written}` has a `${{` without its `}}`"
+                    )));
+                };
+                let Some(found) = variable(name) else {
+                    return Err(ConfigError::Wrong(format!(
+                        "the environment has no variable `{name}`"
+                    )));
+                };
+                // What is put in is taken as it is, even with `${` in it.
+                if found.contains("${") {
+                    return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
+                }
+                *text = format!("{before}{found}{after}");
+                secrets.push(found);
+            }
+            Ok(())
+        }
+        Value::Array(items) => {
+            items.iter_mut().try_for_each(|item| fill_in(item, variable, secrets))
+        }
+        Value::Object(members) => {
+            members.values_mut().try_for_each(|member| fill_in(member, variable, secrets))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Categories, in lower case.
+fn families<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeSet<Category>, D::Error> {
+    let words = Vec::<String>::deserialize(deserializer)?;
+    words.into_iter().map(|word| word.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_do_not_tell_what_came_from_the_environment() {
+        let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
+        for text in [
+            "allow = ['${KEY}']",
+            "allow = ['create', '${KEY}']",
+            "[limits]\nrequest_seconds = '${KEY}'",
+            "[values]\na = '${KEY} ${'",
+            "[[skip]]\ncheck = '${KEY}'\nreason = ''",
+        ] {
+            let error = File::parse(text, variable).expect_err(text).to_string();
+            assert!(!error.contains("s3cret"), "{text}: {error}");
+        }
+        let forever = TimeLimits { request: Duration::ZERO, run: Duration::MAX };
+        let limits = Settings::default().time_limits(forever).limits();
+        assert!(
+            !limits.request.is_zero()
+                && std::time::Instant::now().checked_add(limits.run).is_some()
+        );
+        let file = File::parse("secrets = ['own']\n[values]\na = '<${KEY}>'", variable);
+        assert_eq!(file.expect("it is right").secrets, ["own", "s3cret"]);
+    }
+}

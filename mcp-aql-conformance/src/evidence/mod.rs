@@ -1,0 +1,222 @@
+//! The evidence that the protocol's own conformance runner reads, collected from a running adapter
+//! (REQ-CNF-06).
+//!
+//! That runner passes a group in which there is nothing to judge. So nothing is left empty here: what could
+//! not be collected is an error that says why.
+
+mod errors;
+mod parameters;
+mod things;
+mod told;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::cases::Cases;
+use crate::learn::{Adapter, Category, Mode, tool_parts};
+use crate::run::Run;
+use crate::runner::{Progress, Runner};
+use crate::wire::Tap;
+
+/// Why there is no evidence.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvidenceError {
+    /// Nothing could be learned of the adapter.
+    #[error("{0}")]
+    Unlearned(String),
+    /// Something would be missing in it: each line names what, and why.
+    #[error("the evidence would not be whole:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
+    Incomplete(Vec<String>),
+}
+
+/// What is being collected, and what is missing of it.
+struct Collector<'a> {
+    run: &'a Run,
+    gaps: Vec<String>,
+}
+
+impl Collector<'_> {
+    /// Takes note that something is missing, with the reasons that came up on the way.
+    fn gap(&mut self, what: impl Into<String>, cases: &Cases, otherwise: &str) {
+        let skipped = cases.collected().skipped;
+        let why: Vec<_> = skipped.keys().map(crate::cases::Skip::reason).collect();
+        let why = if why.is_empty() { otherwise.to_owned() } else { why.join("; ") };
+        self.gaps.push(format!("{}: {why}", what.into()));
+    }
+
+    /// A list that may not be empty.
+    fn list(&mut self, name: &str, found: Vec<Value>, cases: &Cases, otherwise: &str) -> Value {
+        if found.is_empty() {
+            self.gap(format!("`{name}` would be empty"), cases, otherwise);
+        }
+        Value::Array(found)
+    }
+}
+
+impl Runner {
+    /// Collects the evidence bundle that the protocol's own conformance runner judges: introspection, and
+    /// replies to calls that are made for it. What changes something is only called where the settings
+    /// allow it. What was created is removed again where that is allowed; what is left is told as
+    /// [`Progress::LeftBehind`].
+    ///
+    /// # Errors
+    /// [`EvidenceError`] when the adapter cannot be learned, or when a part of the bundle would be empty:
+    /// it says which, and what to allow or to give for it.
+    pub async fn evidence(&self) -> Result<Value, EvidenceError> {
+        let tap = self.tap();
+        let until = Instant::now() + self.settings().limits.run;
+        let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;
+        let run = learned
+            .map_err(|why| EvidenceError::Unlearned(self.secrets().masked(&why.to_string())))?;
+        run.prime().await;
+        let mut modes = vec![word_of(&run.adapter)];
+        if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {
+            modes.push(other);
+        }
+        let bundle = collect(&run, &modes, self.settings().level).await;
+        // At the end, for until then things are made.
+        let mut left_behind = run.clear_up().await;
+        if !left_behind.is_empty() {
+            left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
+            self.tell(Progress::LeftBehind(left_behind));
+        }
+        let (_, connection) = run.into_parts();
+        if let Some(connection) = Arc::into_inner(connection) {
+            connection.close().await;
+        }
+        match bundle {
+            Ok(mut bundle) => {
+                self.secrets().mask_value(&mut bundle);
+                Ok(bundle)
+            }
+            Err(EvidenceError::Incomplete(mut gaps)) => {
+                gaps.iter_mut().for_each(|gap| self.secrets().mask(gap));
+                Err(EvidenceError::Incomplete(gaps))
+            }
+            Err(why) => Err(why),
+        }
+    }
+
+    /// The word for the mode that the adapter was not started in, if it can serve in that one too.
+    async fn other_mode(
+        &self,
+        adapter: &Adapter,
+        tap: &Arc<Tap>,
+        until: Instant,
+    ) -> Option<String> {
+        let other = match adapter.mode {
+            Mode::Single => Mode::Semantic,
+            Mode::Semantic | Mode::All => Mode::Single,
+        };
+        if !adapter.serves_all && !self.offers(other) {
+            return None;
+        }
+        let asked = (!adapter.serves_all).then_some(other);
+        let run = self.learned(asked, other, tap, until, Vec::new()).await.ok()?;
+        let (adapter, connection) = run.into_parts();
+        if let Some(connection) = Arc::into_inner(connection) {
+            connection.close().await;
+        }
+        (adapter.mode == other).then(|| word_of(&adapter))
+    }
+}
+
+/// The word that the bundle has for a mode: `crude` only where the tools are those five.
+fn word_of(adapter: &Adapter) -> String {
+    let families = || adapter.endpoints.iter().filter_map(|tool| tool_parts(&tool.name)?.1);
+    let is_crude = |family| Category::ALL.into_iter().any(|known| known.family() == family);
+    match adapter.mode {
+        Mode::Semantic if families().all(is_crude) => "crude".to_owned(),
+        mode => mode.to_string(),
+    }
+}
+
+async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, EvidenceError> {
+    let adapter = &run.adapter;
+    let mut collector = Collector { run, gaps: Vec::new() };
+    let introspection = collector.introspection();
+    let unknown = collector.unknown_parameters().await;
+    let accepted = collector.accepted_parameters(&unknown).await;
+    let missing = collector.missing_required().await;
+    let errors = collector.error_tests(&unknown, &missing).await;
+    let mut things = collector.things().await;
+    let defaults = collector.optional_defaults(&things).await;
+    let none = Cases::default();
+    let unknown_list = unknown.iter().map(parameters::Unknown::case).collect();
+    let round_trips = std::mem::take(&mut things.round_trips);
+    let preserved = std::mem::take(&mut things.preserved);
+    let mut bundle = json!({
+        "implementation": adapter.name(),
+        "version": adapter.version(),
+        "spec_version": adapter.protocol().get("version").unwrap_or(&Value::Null),
+        "expected_level": level,
+        "expected_exit_code": 0,
+        "endpoint_modes": modes,
+        "capabilities": {
+            "field_selection": adapter.capability("field_selection").unwrap_or_default(),
+            "batch_operations": adapter.capability("batch").unwrap_or_default(),
+        },
+        "introspection": introspection,
+        "accepted_parameters": accepted,
+        "parameter_tests": {
+            "missing_required": missing,
+            "unknown_parameter":
+                collector.list("parameter_tests.unknown_parameter", unknown_list, &none, "no operation could be called"),
+            "optional_defaults": defaults,
+        },
+        "error_tests": errors,
+        "round_trip_tests": collector.list(
+            "round_trip_tests", round_trips, &things.made,
+            "nothing is created and read again: there is no CREATE operation with a READ operation for the same thing",
+        ),
+        "update_preservation_tests": collector.list(
+            "update_preservation_tests", preserved, things.unchanged(),
+            "there is no UPDATE operation for a thing that can be created",
+        ),
+    });
+    // What the runner looks at for level 2 alone.
+    if level >= 2 {
+        let constraints = collector.constraint_tests(things.refused).await;
+        let batch = collector.batch_example().await;
+        let semantic = collector.semantic_tests().await;
+        if let Some(bundle) = bundle.as_object_mut() {
+            bundle.insert("constraint_tests".to_owned(), constraints);
+            bundle.insert("batch_example".to_owned(), batch);
+            bundle.insert("semantic_tests".to_owned(), semantic);
+        }
+    }
+    if let Some(lost) = run.lost() {
+        collector.gaps.push(format!("the collection was cut short: {lost}"));
+    }
+    if collector.gaps.is_empty() {
+        Ok(bundle)
+    } else {
+        Err(EvidenceError::Incomplete(collector.gaps))
+    }
+}
+
+impl Collector<'_> {
+    /// What introspection answers: the lists as they came, the details bare.
+    fn introspection(&mut self) -> Value {
+        let adapter = &self.run.adapter;
+        let mut details = Vec::new();
+        for operation in &adapter.operations {
+            if operation.details().is_object() {
+                details.push(operation.details().clone());
+            } else {
+                let what = format!("`introspection.operation_details` lacks `{}`", operation.name);
+                self.gaps.push(format!("{what}: introspection does not tell them"));
+            }
+        }
+        let none = Cases::default();
+        json!({
+            "operations_list": adapter.operations_reply,
+            "types_list": adapter.types_reply,
+            "operation_details":
+                self.list("introspection.operation_details", details, &none, "it lists no operations"),
+        })
+    }
+}

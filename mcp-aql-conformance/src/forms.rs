@@ -1,0 +1,470 @@
+//! Forms of JSON values as data: which members there are, which must be, of what type. Unlike a schema
+//! they are closed where nothing else is said, as the protocol's forms are.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::cases::{Cases, Finding};
+use crate::learn::Category;
+
+/// So many faults of one value are told.
+const MOST_FAULTS: usize = 5;
+
+/// What a value looks like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    /// Anything, null as well.
+    Any,
+    /// `true` or `false`.
+    Flag,
+    /// This one boolean.
+    Just(bool),
+    /// A null.
+    Null,
+    /// A number.
+    Number,
+    /// A number that is not below this.
+    AtLeast(f64),
+    /// A whole number that is not below this.
+    Whole(u64),
+    /// A string.
+    Text,
+    /// A string that is not empty.
+    Word,
+    /// One of these strings.
+    OneOf(&'static [&'static str]),
+    /// A string of which this holds; the text says what that is.
+    That(fn(&str) -> bool, &'static str),
+    /// A list, of items of this form.
+    List(&'static Form),
+    /// The same with at least one item.
+    Some(&'static Form),
+    /// An object with these members and no others.
+    Object(&'static [Member]),
+    /// An object with these members, and any others.
+    Open(&'static [Member]),
+    /// An object whose members have any names, and this form.
+    Each(&'static Form),
+    /// One of these forms.
+    Either(&'static [Form]),
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    name: &'static str,
+    form: Form,
+    is_required: bool,
+}
+
+/// A member that has to be there.
+pub(crate) const fn must(name: &'static str, form: Form) -> Member {
+    Member { name, form, is_required: true }
+}
+
+/// A member that may be there.
+pub(crate) const fn may(name: &'static str, form: Form) -> Member {
+    Member { name, form, is_required: false }
+}
+
+/// Where a value has not its form, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Where: `/parameters/0/type`. Empty for the value itself.
+    pub(crate) path: String,
+    /// What should be there.
+    pub(crate) expected: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.as_str() {
+            "" => write!(formatter, "the value: {}", self.expected),
+            path => write!(formatter, "`{path}`: {}", self.expected),
+        }
+    }
+}
+
+impl Form {
+    /// Everything that is not as this form has it, in the order of the value.
+    pub(crate) fn faults(&self, value: &Value) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        self.look(value, "", &mut faults);
+        faults
+    }
+
+    /// Whether a value has this form.
+    pub(crate) fn fits(&self, value: &Value) -> bool {
+        self.faults(value).is_empty()
+    }
+
+    /// A case of a check: a value has this form, or there is a finding that says what it has not.
+    pub(crate) fn check(
+        &self,
+        value: &Value,
+        cases: &Cases,
+        finding: impl FnOnce(String) -> Finding,
+    ) -> bool {
+        let faults = self.faults(value);
+        cases.expect(faults.is_empty(), || finding(told(&faults)))
+    }
+
+    fn look(&self, value: &Value, path: &str, faults: &mut Vec<Fault>) {
+        let holds = match self {
+            Self::Any => true,
+            Self::Flag => value.is_boolean(),
+            Self::Just(flag) => value.as_bool() == Some(*flag),
+            Self::Null => value.is_null(),
+            Self::Number => value.is_number(),
+            Self::AtLeast(least) => value.as_f64().is_some_and(|number| number >= *least),
+            Self::Whole(least) => whole(value).is_some_and(|number| number >= *least),
+            Self::Text => value.is_string(),
+            Self::Word => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+            Self::OneOf(words) => value.as_str().is_some_and(|text| words.contains(&text)),
+            Self::That(holds, _) => value.as_str().is_some_and(holds),
+            Self::List(form) | Self::Some(form) => match value.as_array() {
+                Some(items) => {
+                    for (index, item) in items.iter().enumerate() {
+                        form.look(item, &format!("{path}/{index}"), faults);
+                    }
+                    !items.is_empty() || matches!(self, Self::List(_))
+                }
+                None => false,
+            },
+            Self::Each(form) => match value.as_object() {
+                Some(members) => {
+                    for (name, member) in members {
+                        form.look(member, &format!("{path}/{name}"), faults);
+                    }
+                    true
+                }
+                None => false,
+            },
+            Self::Object(members) => look_at_members(members, true, value, path, faults),
+            Self::Open(members) => look_at_members(members, false, value, path, faults),
+            Self::Either(forms) => forms.iter().any(|form| form.fits(value)),
+        };
+        if !holds {
+            faults.push(Fault { path: path.to_owned(), expected: self.to_string() });
+        }
+    }
+}
+
+/// Whether it is an object at all; faults of its members are added.
+fn look_at_members(
+    members: &[Member],
+    is_closed: bool,
+    value: &Value,
+    path: &str,
+    faults: &mut Vec<Fault>,
+) -> bool {
+    let Some(object) = value.as_object() else { return false };
+    for member in members {
+        let path = format!("{path}/{}", member.name);
+        match object.get(member.name) {
+            Some(value) => member.form.look(value, &path, faults),
+            None if member.is_required => {
+                let expected = format!("is missing; {}", member.form);
+                faults.push(Fault { path, expected });
+            }
+            None => {}
+        }
+    }
+    if is_closed {
+        for name in object.keys() {
+            if !members.iter().any(|member| member.name == name) {
+                let expected = "no member of this name".to_owned();
+                faults.push(Fault { path: format!("{path}/{name}"), expected });
+            }
+        }
+    }
+    true
+}
+
+/// A number without a fraction, `3.0` as well.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        (number >= 0.0 && number.fract() == 0.0 && number < 9e15).then_some(number as u64)
+    })
+}
+
+/// What should have been, for a finding.
+pub(crate) fn told(faults: &[Fault]) -> String {
+    let mut text =
+        faults.iter().take(MOST_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
+    if faults.len() > MOST_FAULTS {
+        text.push_str(&format!("; and {} more", faults.len() - MOST_FAULTS));
+    }
+    text
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Any => "anything",
+            Self::Flag => "true or false",
+            Self::Just(flag) => return write!(formatter, "{flag}"),
+            Self::Null => "null",
+            Self::Number => "a number",
+            Self::AtLeast(least) => return write!(formatter, "a number, {least} or more"),
+            Self::Whole(least) => return write!(formatter, "a whole number, {least} or more"),
+            Self::Text => "a string",
+            Self::Word => "a string that is not empty",
+            Self::OneOf(words) => {
+                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                return formatter.write_str(&words.join(" or "));
+            }
+            Self::That(_, what) => what,
+            Self::List(form) => return write!(formatter, "a list, each item {form}"),
+            Self::Some(form) => {
+                return write!(formatter, "a list with one or more items, each {form}");
+            }
+            Self::Each(_) | Self::Object(_) | Self::Open(_) => "an object",
+            Self::Either(forms) => {
+                let forms: Vec<_> = forms.iter().map(Self::to_string).collect();
+                return formatter.write_str(&forms.join(", or "));
+            }
+        };
+        formatter.write_str(text)
+    }
+}
+
+/// Whether a name is one of an operation or of a parameter: `^[a-z][a-z0-9_]*$`.
+pub(crate) fn is_snake_case(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+}
+
+/// Whether a text is a code: `^[A-Z][A-Z0-9_]*$`.
+pub(crate) fn is_code(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+}
+
+/// Whether a text is a version of the protocol: `^\d+\.\d+\.\d+(-[a-zA-Z0-9.-]+)?$`.
+pub(crate) fn is_version(text: &str) -> bool {
+    let (numbers, label) = match text.split_once('-') {
+        Some((numbers, label)) => (numbers, Some(label)),
+        None => (text, None),
+    };
+    let numbers: Vec<_> = numbers.split('.').collect();
+    let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+    };
+    numbers.len() == 3 && numbers.iter().all(is_number) && label.is_none_or(is_label)
+}
+
+fn is_category(text: &str) -> bool {
+    Category::parse(text).is_some()
+}
+
+/// A code of an error or a warning.
+pub(crate) const CODE: Form = Form::That(is_code, "a code such as VALIDATION_INVALID_TYPE");
+/// A category of operations.
+const CATEGORY: Form = Form::That(is_category, "CREATE, READ, UPDATE, DELETE or EXECUTE");
+/// The kinds of types.
+const KIND: Form = Form::OneOf(&["enum", "object", "scalar", "union"]);
+
+/// An entry of the list of operations (REQ-INT-03).
+pub(crate) const LISTED_OPERATION: Form = Form::Object(&[
+    must("name", Form::Word),
+    must("semantic_category", CATEGORY),
+    must("endpoint", Form::Word),
+    must("description", Form::Text),
+]);
+
+/// `_protocol` (REQ-INT-04, REQ-INT-05, REQ-INT-07, REQ-INT-30). What else is there is free.
+pub(crate) const PROTOCOL: Form = Form::Open(&[
+    must("version", Form::That(is_version, "a version such as 1.0.0 or 1.0.0-draft")),
+    may("conformance", Form::Text),
+    may("mode", Form::Text),
+    may(
+        "capabilities",
+        Form::Open(&[
+            may("batch", Form::Flag),
+            may("field_selection", Form::Flag),
+            may("aggregations", Form::Flag),
+            may("computed_fields", Form::Flag),
+            may("pagination", Form::Flag),
+            may("relationship_queries", Form::Flag),
+            may("warnings", Form::Flag),
+            may("confirmation", Form::Flag),
+            may("dangerous_operations", Form::Flag),
+        ]),
+    ),
+    may("limits", Form::Open(LIMITS)),
+    may("concurrency", Form::Text),
+    may("supports_etag", Form::Flag),
+    may("max_concurrent_requests", Form::Whole(1)),
+    may("session_id", Form::Word),
+]);
+
+const LIMITS: &[Member] = &[
+    may("max_request_size", Form::Whole(1)),
+    may("max_response_size", Form::Whole(1)),
+    may("max_string_length", Form::Whole(1)),
+    may("max_array_elements", Form::Whole(1)),
+    may("max_nesting_depth", Form::Whole(1)),
+];
+
+/// The details of an operation (REQ-INT-09, REQ-INT-10, REQ-INT-12, REQ-INT-14, REQ-INT-15); what stands
+/// in `parameters` and in what only some have is looked at by itself.
+pub(crate) const OPERATION: Form = Form::Object(&[
+    must("name", Form::Word),
+    must("semantic_category", CATEGORY),
+    must("endpoint", Form::Word),
+    must("mcpTool", Form::Word),
+    must("description", Form::Text),
+    must(
+        "permissions",
+        Form::Object(&[must("readOnly", Form::Flag), must("destructive", Form::Flag)]),
+    ),
+    must("parameters", Form::List(&Form::Any)),
+    must("returns", TYPE_INFO),
+    may("examples", Form::List(&EXAMPLE)),
+    may("computed_fields", Form::Any),
+    may("aggregation_support", Form::Any),
+    may("relationship_capabilities", Form::Any),
+    may("lifecycle", Form::Any),
+]);
+
+/// A type in a list, and what an operation returns.
+pub(crate) const TYPE_INFO: Form =
+    Form::Object(&[must("name", Form::Word), must("kind", KIND), may("description", Form::Text)]);
+
+const EXAMPLE: Form =
+    Form::Object(&[must("request", Form::Open(&[])), may("description", Form::Text)]);
+
+/// A parameter, and a field of a type (REQ-INT-13).
+pub(crate) const PARAMETER: Form = Form::Object(&[
+    must("name", Form::Word),
+    must("type", Form::Word),
+    must("required", Form::Flag),
+    may("description", Form::Text),
+    may("default", Form::Any),
+    may("enum", Form::List(&Form::Any)),
+    may("minimum", Form::Number),
+    may("maximum", Form::Number),
+    may("minLength", Form::Whole(0)),
+    may("maxLength", Form::Whole(0)),
+    may("pattern", Form::Text),
+    may("format", Form::Text),
+    may("items", Form::Open(&[])),
+    may("sensitive", Form::Flag),
+]);
+
+/// `computed_fields`.
+pub(crate) const COMPUTED_FIELDS: Form = Form::List(&Form::Object(&[
+    must("name", Form::That(is_snake_case, "a name in snake_case, without `_computed.`")),
+    must("type", Form::Word),
+    may("description", Form::Text),
+    may("filterable", Form::Flag),
+    may("sortable", Form::Flag),
+]));
+
+/// `aggregation_support`.
+pub(crate) const AGGREGATION_SUPPORT: Form = Form::Object(&[
+    must("supported", Form::Flag),
+    may("default_mode", Form::OneOf(&["summary_only", "include_items"])),
+    may("functions", Form::List(&Form::OneOf(&["count", "group_by", "sum", "avg", "min", "max"]))),
+    may("groupable_fields", Form::List(&Form::Word)),
+    may("numeric_fields", Form::List(&Form::Word)),
+]);
+
+/// `relationship_capabilities`.
+pub(crate) const RELATIONSHIP_CAPABILITIES: Form = Form::Object(&[
+    must("supported", Form::Flag),
+    may("directions", Form::List(&Form::OneOf(&["incoming", "outgoing", "both"]))),
+    may("relationship_types", Form::List(&Form::Word)),
+    may("max_depth", Form::Whole(1)),
+]);
+
+/// `lifecycle`.
+pub(crate) const LIFECYCLE: Form = Form::Object(&[
+    must("states", Form::Some(&Form::Word)),
+    may("supports_cancel", Form::Flag),
+    may("supports_retry", Form::Flag),
+    may("progress_reporting", Form::Flag),
+]);
+
+/// The details of a type, by its kind (REQ-INT-18).
+pub(crate) fn type_details(kind: &str) -> Option<&'static Form> {
+    match kind {
+        "enum" => Some(&ENUM),
+        "object" => Some(&OBJECT),
+        "union" => Some(&UNION),
+        "scalar" => Some(&TYPE_INFO),
+        _ => None,
+    }
+}
+
+const ENUM: Form = Form::Object(&[
+    must("name", Form::Word),
+    must("kind", KIND),
+    may("description", Form::Text),
+    must("values", Form::List(&Form::Text)),
+]);
+const OBJECT: Form = Form::Object(&[
+    must("name", Form::Word),
+    must("kind", KIND),
+    may("description", Form::Text),
+    must("fields", Form::List(&PARAMETER)),
+]);
+const UNION: Form = Form::Object(&[
+    must("name", Form::Word),
+    must("kind", KIND),
+    may("description", Form::Text),
+    must("members", Form::List(&Form::Word)),
+]);
+
+/// A failure of `introspect`: no details (REQ-INT-28).
+pub(crate) const BARE_FAILURE: Form = Form::Object(&[
+    must("success", Form::Just(false)),
+    must("error", Form::Object(&[must("code", CODE), must("message", Form::Word)])),
+]);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const BED: Form = Form::Object(&[
+        must("bed_id", Form::Word),
+        may("zone", Form::OneOf(&["north", "south"])),
+        may("rows", Form::Some(&Form::Whole(1))),
+    ]);
+
+    #[test]
+    fn what_is_missing_surplus_or_of_another_form_is_told_with_its_place() {
+        assert!(BED.fits(&json!({ "bed_id": "b1", "zone": "north", "rows": [1, 2.0] })));
+        let faults = BED.faults(&json!({ "zone": "west", "rows": [0, 1.5], "depth": 3 }));
+        let told: Vec<_> = faults.iter().map(Fault::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "`/bed_id`: is missing; a string that is not empty",
+                "`/zone`: \"north\" or \"south\"",
+                "`/rows/0`: a whole number, 1 or more",
+                "`/rows/1`: a whole number, 1 or more",
+                "`/depth`: no member of this name",
+            ]
+        );
+        assert_eq!(super::told(&BED.faults(&json!([]))), "the value: an object");
+        assert!(!BED.fits(&json!({ "bed_id": " ", "rows": [] })));
+    }
+
+    #[test]
+    fn versions_codes_and_names_are_told_from_others() {
+        assert!(is_version("1.0.0-draft") && is_version("10.2.33") && is_version("1.0.0-a.1-b"));
+        for other in ["v1.0.0", "1.0", "1.0.0-", "1.0.0.0", "1..0", "1.0.0-ä", ""] {
+            assert!(!is_version(other), "{other}");
+        }
+        assert!(is_code("NOT_FOUND_RESOURCE") && !is_code("Not_Found") && !is_code("_X"));
+        assert!(is_snake_case("list_beds2") && !is_snake_case("listBeds") && !is_snake_case("2x"));
+    }
+}

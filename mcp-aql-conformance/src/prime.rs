@@ -1,0 +1,205 @@
+//! What is called before the checks are: operations that list things, so that their identifiers are known,
+//! and, where that is allowed and there is nearly nothing, operations that create some.
+
+use std::collections::BTreeSet;
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value, json};
+
+use crate::call::Exchange;
+use crate::cases::Cases;
+use crate::learn::{Category, Operation};
+use crate::pages;
+use crate::resources::{Proof, Resource, Role, to_create, varied};
+use crate::run::{Run, arguments};
+use crate::values::{self, Shape};
+
+/// With fewer things than these there is nearly nothing: pages cannot be walked, groups not counted.
+const FEW: usize = 5;
+/// Calls at once.
+const AT_ONCE: usize = 8;
+/// CREATE operations that are not for things.
+const RESERVED: [&str; 2] = ["record_execution_step", "verify_challenge"];
+
+impl Run {
+    /// Finds out what is there.
+    pub(crate) async fn prime(&self) {
+        let most = self.look_around().await;
+        self.meet_all().await;
+        self.find_out_what_is_new().await;
+        if most < FEW {
+            // Twice: what is created first may be what the rest needs.
+            for _ in 0..2 {
+                if self.plant().await == 0 {
+                    break;
+                }
+            }
+            self.look_around().await;
+            // What the first attempt lacked may be there now.
+            self.find_out_what_is_new().await;
+        }
+        self.have_one_of_each().await;
+    }
+
+    /// Whether anything may be done to things beside creating them.
+    fn may_touch(&self) -> bool {
+        [Category::Update, Category::Delete, Category::Execute]
+            .into_iter()
+            .any(|category| self.may(category))
+    }
+
+    /// Looks at all that is there before anything is created, so that nothing of it is taken for our own.
+    async fn meet_all(&self) {
+        if !self.may(Category::Create) || !self.may_touch() {
+            return;
+        }
+        let unheard = Cases::default();
+        for kind in self.resources().kinds() {
+            if let Some(list) = kind.operation(self, Role::List)
+                && self.forbids(list).is_none()
+                && pages::shows_all(self, list, &unheard).await
+            {
+                self.resources().prove(&kind.name, Proof::Listed);
+            }
+        }
+    }
+
+    /// Creates the same twice, where not all that there was could be listed: so it shows whether an operation
+    /// which creates may answer with what is there, and with what is not the run's own.
+    async fn find_out_what_is_new(&self) {
+        if !self.may(Category::Create) || !self.may_touch() {
+            return;
+        }
+        for kind in self.resources().kinds() {
+            if let Some(create) = kind.operation(self, Role::Create)
+                && self.forbids(create).is_none()
+                && !self.resources().is_proved(&kind.name)
+                && let Some(names) = self.makes_two(kind, create).await
+            {
+                self.resources().prove(&kind.name, Proof::Anew(names));
+            }
+        }
+    }
+
+    /// The names of the parameters with which an operation makes two things where it is called twice.
+    async fn makes_two(&self, kind: &Resource, create: &Operation) -> Option<BTreeSet<String>> {
+        let unheard = Cases::default();
+        let id = |made: &Exchange| kind.identity(kind.object(made.data()?)?);
+        for params in [to_create(self, create), self.valid(create)] {
+            let mut params = params.ok()?;
+            let mut first = self.act(create, params.clone(), &unheard).await?;
+            if first.code().is_some_and(|code| code.starts_with("CONFLICT_")) {
+                params = varied(self, create, &params, 1);
+                first = self.act(create, params.clone(), &unheard).await?;
+            }
+            if !first.succeeded() {
+                continue;
+            }
+            let second = self.act(create, params.clone(), &unheard).await?;
+            let is_refused = second.code().is_some_and(|code| code.starts_with("CONFLICT_"));
+            let (first, second) = (id(&first)?, id(&second));
+            return (is_refused || second.is_some_and(|second| second != first))
+                .then(|| params.into_iter().map(|(name, _)| name).collect());
+        }
+        None
+    }
+
+    /// Creates one of each kind that there is none of ours yet: others are not changed, removed or run.
+    async fn have_one_of_each(&self) {
+        if !self.may_touch() {
+            return;
+        }
+        for kind in self.resources().kinds() {
+            if let Some(create) = kind.operation(self, Role::Create)
+                && self.forbids(create).is_none()
+                && !self.resources().has_one(&kind.name)
+            {
+                let Ok(params) = self.valid(create) else { continue };
+                self.try_to_create(create, params).await;
+            }
+        }
+    }
+
+    /// Calls every READ operation that needs nothing. Gives how many things the longest list has.
+    async fn look_around(&self) -> usize {
+        let calls =
+            self.adapter.reads().filter(|operation| self.forbids(operation).is_none()).filter_map(
+                |operation| {
+                    let configured = self.settings.file.params.get(&operation.name).cloned();
+                    let params = match configured {
+                        Some(params) => params,
+                        None if operation.required().next().is_none() => Map::new(),
+                        None => return None,
+                    };
+                    Some((operation, params))
+                },
+            );
+        let calls = calls.map(|(operation, params)| async move {
+            let exchange =
+                self.send(&operation.tool, arguments(&operation.name, params), None).await;
+            exchange.data().and_then(pages::items).map_or(0, |items| items.len())
+        });
+        // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
+        let calls: Vec<_> = calls.collect();
+        let counts: Vec<_> = stream::iter(calls).buffered(AT_ONCE).collect().await;
+        counts.into_iter().max().unwrap_or_default()
+    }
+
+    /// Creates some of everything that nothing is known of yet. Gives how many were created.
+    async fn plant(&self) -> usize {
+        let mut planted = 0;
+        for operation in self.adapter.of(Category::Create) {
+            if self.forbids(operation).is_some()
+                || RESERVED.contains(&operation.name.as_str())
+                || self.was_planted(&operation.name)
+            {
+                continue;
+            }
+            for turn in 0..FEW {
+                let Some(exchange) = self.plant_one(operation, turn).await else { break };
+                if !exchange.succeeded() {
+                    break;
+                }
+                planted += 1;
+                self.note_planted(&operation.name);
+            }
+        }
+        planted
+    }
+
+    async fn plant_one(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
+        let params = values::valid(self, operation, turn).ok()?;
+        let mut varied = params.clone();
+        for parameter in &operation.parameters {
+            if varied.contains_key(&parameter.name) || values::is_identifier(&parameter.name) {
+                continue;
+            }
+            // Something within something, where objects are free.
+            if parameter.kind == "object" {
+                let value = json!({ "conformance": turn });
+                varied.insert(parameter.name.clone(), value);
+                continue;
+            }
+            let is_bounded = ["enum", "maximum", "format"]
+                .iter()
+                .any(|member| parameter.member(member).is_some());
+            if (is_bounded || parameter.kind == "boolean")
+                && parameter.name != "dry_run"
+                && let Some(value) = Shape::of(&self.adapter, parameter).made(turn)
+            {
+                varied.insert(parameter.name.clone(), value);
+            }
+        }
+        let has_more = varied.len() > params.len();
+        let exchange = self.try_to_create(operation, varied).await;
+        // What is not answered may have been done.
+        if exchange.succeeded() || exchange.lost().is_some() || !has_more {
+            return Some(exchange);
+        }
+        Some(self.try_to_create(operation, params).await)
+    }
+
+    async fn try_to_create(&self, operation: &Operation, params: Map<String, Value>) -> Exchange {
+        self.send(&operation.tool, arguments(&operation.name, params), None).await
+    }
+}

@@ -1,0 +1,139 @@
+//! A report as JUnit's XML, which CI systems read.
+
+use std::fmt::{self, Write as _};
+
+use super::show::{self, line};
+use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
+
+/// So much of a value is told.
+const MOST: usize = 4000;
+
+/// Text inside of XML or HTML: without markup, and without the characters that XML cannot hold, which
+/// [`show::clean`] has made visible.
+pub(super) struct Escaped<'a>(pub(super) &'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for each in show::clean(self.0).chars() {
+            match each {
+                '&' => formatter.write_str("&amp;")?,
+                '<' => formatter.write_str("&lt;")?,
+                '>' => formatter.write_str("&gt;")?,
+                '"' => formatter.write_str("&quot;")?,
+                '\'' => formatter.write_str("&#39;")?,
+                _ => formatter.write_char(each)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// As JUnit's XML: a suite for each category, a case for each check. A warning is a case that passes
+    /// and tells what was found; what was not tested and what does not apply is skipped.
+    pub fn junit(&self) -> String {
+        let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
+        let Summary { total, failed, skipped, not_applicable, .. } = self.tested_summary();
+        // A run that tested nothing must not look like one in which nothing failed.
+        let errors = usize::from(self.modes.is_empty());
+        let _ = writeln!(
+            out,
+            "<testsuites name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"{errors}\" \
+             skipped=\"{}\" time=\"{}\">",
+            Escaped(&format!("MCP-AQL conformance of {}", line(&self.implementation))),
+            total + errors,
+            skipped + not_applicable,
+            self.seconds(),
+        );
+        if errors > 0 {
+            let _ = writeln!(
+                out,
+                "  <testsuite name=\"target\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\">\n    \
+                 <testcase classname=\"target\" name=\"target.reached\">\n      \
+                 <error message=\"{}\"/>\n    </testcase>\n  </testsuite>",
+                Escaped(&self.headline())
+            );
+        }
+        for category in self.tested() {
+            self.suite(category, &mut out);
+        }
+        out.push_str("</testsuites>\n");
+        out
+    }
+
+    fn suite(&self, category: &CategoryReport, out: &mut String) {
+        let Summary { total, failed, skipped, not_applicable, .. } = Summary::of(&category.checks);
+        let name = line(&category.name);
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{}\" tests=\"{total}\" failures=\"{failed}\" errors=\"0\" \
+             skipped=\"{}\">",
+            Escaped(&name),
+            skipped + not_applicable,
+        );
+        let facts = [
+            ("version", line(&self.version)),
+            ("specVersion", line(&self.spec_version)),
+            ("target", line(&self.target)),
+            ("conformanceLevel", self.conformance_level.to_string()),
+        ];
+        out.push_str("    <properties>\n");
+        for (fact, value) in facts {
+            let value = Escaped(&value);
+            let _ = writeln!(out, "      <property name=\"{fact}\" value=\"{value}\"/>");
+        }
+        out.push_str("    </properties>\n");
+        for check in &category.checks {
+            case(&name, check, out);
+        }
+        out.push_str("  </testsuite>\n");
+    }
+}
+
+fn case(category: &str, check: &CheckReport, out: &mut String) {
+    let (category, id) = (Escaped(category), line(&check.id));
+    let _ = write!(out, "    <testcase classname=\"{category}\" name=\"{}\"", Escaped(&id));
+    let _ = match check.verdict {
+        Verdict::Pass => writeln!(out, "/>"),
+        Verdict::Fail => writeln!(
+            out,
+            ">\n      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>",
+            Escaped(&line(&check.title)),
+            Escaped(&line(&check.requirements.join(" "))),
+            Escaped(&told(check)),
+        ),
+        Verdict::Warn => writeln!(
+            out,
+            ">\n      <system-out>{}</system-out>\n    </testcase>",
+            Escaped(&format!("WARN {}\n{}", line(&check.title), told(check))),
+        ),
+        Verdict::Skip | Verdict::NotApplicable => writeln!(
+            out,
+            ">\n      <skipped message=\"{}\"/>\n    </testcase>",
+            Escaped(&check.why_not()),
+        ),
+    };
+}
+
+/// All findings of a check.
+fn told(check: &CheckReport) -> String {
+    let mut told = format!("{}\n{}\n", check.source(), check.tally());
+    for (finding, modes) in check.told() {
+        let _ = writeln!(told, "\n{}{modes}", line(&finding.subject));
+        let mut value = |name: &str, value: &serde_json::Value| {
+            let shown = show::shown(value, MOST);
+            let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
+            let _ = writeln!(told, "{name}: {}{note}", shown.text);
+        };
+        if !finding.sent.is_null() {
+            value("sent", &finding.sent);
+        }
+        value("received", &finding.received);
+        let _ = writeln!(told, "expected: {}", line(&finding.expected));
+        let _ = writeln!(told, "mend: {}", line(&finding.mend));
+    }
+    if let Some(more) = check.untold() {
+        let _ = writeln!(told, "\n{more}");
+    }
+    told
+}

@@ -1,0 +1,409 @@
+//! The report of a run: what each check found, and what level that makes.
+
+mod badge;
+mod html;
+mod junit;
+mod markdown;
+mod show;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cases::{Collected, Finding, Skip, brief};
+use crate::checks::{self, Check, Keyword};
+use crate::config::Settings;
+use crate::learn::{Adapter, Mode, Unlearned};
+use crate::runner::Whole;
+use crate::secrets::Secrets;
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// At least one case, and all of them as they should be.
+    Pass,
+    /// The adapter documents that it does not have what the check is about.
+    #[serde(rename = "n/a")]
+    NotApplicable,
+    /// Not one case could be tested.
+    Skip,
+    /// A finding against a requirement that is a SHOULD.
+    Warn,
+    /// A finding against a requirement that is a MUST.
+    Fail,
+}
+
+impl Verdict {
+    /// In capitals, as reports have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::NotApplicable => "N/A",
+            Self::Skip => "SKIP",
+            Self::Warn => "WARN",
+            Self::Fail => "FAIL",
+        }
+    }
+}
+
+/// A whole report (REQ-CNF-14), as JSON by `serde`.
+///
+/// ```
+/// use mcp_aql_conformance::{CommandTarget, Report, Runner, Settings, Verdict};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), serde_json::Error> {
+/// let runner = Runner::new(CommandTarget::new("/no/such/adapter", [""; 0]), Settings::default());
+/// let report = runner.run().await;
+/// assert_eq!((report.exit_code(), report.conformance_level), (1, 0));
+/// assert!(report.checks().all(|check| check.verdict == Verdict::Skip));
+///
+/// let saved = serde_json::to_string(&report)?;
+/// assert_eq!(serde_json::from_str::<Report>(&saved)?, report);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The name the server gives itself.
+    pub implementation: String,
+    /// The version the server gives itself.
+    pub version: String,
+    /// The version of the protocol that it claims, and that the checks are about.
+    pub spec_version: String,
+    /// How it was reached.
+    pub target: String,
+    /// The version of the runner.
+    pub runner: String,
+    /// The level that was asked for.
+    pub requested_level: u8,
+    /// The level that was shown: 0, 1 or 2.
+    pub conformance_level: u8,
+    /// Operations and checks that the configuration leaves out, and why: the level is shown without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Why it is no higher, one reason each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub obstacles: Vec<String>,
+    /// The modes that were looked at.
+    pub modes: Vec<Mode>,
+    /// What the run has made and could not remove, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
+    /// Milliseconds that the run took.
+    pub duration_ms: u64,
+    /// How many checks of each verdict.
+    pub summary: Summary,
+    /// The checks, by category.
+    pub categories: Vec<CategoryReport>,
+}
+
+/// How many checks of each verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// All of them.
+    pub total: usize,
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// With warnings.
+    pub warnings: usize,
+    /// Not tested.
+    pub skipped: usize,
+    /// About what the adapter does not have.
+    pub not_applicable: usize,
+}
+
+/// The checks of one category.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CategoryReport {
+    /// Its name.
+    pub name: String,
+    /// Its checks.
+    pub checks: Vec<CheckReport>,
+}
+
+/// What became of one check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    /// Its name.
+    pub id: String,
+    /// What holds where it passes.
+    pub title: String,
+    /// The requirements it is about.
+    pub requirements: Vec<String>,
+    /// `MUST` or `SHOULD`.
+    pub keyword: String,
+    /// The level it belongs to.
+    pub level: u8,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Cases that are as they should be.
+    pub passed: usize,
+    /// Cases that are not; of them, the first are told below.
+    pub found: usize,
+    /// The findings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// Cases that were left out: why, and how many.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, usize>,
+    /// Why it does not apply, where it doesn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_applicable: Option<String>,
+    /// Whether cases were left out that somebody could have let run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// Whether it was not finished: the adapter no longer answered, or time was over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
+}
+
+impl CheckReport {
+    pub(crate) fn judge<'a>(
+        check: &Check,
+        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a Collected)>,
+    ) -> Self {
+        let mut report = Self {
+            id: check.id.to_owned(),
+            title: check.title.to_owned(),
+            requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
+            keyword: match check.keyword {
+                Keyword::Must => "MUST".to_owned(),
+                Keyword::Should => "SHOULD".to_owned(),
+            },
+            level: check.level,
+            verdict: Verdict::Skip,
+            passed: 0,
+            found: 0,
+            findings: Vec::new(),
+            skipped: BTreeMap::new(),
+            not_applicable: None,
+            partial: false,
+            cut_short: false,
+        };
+        // Whether anything was left out that another run could test.
+        let mut is_open = false;
+        for (adapter, collected) in surfaces {
+            let mode = adapter.map(|adapter| adapter.mode);
+            report.passed += collected.passed;
+            report.found += collected.found;
+            report.findings.extend(
+                collected
+                    .findings
+                    .iter()
+                    .cloned()
+                    .map(|finding| Finding { mode: mode.map(|mode| mode.to_string()), ..finding }),
+            );
+            for (why, count) in &collected.skipped {
+                *report.skipped.entry(why.reason()).or_default() += count;
+                report.partial |= match why {
+                    // The one is named beside the verdict, the other was tested where there is more.
+                    Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
+                    Skip::NotAllowed(_) | Skip::CutShort(_) => true,
+                    // What level 1 tests with every operation, it tests with those that can be tried safely.
+                    _ if check.level == 1 => false,
+                    // What requires nothing acts on what it chooses itself: that it is not called is
+                    // nothing that could be mended.
+                    Skip::NotOurs(operation) => {
+                        let operation = adapter.and_then(|adapter| adapter.operation(operation));
+                        operation.is_none_or(|operation| operation.required().next().is_some())
+                    }
+                    Skip::NoFixture(_) => true,
+                };
+                report.cut_short |= matches!(why, Skip::CutShort(_));
+                if matches!(why, Skip::Unsafe(_)) {
+                    report.not_applicable.get_or_insert_with(|| why.reason());
+                } else {
+                    is_open = true;
+                }
+            }
+            if let Some(why) = &collected.not_applicable {
+                report.not_applicable.get_or_insert_with(|| why.clone());
+            }
+        }
+        report.verdict = match (report.found, report.passed, !is_open) {
+            (1.., ..) => match check.keyword {
+                Keyword::Must => Verdict::Fail,
+                Keyword::Should => Verdict::Warn,
+            },
+            (0, 1.., _) => Verdict::Pass,
+            (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
+            (0, 0, _) => Verdict::Skip,
+        };
+        if report.verdict == Verdict::NotApplicable {
+            report.skipped.clear();
+        } else {
+            report.not_applicable = None;
+        }
+        report
+    }
+}
+
+impl Report {
+    pub(crate) fn judge(
+        target: &str,
+        settings: &Settings,
+        secrets: &Secrets,
+        whole: &Whole,
+    ) -> Self {
+        let mut categories: Vec<CategoryReport> = Vec::new();
+        let mut summary = Summary::default();
+        let wanted = checks::all().filter(|check| {
+            check.level <= settings.level
+                && (settings.categories.is_empty()
+                    || settings.categories.contains(check.category()))
+        });
+        for check in wanted {
+            let report = whole.of(check);
+            summary.count(report.verdict);
+            let name = check.category();
+            match categories.iter_mut().find(|category| category.name == name) {
+                Some(category) => category.checks.push(report),
+                None => {
+                    categories.push(CategoryReport { name: name.to_owned(), checks: vec![report] })
+                }
+            }
+        }
+        let adapter = whole.surfaces.first().map(|surface| &surface.adapter);
+        let mut report = Self {
+            implementation: adapter.map_or("unknown", |adapter| adapter.name()).to_owned(),
+            version: adapter.map_or("unknown", |adapter| adapter.version()).to_owned(),
+            spec_version: adapter
+                .and_then(|adapter| adapter.protocol().get("version")?.as_str())
+                .unwrap_or("unknown")
+                .to_owned(),
+            target: target.to_owned(),
+            runner: env!("CARGO_PKG_VERSION").to_owned(),
+            requested_level: settings.level,
+            conformance_level: 0,
+            left_out: settings
+                .file
+                .skip
+                .iter()
+                .map(ToString::to_string)
+                .chain(adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
+                    format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
+                }))
+                .collect(),
+            obstacles: whole
+                .unlearned
+                .iter()
+                .map(|(mode, why)| match mode {
+                    None => why.to_string(),
+                    // One mode is enough for level 1.
+                    Some(_) if matches!(why, Unlearned::OtherMode { .. }) => format!("level 2: {why}"),
+                    Some(mode) => format!("{mode} mode: {why}"),
+                })
+                .collect(),
+            modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
+            left_behind: whole
+                .surfaces
+                .iter()
+                .flat_map(|surface| {
+                    let mode = surface.adapter.mode;
+                    surface.left_behind.iter().map(move |left| format!("{mode} mode: {left}"))
+                })
+                .collect(),
+            duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
+            summary,
+            categories,
+        };
+        report.mask(secrets);
+        report.grade(settings);
+        report
+    }
+
+    /// Without what nobody may see. Names and sentences that are our own are left as they are.
+    fn mask(&mut self, secrets: &Secrets) {
+        let names =
+            [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
+        let lists =
+            self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
+        for text in names.into_iter().chain(lists) {
+            brief(text, secrets);
+            secrets.mask(text);
+        }
+        for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
+            check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
+            check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));
+            for (mut why, count) in std::mem::take(&mut check.skipped) {
+                secrets.mask(&mut why);
+                *check.skipped.entry(why).or_default() += count;
+            }
+        }
+    }
+
+    /// The level that was shown, and what is in the way of a higher one.
+    fn grade(&mut self, settings: &Settings) {
+        if self.modes.is_empty() {
+            return;
+        }
+        if !settings.categories.is_empty() {
+            self.obstacles.push("only some of the checks were run".to_owned());
+            return;
+        }
+        let mut granted = 0;
+        for level in 1..=settings.level {
+            let mut obstacles = Vec::new();
+            for check in self.checks() {
+                // Level 2 is level 1 and more, and all of it in full.
+                let is_partial = level == 2 && check.partial;
+                let is_below = check.level < level && is_partial;
+                if (check.level != level && !is_below) || check.keyword != "MUST" {
+                    continue;
+                }
+                match check.verdict {
+                    Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
+                    Verdict::Skip => {
+                        let why = check.skipped.keys().next().cloned();
+                        let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
+                        obstacles.push(format!("{} was not tested: {why}", check.id));
+                    }
+                    Verdict::Pass if check.cut_short || is_partial => {
+                        obstacles.push(format!(
+                            "{} was tested in part: {}",
+                            check.id,
+                            check.why_in_part()
+                        ));
+                    }
+                    Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
+                }
+            }
+            if level == 2 && self.modes.len() < 2 {
+                obstacles.push("only one endpoint mode could be looked at".to_owned());
+            }
+            if obstacles.is_empty() && granted + 1 == level {
+                granted = level;
+            }
+            self.obstacles
+                .extend(obstacles.into_iter().map(|obstacle| format!("level {level}: {obstacle}")));
+        }
+        self.conformance_level = granted;
+    }
+
+    /// All checks.
+    pub fn checks(&self) -> impl Iterator<Item = &CheckReport> {
+        self.categories.iter().flat_map(|category| &category.checks)
+    }
+
+    /// The exit code that the protocol states (REQ-CNF-12): 0 pass, 1 a MUST failed, 2 only warnings or
+    /// not everything tested.
+    pub fn exit_code(&self) -> u8 {
+        if self.modes.is_empty() || self.summary.failed > 0 {
+            1
+        } else if self.summary.warnings > 0 || self.conformance_level < self.requested_level {
+            2
+        } else {
+            0
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! What all forms of a report share: the verdict in words, values cut to a length, and texts without what
+//! a terminal or a browser would obey.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
+use crate::cases::Finding;
+
+/// A value that is no longer than this stands on one line.
+const ONE_LINE: usize = 90;
+/// Of a name or a sentence no more than this is shown.
+const MOST_OF_A_SENTENCE: usize = 600;
+/// What is said of checks that failed.
+pub(super) const FAILED: &str = "failed";
+/// Why a check has no case, where it gives no reason.
+pub(super) const NOTHING: &str = "nothing came up to test it with";
+
+/// Makes visible what a reader would not see and a machine might obey: control characters, and those that
+/// turn the direction of text around.
+pub(super) fn clean(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for each in text.chars() {
+        let hidden = each.is_control() && each != '\n'
+            || matches!(each, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+            || matches!(each, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(each, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}');
+        if hidden {
+            cleaned.extend(each.escape_default());
+        } else {
+            cleaned.push(each);
+        }
+    }
+    cleaned
+}
+
+/// A name or a sentence on one line, cut where it is endless.
+pub(super) fn line(text: &str) -> String {
+    let mut characters = text.chars();
+    let kept: String = characters.by_ref().take(MOST_OF_A_SENTENCE).collect();
+    let more = characters.count();
+    let mut kept = clean(&kept).replace('\n', " ");
+    if more > 0 {
+        kept.push_str(&format!(" … ({} more)", counted(more, "character")));
+    }
+    kept
+}
+
+/// A value as a reader sees it, without its end where it is too long.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) text: String,
+    /// How many bytes were cut off.
+    pub(super) more: usize,
+}
+
+impl Shown {
+    /// "1234 more bytes", where something was cut off.
+    pub(super) fn note(&self) -> Option<String> {
+        (self.more > 0).then(|| format!("… {}", counted(self.more, "more byte")))
+    }
+}
+
+/// A value as JSON, up to so many bytes: what is short stands on one line, what is long on several.
+pub(super) fn shown(value: &Value, most: usize) -> Shown {
+    let mut cut = Cut { kept: Vec::new(), most, more: 0 };
+    write(value, 0, &mut cut);
+    cut.shown()
+}
+
+fn write(value: &Value, indent: usize, out: &mut Cut) {
+    let parts: Vec<(Option<&String>, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(name, value)| (Some(name), value)).collect(),
+        Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
+        _ => Vec::new(),
+    };
+    if parts.is_empty() || fits(value, ONE_LINE.saturating_sub(indent)) {
+        out.json(value);
+        return;
+    }
+    let (open, close) = if value.is_object() { (b"{", b"}") } else { (b"[", b"]") };
+    out.put(open);
+    for (at, (name, part)) in parts.into_iter().enumerate() {
+        out.put(if at == 0 { b"\n" } else { b",\n" });
+        out.put(" ".repeat(indent + 2).as_bytes());
+        if let Some(name) = name {
+            out.json(name);
+            out.put(b": ");
+        }
+        write(part, indent + 2, out);
+    }
+    out.put(b"\n");
+    out.put(" ".repeat(indent).as_bytes());
+    out.put(close);
+}
+
+/// Whether a value is no longer than this.
+fn fits(value: &Value, room: usize) -> bool {
+    struct Room(usize);
+
+    impl io::Write for Room {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::WriteZero)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    serde_json::to_writer(Room(room), value).is_ok()
+}
+
+/// Keeps the first bytes and counts the others, so that no long value is in memory twice.
+struct Cut {
+    kept: Vec<u8>,
+    most: usize,
+    more: usize,
+}
+
+impl Cut {
+    fn put(&mut self, bytes: &[u8]) {
+        let room = self.most.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend(bytes.iter().take(room));
+        self.more += bytes.len() - room;
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        // It takes everything, so this does not fail.
+        let _ = serde_json::to_writer(self, value);
+    }
+
+    fn shown(self) -> Shown {
+        let whole = self.kept.len();
+        let text = String::from_utf8(self.kept).unwrap_or_else(|error| {
+            // It was cut inside of a character.
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            String::from_utf8(bytes).unwrap_or_default()
+        });
+        Shown { more: self.more + whole - text.len(), text: clean(&text) }
+    }
+}
+
+impl io::Write for Cut {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.put(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// "1 check", "2 checks".
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
+/// A sentence of a check, which quotes code between backticks: its parts, and whether they are code.
+pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
+    let sentence = line(sentence);
+    if sentence.matches('`').count() % 2 == 1 {
+        return vec![(false, sentence)];
+    }
+    let parts = sentence.split('`').enumerate().map(|(at, part)| (at % 2 == 1, part.to_owned()));
+    parts.filter(|(_, part)| !part.is_empty()).collect()
+}
+
+/// Why something was not tested, and what.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct LeftOut<'a> {
+    /// How many cases.
+    pub(super) cases: usize,
+    /// Of these checks, which were not tested at all.
+    pub(super) checks: Vec<&'a str>,
+    /// Of these, which have other cases.
+    pub(super) in_part: Vec<&'a str>,
+}
+
+/// What of the way to the next level is missing, said once for all checks of which the same is true.
+#[derive(Debug, PartialEq)]
+pub(super) struct Missing {
+    /// What is missing.
+    pub(super) what: String,
+    /// Of these checks.
+    pub(super) checks: Vec<String>,
+}
+
+impl Summary {
+    /// Counts one more check.
+    pub(super) fn count(&mut self, verdict: Verdict) {
+        self.total += 1;
+        *match verdict {
+            Verdict::Pass => &mut self.passed,
+            Verdict::Fail => &mut self.failed,
+            Verdict::Warn => &mut self.warnings,
+            Verdict::Skip => &mut self.skipped,
+            Verdict::NotApplicable => &mut self.not_applicable,
+        } += 1;
+    }
+
+    /// Counts these checks.
+    pub(super) fn of(checks: &[CheckReport]) -> Self {
+        let mut summary = Self::default();
+        for check in checks {
+            summary.count(check.verdict);
+        }
+        summary
+    }
+
+    /// The counts that are not 0, the worst first.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (Verdict, usize)> {
+        [
+            (Verdict::Fail, self.failed),
+            (Verdict::Warn, self.warnings),
+            (Verdict::Pass, self.passed),
+            (Verdict::Skip, self.skipped),
+            (Verdict::NotApplicable, self.not_applicable),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+    }
+}
+
+impl Verdict {
+    /// As it is said of a number of checks.
+    pub(super) const fn said(self) -> &'static str {
+        match self {
+            Self::Pass => "passed",
+            Self::NotApplicable => "not applicable",
+            Self::Skip => "not tested",
+            Self::Warn => "with warnings",
+            Self::Fail => "failed",
+        }
+    }
+
+    /// The word for it in names of styles.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::NotApplicable => "na",
+            Self::Skip => "skip",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// "3 failed, 12 passed".
+pub(super) fn counts(summary: &Summary) -> String {
+    let counts = summary.counts().map(|(verdict, count)| format!("{count} {}", verdict.said()));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+impl Report {
+    /// The verdict, in a few words.
+    pub(super) fn verdict(&self) -> String {
+        match (self.modes.is_empty(), self.conformance_level) {
+            (true, _) => "nothing could be tested".to_owned(),
+            (false, 0) => "no level is shown".to_owned(),
+            (false, level) if self.left_out.is_empty() => format!("level {level} is shown"),
+            (false, level) => {
+                format!("level {level} is shown, but for what is left out")
+            }
+        }
+    }
+
+    /// The verdict in one line, with what it rests on.
+    pub(super) fn headline(&self) -> String {
+        let verdict = self.verdict();
+        let mut characters = verdict.chars();
+        let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let verdict = format!("{first}{}", characters.as_str());
+        match self.obstacles.as_slice() {
+            why if self.modes.is_empty() => format!("{verdict}: {}", line(&why.join("; "))),
+            _ if self.summary.total == 0 => verdict,
+            _ => {
+                let total = counted(self.summary.total, "check");
+                format!("{verdict}. Of {total}: {}", counts(&self.summary))
+            }
+        }
+    }
+
+    /// What was tested, and how: without the name and the version.
+    pub(super) fn circumstances(&self) -> String {
+        let modes: Vec<_> = self.modes.iter().map(ToString::to_string).collect();
+        let modes = match modes.as_slice() {
+            [] => String::new(),
+            [one] => format!(", in {one} mode"),
+            several => format!(", in {} mode", several.join(" and ")),
+        };
+        let seconds = self.seconds();
+        format!("MCP-AQL {}{modes}, {seconds} s", line(&self.spec_version))
+    }
+
+    /// How long it took, with two digits after the point.
+    pub(super) fn seconds(&self) -> String {
+        format!("{}.{:02}", self.duration_ms / 1000, self.duration_ms % 1000 / 10)
+    }
+
+    /// The categories to tell of: none where no adapter was reached, for then nothing is known of any.
+    pub(super) fn tested(&self) -> &[CategoryReport] {
+        if self.modes.is_empty() { &[] } else { &self.categories }
+    }
+
+    /// How many checks there are to tell of.
+    pub(super) fn tested_summary(&self) -> Summary {
+        if self.modes.is_empty() { Summary::default() } else { self.summary }
+    }
+
+    /// The next level that was asked for and is not shown.
+    pub(super) fn next_level(&self) -> Option<u8> {
+        (self.conformance_level < self.requested_level).then_some(self.conformance_level + 1)
+    }
+
+    /// What keeps the next level away, gathered by what it is.
+    pub(super) fn missing(&self) -> Vec<Missing> {
+        let next = self.next_level().filter(|_| !self.modes.is_empty());
+        let Some(next) = next else { return Vec::new() };
+        let mut missing: Vec<Missing> = Vec::new();
+        for obstacle in &self.obstacles {
+            let (what, check) = match split_obstacle(obstacle, next) {
+                Some(split) => split,
+                None => continue,
+            };
+            match missing.iter_mut().find(|missing| missing.what == what) {
+                Some(missing) => missing.checks.extend(check),
+                None => missing.push(Missing { what, checks: check.into_iter().collect() }),
+            }
+        }
+        missing.sort_by_key(|missing| missing.what != FAILED);
+        missing
+    }
+
+    /// What is named beside the checks, under its heading.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        [("Left out", &self.left_out), ("Left behind", &self.left_behind)]
+            .into_iter()
+            .filter(|(_, lines)| !lines.is_empty())
+    }
+
+    /// The checks that found something: failures first.
+    pub(super) fn found(&self) -> impl Iterator<Item = &CheckReport> {
+        let of = |verdict| self.checks().filter(move |check| check.verdict == verdict);
+        of(Verdict::Fail).chain(of(Verdict::Warn))
+    }
+
+    /// What was left out, by the reason.
+    pub(super) fn not_tested(&self) -> BTreeMap<String, LeftOut<'_>> {
+        let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
+        for check in self.tested().iter().flat_map(|category| &category.checks) {
+            for (why, cases) in &check.skipped {
+                let entry = left_out.entry(line(why)).or_default();
+                entry.cases += cases;
+                match check.verdict {
+                    Verdict::Skip => entry.checks.push(&check.id),
+                    _ => entry.in_part.push(&check.id),
+                }
+            }
+            if check.verdict == Verdict::Skip && check.skipped.is_empty() {
+                let entry = left_out.entry(NOTHING.to_owned());
+                entry.or_default().checks.push(&check.id);
+            }
+        }
+        left_out
+    }
+}
+
+impl CheckReport {
+    /// Where it comes from: "REQ-EPT-03, MUST, level 1".
+    pub(super) fn source(&self) -> String {
+        let requirements = self.requirements.join(" ");
+        line(&format!("{requirements}, {}, level {}", self.keyword, self.level))
+    }
+
+    /// What its cases came to: "2 of 7 cases".
+    pub(super) fn tally(&self) -> String {
+        let total = self.found + self.passed;
+        format!("{} of {} not as it should be", self.found, counted(total, "case"))
+    }
+
+    /// The findings, each once: what was found in both modes is told as it was in the first, with both.
+    pub(super) fn told(&self) -> Vec<(&Finding, String)> {
+        let mut told: Vec<(&Finding, Vec<String>)> = Vec::new();
+        for finding in &self.findings {
+            let mode = finding.mode.as_deref().map(line);
+            let same = told.iter_mut().find(|(first, modes)| {
+                let is_other_mode = mode.as_ref().is_some_and(|mode| !modes.contains(mode));
+                let of = |finding: &Finding| {
+                    [&finding.subject, &finding.expected, &finding.mend].map(Clone::clone)
+                };
+                is_other_mode && of(first) == of(finding)
+            });
+            match same {
+                Some((_, modes)) => modes.extend(mode),
+                None => told.push((finding, mode.into_iter().collect())),
+            }
+        }
+        let named = |modes: Vec<String>| match modes.as_slice() {
+            [] => String::new(),
+            modes => format!(" ({} mode)", modes.join(" and ")),
+        };
+        told.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
+    }
+
+    /// That there are more findings than are told.
+    pub(super) fn untold(&self) -> Option<String> {
+        let more = self.found.saturating_sub(self.findings.len());
+        (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
+    }
+
+    /// Why it was tested in part only.
+    pub(super) fn why_in_part(&self) -> String {
+        let is_end = |why: &&String| why.starts_with("cut short: ") == self.cut_short;
+        let why = self.skipped.keys().find(is_end).or(self.skipped.keys().next());
+        why.cloned().unwrap_or_default()
+    }
+
+    /// Why it was not tested.
+    pub(super) fn why_not(&self) -> String {
+        if let Some(why) = &self.not_applicable {
+            return format!("not applicable: {}", line(why));
+        }
+        let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
+        if why.is_empty() { NOTHING.to_owned() } else { why.join("; ") }
+    }
+}
+
+/// Takes an obstacle of this level apart: what it is, and the check. None when it is about another level.
+fn split_obstacle(obstacle: &str, level: u8) -> Option<(String, Option<String>)> {
+    let Some(rest) = obstacle.strip_prefix("level ") else {
+        return Some((line(obstacle), None));
+    };
+    let rest = rest.strip_prefix(&format!("{level}: "))?;
+    for (between, said) in
+        [(" was not tested: ", "not tested"), (" was tested in part: ", "tested in part")]
+    {
+        if let Some((check, why)) = rest.split_once(between) {
+            return Some((format!("{said}: {}", line(why)), Some(line(check))));
+        }
+    }
+    match rest.strip_suffix(" failed") {
+        Some(check) => Some((FAILED.to_owned(), Some(line(check)))),
+        None => Some((line(rest), None)),
+    }
+}

@@ -1,0 +1,201 @@
+//! A report for a terminal.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::show::{self, counted, line};
+use super::{CheckReport, Report, Summary, Verdict};
+use crate::cases::Finding;
+
+/// So much of a value is shown.
+const MOST: usize = 1200;
+
+/// Colours, where they are wanted.
+struct Paint(bool);
+
+impl Paint {
+    fn with(&self, code: &str, text: &str) -> String {
+        if self.0 && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn bold(&self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn verdict(&self, verdict: Verdict, text: &str) -> String {
+        let code = match verdict {
+            Verdict::Pass => "32",
+            Verdict::Fail => "1;31",
+            Verdict::Warn => "33",
+            Verdict::Skip => "36",
+            Verdict::NotApplicable => "2",
+        };
+        self.with(code, text)
+    }
+}
+
+impl Report {
+    /// For a terminal: the verdict, the counts by category, every finding, and what was not tested.
+    pub fn text(&self, colour: bool) -> String {
+        let paint = Paint(colour);
+        let mut out = String::new();
+        if !self.modes.is_empty() {
+            let name = format!("{} {}", line(&self.implementation), line(&self.version));
+            let _ = writeln!(out, "{}  {}", paint.bold(&name), paint.dim(&self.circumstances()));
+        }
+        let _ = writeln!(out, "{}\n", paint.dim(&line(&self.target)));
+        let verdict = match self.exit_code() {
+            0 => Verdict::Pass,
+            1 => Verdict::Fail,
+            _ => Verdict::Warn,
+        };
+        let _ = writeln!(out, "{}", paint.verdict(verdict, &self.headline()));
+        self.text_of_categories(&paint, &mut out);
+        for check in self.found() {
+            text_of_check(check, &paint, &mut out);
+        }
+        self.text_of_left_out(&paint, &mut out);
+        for (heading, lines) in self.named() {
+            let _ = writeln!(out, "\n{}", paint.bold(heading));
+            for named in lines {
+                let _ = writeln!(out, "  {}", line(named));
+            }
+        }
+        self.text_of_missing(&paint, &mut out);
+        out
+    }
+
+    fn text_of_categories(&self, paint: &Paint, out: &mut String) {
+        if self.tested().is_empty() {
+            return;
+        }
+        out.push('\n');
+        let width = self.tested().iter().map(|category| line(&category.name).chars().count());
+        let width = width.max().unwrap_or_default();
+        for category in self.tested() {
+            let summary = Summary::of(&category.checks);
+            let counts = summary.counts().map(|(verdict, count)| {
+                paint.verdict(verdict, &format!("{count} {}", verdict.said()))
+            });
+            let counts = counts.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(out, "  {:width$}  {counts}", line(&category.name));
+        }
+    }
+
+    fn text_of_left_out(&self, paint: &Paint, out: &mut String) {
+        let left_out = self.not_tested();
+        if !left_out.is_empty() {
+            let _ = writeln!(out, "\n{}", paint.bold("Not tested"));
+        }
+        for (why, what) in left_out {
+            let cases = match what.cases {
+                0 => String::new(),
+                cases => format!(" ({})", counted(cases, "case")),
+            };
+            let _ = writeln!(out, "  {why}{cases}");
+            list(what.checks.iter().copied(), paint, out);
+            let more = if what.checks.is_empty() { "" } else { "and " };
+            if !what.in_part.is_empty() {
+                let count = counted(what.in_part.len(), "check");
+                let _ = writeln!(out, "    {}", paint.dim(&format!("{more}{count} in part")));
+            }
+        }
+        let mut not_applicable = self
+            .checks()
+            .filter_map(|check| Some((check, check.not_applicable.as_deref()?)))
+            .peekable();
+        if not_applicable.peek().is_some() {
+            let _ = writeln!(out, "\n{}", paint.bold("Not applicable"));
+        }
+        for (check, why) in not_applicable {
+            let _ = writeln!(out, "  {}  {}", line(&check.id), paint.dim(&line(why)));
+        }
+    }
+
+    fn text_of_missing(&self, paint: &Paint, out: &mut String) {
+        let (Some(level), missing) = (self.next_level(), self.missing()) else { return };
+        if missing.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "\n{}", paint.bold(&format!("What keeps level {level} away")));
+        for missing in missing {
+            let count = match missing.checks.len() {
+                0 => String::new(),
+                count => format!("{} ", counted(count, "check")),
+            };
+            let _ = writeln!(out, "  {count}{}", missing.what);
+            // What was not tested stands above already.
+            if missing.what == show::FAILED {
+                list(missing.checks.iter().map(String::as_str), paint, out);
+            }
+        }
+    }
+}
+
+/// Names, in lines that are no wider than a terminal.
+fn list<'a>(names: impl Iterator<Item = &'a str>, paint: &Paint, out: &mut String) {
+    let mut row = String::new();
+    for name in names.map(line) {
+        if !row.is_empty() && row.len() + name.len() > 90 {
+            let _ = writeln!(out, "    {}", paint.dim(&row));
+            row.clear();
+        }
+        let _ = write!(row, "{}{name}", if row.is_empty() { "" } else { ", " });
+    }
+    if !row.is_empty() {
+        let _ = writeln!(out, "    {}", paint.dim(&row));
+    }
+}
+
+fn text_of_check(check: &CheckReport, paint: &Paint, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "\n{}  {}  {}",
+        paint.verdict(check.verdict, check.verdict.as_str()),
+        paint.bold(&line(&check.id)),
+        paint.dim(&check.source()),
+    );
+    let _ = writeln!(out, "  {}", line(&check.title));
+    let _ = writeln!(out, "  {}", paint.dim(&check.tally()));
+    for (finding, modes) in check.told() {
+        text_of_finding(finding, &modes, paint, out);
+    }
+    if let Some(more) = check.untold() {
+        let _ = writeln!(out, "\n  {}", paint.dim(&more));
+    }
+}
+
+fn text_of_finding(finding: &Finding, modes: &str, paint: &Paint, out: &mut String) {
+    let _ = writeln!(out, "\n  {}{}", paint.bold(&line(&finding.subject)), paint.dim(modes));
+    if !finding.sent.is_null() {
+        field("sent", &value(&finding.sent, paint), paint, out);
+    }
+    field("received", &value(&finding.received, paint), paint, out);
+    field("expected", &line(&finding.expected), paint, out);
+    field("mend", &line(&finding.mend), paint, out);
+}
+
+fn value(value: &Value, paint: &Paint) -> String {
+    let shown = show::shown(value, MOST);
+    match shown.note() {
+        Some(note) => format!("{}\n{}", shown.text, paint.dim(&note)),
+        None => shown.text,
+    }
+}
+
+/// A name, and what belongs to it, with all lines below the first.
+fn field(name: &str, text: &str, paint: &Paint, out: &mut String) {
+    for (number, line) in text.lines().enumerate() {
+        let name = if number == 0 { name } else { "" };
+        let _ = writeln!(out, "    {}  {line}", paint.dim(&format!("{name:8}")));
+    }
+}

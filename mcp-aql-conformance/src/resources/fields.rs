@@ -1,0 +1,318 @@
+//! The fields of things: which of them can be changed, to what, and whether two values are the same.
+
+use chrono::DateTime;
+use serde_json::{Map, Value};
+
+use super::{Resource, Role};
+use crate::cases::Skip;
+use crate::learn::{Adapter, Operation, Parameter};
+use crate::run::Run;
+use crate::values::{self, Shape};
+
+/// Parameters that are not about what is created, but about how it is asked for.
+const CONTROLS: &[&str] = &[
+    "dry_run",
+    "fields",
+    "preset",
+    "query",
+    "filter",
+    "sort",
+    "order",
+    "aggregate",
+    "include_items",
+    "first",
+    "after",
+    "last",
+    "before",
+    "limit",
+    "offset",
+    "page",
+    "page_size",
+    "if_match",
+    "confirmation_token",
+];
+
+/// A field that updates may change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Field<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) shape: Shape<'a>,
+    is_required: bool,
+    description: &'a str,
+}
+
+impl<'a> Field<'a> {
+    fn of(adapter: &'a Adapter, parameter: &'a Parameter) -> Self {
+        Self {
+            name: &parameter.name,
+            shape: Shape::of(adapter, parameter),
+            is_required: parameter.required,
+            description: parameter
+                .member("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// A value that fits and is another one than this.
+    pub(crate) fn other(self, current: &Value) -> Option<Value> {
+        other(self.shape, current)
+    }
+}
+
+/// A value that fits and is another one than this. Of objects, which merge, there is none.
+pub(crate) fn other(shape: Shape<'_>, current: &Value) -> Option<Value> {
+    (1..12)
+        .filter_map(|turn| shape.made(turn))
+        .find(|made| !same(made, current) && !made.is_object())
+}
+
+impl Resource {
+    /// The fields that updates may change, without what identifies a thing.
+    pub(crate) fn changeable<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
+        self.described(run).0
+    }
+
+    /// The same, and whether a type tells them: otherwise they are those that a thing is created with.
+    fn described<'a>(&self, run: &'a Run) -> (Vec<Field<'a>>, bool) {
+        let adapter = &run.adapter;
+        let Some(update) = self.operation(run, Role::Update) else { return (Vec::new(), false) };
+        let create = self.operation(run, Role::Create);
+        let returned = update.details().pointer("/returns/name").and_then(Value::as_str);
+        let own = |name: &str| {
+            // The type of the thing itself has fields that only the adapter writes.
+            if Some(name) == returned { Vec::new() } else { fields_of(adapter, name) }
+        };
+        let described = update.parameter("input").into_iter().flat_map(|input| {
+            let description =
+                input.member("description").and_then(Value::as_str).unwrap_or_default();
+            std::iter::once(input.kind.as_str())
+                .chain(description.split(|each: char| !each.is_ascii_alphanumeric() && each != '_'))
+        });
+        let mut found = described.map(own).find(|fields| !fields.is_empty()).unwrap_or_default();
+        if found.is_empty()
+            && let Some(returned) = returned
+        {
+            let usual = [
+                format!("{returned}Update"),
+                format!("Update{returned}"),
+                format!("{returned}Input"),
+                format!("{returned}Patch"),
+                format!("{returned}Changes"),
+            ];
+            found = usual
+                .iter()
+                .map(|name| own(name))
+                .find(|fields| !fields.is_empty())
+                .unwrap_or_default();
+        }
+        let is_told = !found.is_empty();
+        if !is_told {
+            found = create
+                .into_iter()
+                .flat_map(|create| &create.parameters)
+                .filter(|parameter| is_of_the_thing(parameter))
+                .map(|parameter| Field::of(adapter, parameter))
+                .collect();
+        }
+        found.retain(|field| {
+            field.name != self.id && !self.read_only.iter().any(|name| name == field.name)
+        });
+        (found, is_told)
+    }
+
+    /// Whether a thing can be without this field: its type says so, or it can be created without.
+    pub(crate) fn may_lack(&self, run: &Run, name: &str) -> bool {
+        let of_type = self.fields(run).into_iter().find(|field| field.name == name);
+        if let Some(field) = of_type {
+            return !field.is_required;
+        }
+        let create = self.operation(run, Role::Create);
+        let parameter = create.and_then(|create| create.parameter(name));
+        parameter
+            .is_some_and(|parameter| !parameter.required && parameter.member("default").is_none())
+    }
+
+    /// Whether the type of the thing says anything of this field.
+    pub(crate) fn is_typed(&self, run: &Run, name: &str) -> bool {
+        self.fields(run).iter().any(|field| field.name == name)
+    }
+
+    /// The same of a field inside of another: the type says so that the thing is shown as, for in what
+    /// updates take everything may be left out.
+    pub(crate) fn may_lack_inside(&self, run: &Run, outer: &str, inner: Shape<'_>) -> bool {
+        let outer = self.fields(run).into_iter().find(|field| field.name == outer);
+        let fields = outer.map(|outer| outer.shape.fields()).unwrap_or_default();
+        let found = fields.into_iter().find(|field| field.name() == inner.name());
+        found.is_some_and(|found| !found.is_required())
+    }
+
+    /// The fields of the type that a thing is shown as.
+    fn fields<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
+        let of_type = [Role::Read, Role::Create].into_iter().find_map(|role| {
+            let operation = self.operation(run, role)?;
+            let name = operation.details().pointer("/returns/name")?.as_str()?;
+            Some(fields_of(&run.adapter, name)).filter(|fields| !fields.is_empty())
+        });
+        of_type.unwrap_or_default()
+    }
+
+    /// Lists that updates may only add to: what the configuration says, and descriptions.
+    pub(crate) fn growing(&self, run: &Run) -> Vec<String> {
+        let mut names = self.append_only.clone();
+        for field in self.changeable(run).into_iter().chain(self.fields(run)) {
+            let description = field.description.to_ascii_lowercase();
+            let says_so =
+                description.contains("append-only") || description.contains("append only");
+            if says_so && !names.iter().any(|name| name == field.name) {
+                names.push(field.name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// The names of all that a caller can say of a thing, when it is created or later.
+    pub(crate) fn settable(&self, run: &Run) -> Vec<String> {
+        let mut names: Vec<_> =
+            self.changeable(run).into_iter().map(|field| field.name.to_owned()).collect();
+        let create = self.operation(run, Role::Create);
+        let given = create.into_iter().flat_map(|create| &create.parameters);
+        let given = given.filter(|parameter| is_of_the_thing(parameter));
+        for parameter in given {
+            if !names.contains(&parameter.name) {
+                names.push(parameter.name.clone());
+            }
+        }
+        names
+    }
+
+    /// Fields that only the adapter writes: what the configuration says, those that say so themselves, and
+    /// those of the type of the thing that no update names, where it is told what updates name.
+    pub(crate) fn unchangeable(&self, run: &Run) -> Vec<String> {
+        let (changeable, is_told) = self.described(run);
+        let mut names: Vec<_> = self
+            .fields(run)
+            .into_iter()
+            .filter(|field| {
+                let is_named = changeable.iter().any(|named| named.name == field.name);
+                let description = field.description.to_ascii_lowercase();
+                let says_so =
+                    description.contains("read-only") || description.contains("read only");
+                says_so || (is_told && !is_named)
+            })
+            .map(|field| field.name.to_owned())
+            .filter(|name| *name != self.id && !name.starts_with("_computed"))
+            .collect();
+        names.extend(
+            self.read_only.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>(),
+        );
+        names
+    }
+}
+
+/// The fields of a type that is an object.
+pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> {
+    let found = adapter.types.iter().find(|known| known.name == name);
+    let fields = found.and_then(|found| found.reply.pointer("/data/type/fields")?.as_array());
+    let field = |raw: &'a Value| {
+        let raw = raw.as_object()?;
+        Some(Field {
+            name: raw.get("name")?.as_str()?,
+            shape: Shape::new(raw, &adapter.types),
+            is_required: raw.get("required") == Some(&Value::Bool(true)),
+            description: raw.get("description").and_then(Value::as_str).unwrap_or_default(),
+        })
+    };
+    fields.into_iter().flatten().filter_map(field).collect()
+}
+
+/// Whether a parameter is about how something is asked for, and not about what.
+pub(crate) fn is_control(name: &str) -> bool {
+    name.starts_with('_') || CONTROLS.contains(&name)
+}
+
+fn is_of_the_thing(parameter: &Parameter) -> bool {
+    !is_control(&parameter.name)
+}
+
+/// Parameters for a new thing: what is required, and of the rest what can be said without knowing more.
+/// Where a parameter has a default it gets another value, so that one sees whether it was heeded.
+pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+    let mut params = run.valid(operation)?;
+    let configured = run.settings.file.params.get(&operation.name);
+    for parameter in &operation.parameters {
+        // What is secret may lock the thing to us, and what names another thing has to exist.
+        let is_plain = is_of_the_thing(parameter)
+            && parameter.member("sensitive") != Some(&Value::Bool(true))
+            && !values::is_identifier(&parameter.name);
+        let is_settled = configured.is_some_and(|configured| !configured.is_empty());
+        if params.contains_key(&parameter.name) || !is_plain || is_settled {
+            continue;
+        }
+        let shape = Shape::of(&run.adapter, parameter);
+        let made = match parameter.member("default") {
+            Some(default) => other(shape, default),
+            None => values::of(run, operation, parameter, 0),
+        };
+        if let Some(value) = made.filter(|value| shape.accepts(value)) {
+            params.insert(parameter.name.clone(), value);
+        }
+    }
+    Ok(params)
+}
+
+/// The same parameters with other texts, where the first were taken.
+pub(crate) fn varied(
+    run: &Run,
+    operation: &Operation,
+    params: &Map<String, Value>,
+    turn: usize,
+) -> Map<String, Value> {
+    let mut varied = params.clone();
+    for parameter in &operation.parameters {
+        let Some(Value::String(text)) = varied.get(&parameter.name) else { continue };
+        if values::is_identifier(&parameter.name) || parameter.member("enum").is_some() {
+            continue;
+        }
+        let shape = Shape::of(&run.adapter, parameter);
+        let number = run.resources().next_number();
+        let stem = text.trim_end_matches(|last: char| last.is_ascii_digit() || last == '-');
+        let others = [
+            Some(Value::from(format!("{stem}-{number}"))),
+            Some(Value::from(format!("{stem}{number}"))),
+            shape.made(number + turn),
+        ];
+        let fitting = others.into_iter().flatten().find(|other| shape.accepts(other));
+        if let Some(other) = fitting {
+            varied.insert(parameter.name.clone(), other);
+        }
+    }
+    varied
+}
+
+/// Whether what is there is what was given: numbers by their value, instants by the moment, and of
+/// objects every member that was given.
+pub(crate) fn same(given: &Value, there: &Value) -> bool {
+    match (given, there) {
+        (Value::Number(given), Value::Number(there)) => {
+            given == there || given.as_f64() == there.as_f64()
+        }
+        (Value::String(given), Value::String(there)) => {
+            given == there
+                || DateTime::parse_from_rfc3339(given)
+                    .is_ok_and(|given| DateTime::parse_from_rfc3339(there) == Ok(given))
+        }
+        (Value::Array(given), Value::Array(there)) => {
+            given.len() == there.len()
+                && given.iter().zip(there).all(|(given, there)| same(given, there))
+        }
+        (Value::Object(given), Value::Object(there)) => {
+            given.iter().all(|(name, given)| match there.get(name) {
+                Some(there) => same(given, there),
+                // What has no value may be left out.
+                None => given.is_null(),
+            })
+        }
+        _ => given == there,
+    }
+}

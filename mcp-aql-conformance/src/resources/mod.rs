@@ -1,0 +1,458 @@
+//! Kinds of things that an adapter keeps: which operations create, read, list, change and remove one, as
+//! names, parameters and results tell, or as the configuration says.
+
+mod fields;
+mod things;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create, varied};
+pub(crate) use things::{Thing, confirmed, token_of};
+
+use crate::cases::Skip;
+use crate::config::File;
+use crate::learn::{Adapter, Category, Operation};
+use crate::run::Run;
+use crate::values;
+
+/// Verbs of names that make a thing, the plainest first. `link_beds` makes something else than beds.
+const MAKES: &[&str] =
+    &["create", "add", "new", "register", "insert", "make", "open", "post", "save", "store"];
+const READS: &[&str] = &["get", "read", "show", "fetch", "describe", "find", "view", "lookup"];
+const LISTS: &[&str] = &["list", "get", "find", "search", "query", "show", "browse", "fetch"];
+const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set", "alter"];
+const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
+
+/// Operations of the safety loop, which are about no things.
+pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
+
+/// What anything may be called in a result about it.
+const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
+
+/// What says which execution.
+const EXECUTION: &str = "execution_id";
+
+/// One kind of thing.
+#[derive(Debug, Clone)]
+pub(crate) struct Resource {
+    /// What one is called: `task`.
+    pub(crate) name: String,
+    /// The parameter that says which one.
+    pub(crate) id: String,
+    create: String,
+    read: Option<String>,
+    list: Option<String>,
+    update: Option<String>,
+    delete: Option<String>,
+    /// What else it may be called in a result about it: what its type is called.
+    shown_as: Vec<String>,
+    /// Fields that no update may change, beside those that are found.
+    pub(crate) read_only: Vec<String>,
+    /// Lists that updates may only add to.
+    pub(crate) append_only: Vec<String>,
+}
+
+/// The kinds of things, and what the run has made of them.
+#[derive(Debug, Default)]
+pub(crate) struct Resources {
+    kinds: Vec<Resource>,
+    /// What the configuration says that cannot be.
+    wrong: Vec<String>,
+    made: Mutex<Vec<things::Made>>,
+    /// CREATE operations that make nothing of these kinds, and how often each has made something.
+    others: Mutex<BTreeMap<String, usize>>,
+    /// CREATE operations that were called and did not answer, and how often.
+    unanswered: Mutex<BTreeMap<String, usize>>,
+    /// By kind, the identifiers that results have shown, and when each was seen first.
+    met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
+    /// About how many bytes these take.
+    met_bytes: AtomicUsize,
+    /// Counts calls, to tell what was seen before a call from what came of it.
+    clock: AtomicU64,
+    /// EXECUTE operations that begin something.
+    starts: BTreeSet<String>,
+    /// What EXECUTE operations were called with, and is nobody else's: the name of a parameter, and the
+    /// value.
+    begun: Mutex<BTreeSet<(String, String)>>,
+    /// By call, the executions that it has begun.
+    started: Mutex<BTreeMap<String, BTreeSet<String>>>,
+    /// By kind, what shows that the things that were created are new.
+    proofs: Mutex<BTreeMap<String, Proof>>,
+    /// For texts that must not be there twice.
+    numbers: AtomicUsize,
+    /// What asks for confirmation, once somebody wanted to know.
+    pub(crate) gated: OnceCell<AllGated>,
+}
+
+/// What asks for confirmation.
+#[derive(Debug, Default)]
+pub(crate) struct AllGated {
+    /// The operations.
+    pub(crate) found: Vec<Gated>,
+    /// Why there may be more, if there may.
+    pub(crate) untried: Option<Skip>,
+}
+
+/// An operation on a thing that asks for confirmation.
+#[derive(Debug, Clone)]
+pub(crate) struct Gated {
+    /// The kind of thing, by its name.
+    pub(crate) resource: String,
+    /// The operation.
+    pub(crate) operation: String,
+}
+
+/// What shows that an operation which creates has not answered with what was there.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    /// All that there was had been listed before.
+    Listed,
+    /// Asked for the same twice it makes two, or refuses the second; with parameters of these names.
+    Anew(BTreeSet<String>),
+}
+
+/// What an operation does to a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Create,
+    Read,
+    List,
+    Update,
+    Delete,
+}
+
+impl Role {
+    const fn category(self) -> Category {
+        match self {
+            Self::Create => Category::Create,
+            Self::Read | Self::List => Category::Read,
+            Self::Update => Category::Update,
+            Self::Delete => Category::Delete,
+        }
+    }
+
+    const fn verbs(self) -> &'static [&'static str] {
+        match self {
+            Self::Create => MAKES,
+            Self::Read => READS,
+            Self::List => LISTS,
+            Self::Update => CHANGES,
+            Self::Delete => REMOVES,
+        }
+    }
+}
+
+impl Resources {
+    /// What the operations tell, with what the configuration says put over it.
+    pub(crate) fn of(adapter: &Adapter, file: &File) -> Self {
+        let mut wrong = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for operation in adapter.of(Category::Create) {
+            let Some((verb, noun)) = operation.name.split_once('_') else { continue };
+            let name = singular(noun);
+            if MAKES.contains(&verb) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let configured = file.resources.keys().filter(|name| !names.contains(name));
+        let names: Vec<_> = configured.cloned().chain(names.iter().cloned()).collect();
+        let kinds = names.into_iter().filter_map(|name| kind(adapter, file, name, &mut wrong));
+        let kinds: Vec<Resource> = kinds.collect();
+        let others = adapter.of(Category::Create).map(|operation| &operation.name).filter(|name| {
+            !RESERVED.contains(&name.as_str()) && kinds.iter().all(|kind| kind.create != **name)
+        });
+        let others = Mutex::new(others.map(|name| (name.clone(), 0)).collect());
+        let starts = adapter
+            .of(Category::Execute)
+            .filter(|operation| operation.parameter(EXECUTION).is_none())
+            .map(|operation| operation.name.clone())
+            .collect();
+        Self { kinds, wrong, others, starts, ..Self::default() }
+    }
+
+    /// The kinds.
+    pub(crate) fn kinds(&self) -> &[Resource] {
+        &self.kinds
+    }
+
+    /// A kind by its name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Resource> {
+        self.kinds.iter().find(|kind| kind.name == name)
+    }
+
+    /// What the configuration says that cannot be.
+    pub(crate) fn wrong(&self) -> &[String] {
+        &self.wrong
+    }
+}
+
+fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -> Option<Resource> {
+    let given = file.resources.get(&name).cloned().unwrap_or_default();
+    let mut role = |role: Role, given: Option<String>| match given {
+        Some(operation) if adapter.operation(&operation).is_none() => {
+            wrong.push(format!(
+                "[resources.{name}] has the operation `{operation}`, which is not there"
+            ));
+            None
+        }
+        Some(operation) => Some(operation),
+        None => operation_on(adapter, &name, role).map(|operation| operation.name.clone()),
+    };
+    let create = role(Role::Create, given.create);
+    let read = role(Role::Read, given.read);
+    let list = role(Role::List, given.list).filter(|list| Some(list) != read.as_ref());
+    let update = role(Role::Update, given.update);
+    let delete = role(Role::Delete, given.delete);
+    let Some(create) = create else {
+        wrong.push(format!("[resources.{name}] needs the name of a CREATE operation: `create`"));
+        return None;
+    };
+    let on_one = [&read, &update, &delete];
+    let on_one = on_one.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
+    let id = given.id.or_else(|| {
+        identifier(&name, on_one).filter(|id| {
+            // What a caller says to create one is chosen by the caller, or is of what it belongs to.
+            let is_said = adapter
+                .operation(&create)
+                .and_then(|create| create.parameter(id))
+                .is_some_and(|parameter| parameter.required);
+            !is_said && !is_of_another(adapter, &name, id)
+        })
+    })?;
+    let about = [Some(&create), read.as_ref(), update.as_ref(), delete.as_ref()];
+    let about = about.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
+    let shown_as = about
+        .filter_map(|operation| operation.details().pointer("/returns/name")?.as_str())
+        .map(snake_case)
+        .chain(NEUTRAL.iter().map(|name| (*name).to_owned()))
+        .collect();
+    Some(Resource {
+        shown_as,
+        name,
+        id,
+        create,
+        read,
+        list,
+        update,
+        delete,
+        read_only: given.read_only,
+        append_only: given.append_only,
+    })
+}
+
+/// The operation that does this to such a thing, by its name: of several, that with the plainest verb.
+fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a Operation> {
+    role.verbs().iter().find_map(|verb| {
+        adapter.of(role.category()).find(|operation| {
+            let Some(noun) =
+                operation.name.strip_prefix(verb).and_then(|rest| rest.strip_prefix('_'))
+            else {
+                return false;
+            };
+            let is_one = noun == name;
+            singular(noun) == name
+                && match role {
+                    Role::Create => true,
+                    Role::List => {
+                        (!is_one || *verb == "list") && operation.required().next().is_none()
+                    }
+                    // Without a parameter it acts on more than one.
+                    Role::Read | Role::Update | Role::Delete => {
+                        is_one && operation.required().next().is_some()
+                    }
+                }
+        })
+    })
+}
+
+/// The parameter that says which one: required wherever one is read, changed or removed. Where it takes
+/// more than one to say that, there is none: half of it would hit something else.
+fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Option<String> {
+    let on_one: Vec<_> = on_one.collect();
+    let everywhere = |parameter: &str| {
+        on_one
+            .iter()
+            .all(|operation| operation.parameter(parameter).is_some_and(|found| found.required))
+    };
+    let mut shared = on_one
+        .first()?
+        .required()
+        .map(|parameter| parameter.name.as_str())
+        .filter(|parameter| *parameter != "input" && everywhere(parameter));
+    let only = shared.next().filter(|_| shared.next().is_none())?;
+    let is_its_own = only.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
+    (is_its_own || values::is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
+}
+
+/// Whether an identifier is that of another kind of thing: `page_id`, where there is `get_page`.
+fn is_of_another(adapter: &Adapter, name: &str, id: &str) -> bool {
+    let Some((stem, _)) = id.rsplit_once('_') else { return false };
+    stem != name && adapter.operations.iter().any(|operation| is_about(&operation.name, stem))
+}
+
+/// Whether an operation is about things of this name, by its own: `archive_task`, `list_tasks`.
+fn is_about(operation: &str, name: &str) -> bool {
+    operation.split_once('_').is_some_and(|(_, noun)| noun == name || singular(noun) == name)
+}
+
+/// The name of a type as members are named: `PersonInCharge` is `person_in_charge`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
+
+/// One of them, of a word for many.
+pub(crate) fn singular(noun: &str) -> String {
+    let cut = |end: &str| noun.strip_suffix(end).filter(|stem| stem.len() > 1);
+    if let Some(stem) = cut("ies") {
+        return format!("{stem}y");
+    }
+    for end in ["sses", "xes", "ches", "shes"] {
+        if let Some(stem) = cut(end) {
+            return format!("{stem}{}", end.strip_suffix("es").unwrap_or_default());
+        }
+    }
+    match cut("s") {
+        Some(stem) if !["s", "u", "i"].iter().any(|end| stem.ends_with(end)) => stem.to_owned(),
+        _ => noun.to_owned(),
+    }
+}
+
+impl Resource {
+    /// The operation that does this.
+    pub(crate) fn operation<'a>(&self, run: &'a Run, role: Role) -> Option<&'a Operation> {
+        let name = match role {
+            Role::Create => Some(&self.create),
+            Role::Read => self.read.as_ref(),
+            Role::List => self.list.as_ref(),
+            Role::Update => self.update.as_ref(),
+            Role::Delete => self.delete.as_ref(),
+        };
+        run.adapter.operation(name?)
+    }
+
+    /// Whether this operation changes or removes one.
+    fn acts(&self, operation: &str) -> bool {
+        [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
+    }
+
+    /// Whether the name of its identifier is that of no other kind: `task_id`, and not `id`.
+    fn has_own_identifier(&self) -> bool {
+        self.id.rsplit_once('_').is_some_and(|(stem, _)| stem == self.name)
+    }
+
+    /// Whether this parameter of an operation says which one of these.
+    fn is_meant(&self, operation: &str, parameter: &str) -> bool {
+        let is_id = self.id == parameter;
+        let is_on_these = self.acts(operation) || is_about(operation, &self.name);
+        (is_id && (is_on_these || self.has_own_identifier()))
+            || parameter.strip_suffix("_id").is_some_and(|stem| stem == self.name)
+    }
+
+    /// All operations that change or remove one thing or act on it, and need no more than to be told which.
+    pub(crate) fn on_one<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Operation> {
+        run.adapter.operations.iter().filter(|operation| {
+            let is_bare = operation.required().all(|parameter| parameter.name == self.id);
+            let mut others = run.resources().kinds.iter().filter(|kind| kind.name != self.name);
+            self.acts(&operation.name)
+                || (matches!(
+                    operation.category,
+                    Some(Category::Update | Category::Delete | Category::Execute)
+                ) && is_bare
+                    && operation.required().next().is_some()
+                    && self.is_meant(&operation.name, &self.id)
+                    && !others.any(|other| other.acts(&operation.name)))
+        })
+    }
+
+    /// The thing itself in `data` of a result about it: under its own name, as all of `data`, or as the
+    /// only object there, where that is called nothing else.
+    pub(crate) fn object<'v>(&self, data: &'v Value) -> Option<&'v Value> {
+        if let Some(own) = data.get(&self.name).filter(|own| own.is_object()) {
+            return Some(own);
+        }
+        if self.identity(data).is_some() {
+            return Some(data);
+        }
+        let mut objects = data.as_object()?.iter().filter(|(_, value)| value.is_object());
+        let (name, only) = objects.next().filter(|_| objects.next().is_none())?;
+        // What it belongs to has an `id` too.
+        let is_certain = self.shown_as.contains(name)
+            || only.get(format!("{}_id", self.name)).is_some()
+            || (self.has_own_identifier() && only.get(&self.id).is_some());
+        is_certain.then_some(only)
+    }
+
+    /// Which one it is.
+    pub(crate) fn identity(&self, object: &Value) -> Option<Value> {
+        let own = format!("{}_id", self.name);
+        // A number or a slug is called nothing else: an `id` beside it would hit another thing.
+        let is_plain = self.id == "id" || self.id == own;
+        let others = [own.as_str(), "id"].into_iter().filter(|_| is_plain);
+        std::iter::once(self.id.as_str())
+            .chain(others)
+            .find_map(|name| object.get(name))
+            .filter(|id| id.is_string() || id.is_number())
+            .cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_by_a_number_has_no_other_identifier() {
+        let named = |id: &str| Resource {
+            name: "issue".to_owned(),
+            id: id.to_owned(),
+            create: "create_issue".to_owned(),
+            read: None,
+            list: None,
+            update: None,
+            delete: None,
+            shown_as: Vec::new(),
+            read_only: Vec::new(),
+            append_only: Vec::new(),
+        };
+        let both = serde_json::json!({ "id": 4711, "number": 3 });
+        let only_id = serde_json::json!({ "id": 4711 });
+        assert_eq!(named("number").identity(&both), Some(3.into()));
+        assert_eq!(named("number").identity(&only_id), None);
+        assert_eq!(named("issue_id").identity(&only_id), Some(4711.into()));
+    }
+
+    #[test]
+    fn types_are_named_like_members() {
+        assert_eq!(snake_case("Task"), "task");
+        assert_eq!(snake_case("PersonInCharge"), "person_in_charge");
+    }
+
+    #[test]
+    fn words_for_many_become_words_for_one() {
+        for (many, one) in [
+            ("tasks", "task"),
+            ("task", "task"),
+            ("entries", "entry"),
+            ("boxes", "box"),
+            ("branches", "branch"),
+            ("classes", "class"),
+            ("status", "status"),
+            ("address", "address"),
+            ("houses", "house"),
+        ] {
+            assert_eq!(singular(many), one, "{many}");
+        }
+    }
+}

@@ -1,0 +1,655 @@
+//! One adapter in one mode, and the calls that the checks make of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::call::{Exchange, Patience, Reply};
+use crate::cases::{Cases, Skip};
+use crate::config::Settings;
+use crate::learn::{Adapter, Category, Mode, Operation};
+use crate::resources::Resources;
+use crate::secrets::Secrets;
+use crate::wire::{Connection, Lost, Samples, Tap, Target};
+use crate::{checks, pages, values};
+
+/// After so many requests without an answer, one after the other, the adapter is taken to hang.
+const MOST_SILENT: usize = 3;
+/// Results of so many bytes at most are searched for the names of files.
+const MOST_SEARCHED: usize = 1 << 18;
+/// So many cases of one check are tested at once.
+const CASES_AT_ONCE: usize = 16;
+/// So often a connection that the adapter has closed is opened again.
+const MOST_REOPENED: usize = 3;
+
+/// Looks at one call.
+pub(crate) type Look = fn(&Run, &Exchange, &Cases);
+
+/// What a check works with: the adapter as it was learned, and ways to call it that keep to what is allowed.
+pub(crate) struct Run {
+    /// What the adapter says of itself.
+    pub(crate) adapter: Adapter,
+    /// What is allowed, and what there is to test with.
+    pub(crate) settings: Arc<Settings>,
+    target: Arc<dyn Target>,
+    asked_mode: Option<Mode>,
+    tap: Arc<Tap>,
+    connection: tokio::sync::RwLock<Arc<Connection>>,
+    room: Semaphore,
+    /// Whoever makes requests of megabytes waits for the others that do.
+    heavy: Semaphore,
+    /// What all walks through collections together may take, in KiB.
+    pub(crate) room_for_walks: Semaphore,
+    pub(crate) until: Instant,
+    /// Until when calls are made nevertheless.
+    prolonged: OnceLock<Instant>,
+    health: Mutex<Health>,
+    /// Values of parameters that were seen in results, by name.
+    harvest: Mutex<BTreeMap<String, Vec<Value>>>,
+    /// Values that stand for nobody, by operation and parameter.
+    nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
+    /// Files of a machine in errors: nothing that was sent names them.
+    paths: Mutex<Samples>,
+    /// Whether results or introspection name such files too: then they are what the adapter is about.
+    shows_paths: AtomicBool,
+    /// What asked for confirmation first, if anything did.
+    asks: OnceLock<String>,
+    /// Operations that were called and answered as if they had been let run.
+    let_run: Mutex<BTreeSet<String>>,
+    /// CREATE operations that were called so that there is something to read.
+    planted: Mutex<BTreeSet<String>>,
+    /// Kinds of things, and what the run has made of them.
+    resources: Resources,
+    /// The checks that look at every call.
+    every: Vec<(Look, Arc<Cases>)>,
+}
+
+#[derive(Debug, Default)]
+struct Health {
+    silent: usize,
+    /// When the last of them was given up.
+    silent_since: Option<Instant>,
+    reopened: usize,
+    lost: Option<Lost>,
+    /// Why connections ended that we had not closed.
+    deaths: Vec<String>,
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Run").field("adapter", &self.adapter.name()).finish_non_exhaustive()
+    }
+}
+
+/// What a run is made of.
+pub(crate) struct Parts {
+    pub(crate) adapter: Adapter,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) asked_mode: Option<Mode>,
+    pub(crate) tap: Arc<Tap>,
+    pub(crate) connection: Connection,
+    pub(crate) until: Instant,
+    pub(crate) every: Vec<(Look, Arc<Cases>)>,
+}
+
+impl Run {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
+        let at_once = at_once(&adapter, settings.in_flight);
+        let resources = Resources::of(&adapter, &settings.file);
+        let shows_paths = adapter
+            .operations
+            .iter()
+            .any(|operation| crate::leaks::path(&operation.details().to_string()).is_some());
+        Self {
+            adapter,
+            settings,
+            target,
+            asked_mode,
+            tap,
+            connection: tokio::sync::RwLock::new(Arc::new(connection)),
+            room: Semaphore::new(at_once),
+            heavy: Semaphore::new(1),
+            room_for_walks: Semaphore::new(pages::MOST_KIB),
+            until,
+            prolonged: OnceLock::new(),
+            health: Mutex::default(),
+            harvest: Mutex::default(),
+            nobodies: Mutex::default(),
+            shows_paths: AtomicBool::new(shows_paths),
+            paths: Mutex::default(),
+            asks: OnceLock::new(),
+            let_run: Mutex::default(),
+            planted: Mutex::default(),
+            resources,
+            every,
+        }
+    }
+
+    /// Whether operations of this category may run.
+    pub(crate) fn may(&self, category: Category) -> bool {
+        category == Category::Read || self.settings.allowed.contains(&category)
+    }
+
+    /// Whether this operation may be called so that it runs. None when it may; else why not.
+    pub(crate) fn forbids(&self, operation: &Operation) -> Option<Skip> {
+        if let Some(left_out) = self.left_out(&operation.name) {
+            return Some(Skip::LeftOut(left_out));
+        }
+        if operation.is_read() {
+            return None;
+        }
+        // What calls itself READ and looks like something else is taken for the worst.
+        let category = match operation.category {
+            Some(Category::Read) | None => Category::Execute,
+            Some(category) => category,
+        };
+        (!self.may(category)).then_some(Skip::NotAllowed(category))
+    }
+
+    /// The turn of a check whose requests are as large as any adapter may allow: many of them at once would
+    /// take much memory.
+    pub(crate) async fn heavy(&self) -> Option<SemaphorePermit<'_>> {
+        self.heavy.acquire().await.ok()
+    }
+
+    fn left_out(&self, operation: &str) -> Option<String> {
+        let named =
+            |left_out: &&crate::config::LeftOut| left_out.operation.as_deref() == Some(operation);
+        self.settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
+    }
+
+    /// Calls an operation with these parameters through its own tool, if that is allowed; otherwise the
+    /// case is skipped, and there is nothing.
+    pub(crate) async fn call(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        self.call_as(operation, arguments(&operation.name, params), cases).await
+    }
+
+    /// The same with whole arguments: `operation`, `params`, and what else there is.
+    pub(crate) async fn call_as(
+        &self,
+        operation: &Operation,
+        arguments: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
+            cases.skip(why);
+            return None;
+        }
+        self.answered(&operation.tool, arguments, cases).await
+    }
+
+    /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
+    /// unless its category is allowed: then the case is skipped, and there is nothing.
+    pub(crate) async fn refused(
+        &self,
+        tool: &str,
+        arguments: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        if let Some(why) = self.could_harm(&arguments) {
+            cases.skip(why);
+            return None;
+        }
+        self.answered(tool, arguments, cases).await
+    }
+
+    /// Whether a request that should be refused could do harm where it is not: it names an operation that
+    /// the configuration leaves out, or one that is not allowed or acts on what is not ours, and what it
+    /// needs is there. Names are compared as a careless adapter would.
+    fn could_harm(&self, arguments: &Value) -> Option<Skip> {
+        let items = arguments.get("operations").and_then(Value::as_array);
+        for item in items.into_iter().flatten().chain([arguments]) {
+            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default().trim();
+            let named = |operation: &&Operation| operation.name.eq_ignore_ascii_case(name);
+            let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
+            if let Some(left_out) = self.left_out(&operation.name) {
+                return Some(Skip::LeftOut(left_out));
+            }
+            if operation.is_read() {
+                continue;
+            }
+            let lacks = self.lacks(operation, item);
+            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+                return Some(why);
+            }
+            let aimed = self.aimed(operation, item);
+            let why = self.spares(operation, &aimed);
+            if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
+                return why;
+            }
+        }
+        None
+    }
+
+    /// An item of a request without values that no identifier has, and that hit nothing.
+    fn aimed(&self, operation: &Operation, item: &Value) -> Value {
+        let mut aimed = item.clone();
+        for parameter in operation.required() {
+            let shape = values::Shape::of(&self.adapter, parameter);
+            let misses = |value: &Value| {
+                let is_ours = value.as_str().is_some_and(|text| text.contains("conformance"));
+                value.is_null()
+                    || (values::hits_nothing(value)
+                        && (is_ours || !shape.accepts(value))
+                        && !self.harvested(&parameter.name).contains(value))
+            };
+            let nested = aimed.get_mut("params").and_then(Value::as_object_mut);
+            if let Some(params) = nested
+                && params.get(&parameter.name).is_some_and(misses)
+            {
+                params.remove(&parameter.name);
+            }
+            if let Some(beside) = aimed.as_object_mut()
+                && beside.get(&parameter.name).is_some_and(misses)
+            {
+                beside.remove(&parameter.name);
+            }
+        }
+        aimed
+    }
+
+    /// Whether nothing is there of what an operation needs to know what to act on. Where it does not ask
+    /// which one, nothing may mean everything.
+    fn lacks(&self, operation: &Operation, item: &Value) -> bool {
+        let given = |name: &str| {
+            item.get(name).is_some()
+                || item.get("params").is_some_and(|params| params.get(name).is_some())
+        };
+        // What the configuration names may be any text.
+        let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
+        let mut required = operation.required();
+        let is_aimed = match operation.category {
+            Some(Category::Create) => required.next().is_some(),
+            _ => required.any(|parameter| {
+                values::is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
+            }),
+        };
+        is_aimed && !operation.required().any(|parameter| given(&parameter.name))
+    }
+
+    /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
+    /// waits as long as it says, if that is not long.
+    async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
+        let mut patience = Patience::default();
+        loop {
+            let exchange = self.send(tool, arguments, None).await;
+            if let Some(lost) = exchange.lost().filter(|_| !exchange.was_too_long()) {
+                // One call that is not answered is a finding of `wire.answers`, and of no other check.
+                cases.skip(Skip::CutShort(lost.to_string()));
+                return None;
+            }
+            let Some(too_fast) = exchange.too_fast() else { return Some(exchange) };
+            if !patience.waits(&exchange, Some(self.until)).await {
+                cases.skip(too_fast);
+                return None;
+            }
+            arguments = exchange.arguments;
+        }
+    }
+
+    /// Sends a call as it is: for `introspect`, and for what is known to be harmless.
+    pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
+        let room = self.room.acquire().await;
+        let connection = match &room {
+            Ok(_) => self.connection().await,
+            Err(_) => Err(Lost::Closed("the run is over".to_owned())),
+        };
+        let connection = match connection {
+            Ok(connection) => connection,
+            Err(lost) => {
+                return Exchange { tool: tool.to_owned(), arguments, reply: Reply::Lost(lost) };
+            }
+        };
+        let begun = self.begun();
+        let exchange = Exchange::make(&connection, tool, arguments, meta).await;
+        self.note(&exchange, begun);
+        exchange
+    }
+
+    /// Asks `introspect`.
+    pub(crate) async fn introspect(&self, params: Value) -> Exchange {
+        let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        let mut patience = Patience::default();
+        loop {
+            let exchange = self.send(&self.adapter.introspect, arguments, None).await;
+            if !patience.waits(&exchange, Some(self.until)).await {
+                return exchange;
+            }
+            arguments = exchange.arguments;
+        }
+    }
+
+    /// The connection, opened again if the adapter has closed it.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Lost> {
+        if let Some(lost) = self.health().lost.clone() {
+            return Err(lost);
+        }
+        if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
+            return Err(Lost::TimedOut(self.settings.limits.run));
+        }
+        let current = Arc::clone(&*self.connection.read().await);
+        let Some(why) = current.ended() else { return Ok(current) };
+        let mut place = self.connection.write().await;
+        if place.ended().is_none() {
+            return Ok(Arc::clone(&*place));
+        }
+        {
+            let mut health = self.health();
+            health.deaths.push(why.to_string());
+            health.reopened += 1;
+            if health.reopened > MOST_REOPENED || !matches!(why, Lost::Closed(_)) {
+                health.lost = Some(why.clone());
+                return Err(why);
+            }
+        }
+        match self.open().await {
+            Ok(opened) => {
+                *place = Arc::new(opened);
+                Ok(Arc::clone(&*place))
+            }
+            Err(lost) => {
+                self.health().lost = Some(lost.clone());
+                Err(lost)
+            }
+        }
+    }
+
+    /// Lets calls be made for so long at least, even where the time of the run is over.
+    pub(crate) fn prolong(&self, by: Duration) {
+        self.prolonged.get_or_init(|| self.until.max(Instant::now() + by));
+    }
+
+    /// How many requests the adapter may be sent at once.
+    pub(crate) fn at_once(&self) -> usize {
+        at_once(&self.adapter, self.settings.in_flight)
+    }
+
+    /// Another connection: another session.
+    pub(crate) async fn open(&self) -> Result<Connection, Lost> {
+        let limit = self.settings.limits.request;
+        Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
+    }
+
+    /// Calls on a connection of the check's own; for calls that are known to be harmless or allowed.
+    pub(crate) async fn send_on(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+    ) -> Exchange {
+        self.send_with(connection, tool, arguments, None).await
+    }
+
+    /// The same with `_meta` of the MCP request: a progress token, say.
+    pub(crate) async fn send_with(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+    ) -> Exchange {
+        let begun = self.begun();
+        let was_open = connection.ended().is_none();
+        let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        if was_open && let Some(lost @ Lost::Closed(_)) = exchange.lost() {
+            self.health().deaths.push(lost.to_string());
+        }
+        self.note(&exchange, begun);
+        exchange
+    }
+
+    /// When a call is made: by the clock, and by the calls before it.
+    fn begun(&self) -> (Instant, u64) {
+        (Instant::now(), self.resources.now())
+    }
+
+    /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
+    fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
+        {
+            let mut health = self.health();
+            match exchange.lost() {
+                // Those that were under way together are one silence.
+                Some(Lost::TimedOut(limit))
+                    if health.silent_since.is_none_or(|since| started >= since) =>
+                {
+                    health.silent += 1;
+                    health.silent_since = Some(Instant::now());
+                    if health.silent >= MOST_SILENT {
+                        health.lost = Some(Lost::TimedOut(*limit));
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    health.silent = 0;
+                    health.silent_since = None;
+                }
+            }
+        }
+        self.note_gate(exchange);
+        self.note_path(exchange);
+        self.resources.note(exchange, sent);
+        for (look, cases) in &self.every {
+            look(self, exchange, cases);
+        }
+        if let Some(data) = exchange.data()
+            && exchange.operation() != "introspect"
+        {
+            let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+            values::harvest(exchange.operation(), data, &mut harvest);
+        }
+    }
+
+    fn note_path(&self, exchange: &Exchange) {
+        let Some(body) = exchange.body() else { return };
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return;
+        }
+        if exchange.succeeded() && exchange.operation() != "introspect" {
+            let raw = match &exchange.reply {
+                Reply::Result { raw, .. } => raw.pointer("/content/0/text"),
+                Reply::Protocol { .. } | Reply::Lost(_) => None,
+            };
+            let text = raw.and_then(Value::as_str).unwrap_or_default();
+            if text.len() <= MOST_SEARCHED && crate::leaks::path(text).is_some() {
+                self.shows_paths.store(true, Ordering::Relaxed);
+            }
+        }
+        for text in crate::leaks::errors_of(body) {
+            let path = crate::leaks::path(&text);
+            if path.is_some_and(|path| !exchange.arguments.to_string().contains(path)) {
+                let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+                paths.add(&self.tap.secrets().masked(&text));
+            }
+        }
+    }
+
+    /// Errors that name files of the machine, where nothing else of the adapter does.
+    pub(crate) fn paths(&self) -> Samples {
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return Samples::default();
+        }
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_gate(&self, exchange: &Exchange) {
+        let ran = exchange.succeeded()
+            || exchange.code().is_some_and(|code| {
+                code.starts_with("NOT_FOUND_RESOURCE") || code.starts_with("CONFLICT_")
+            });
+        if exchange.code() == Some("CONFIRMATION_REQUIRED") {
+            self.asks.get_or_init(|| exchange.operation().to_owned());
+        } else if ran {
+            let mut let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+            let_run.insert(exchange.operation().to_owned());
+        }
+    }
+
+    /// An operation that has asked for confirmation.
+    pub(crate) fn asks(&self) -> Option<&str> {
+        self.asks.get().map(String::as_str)
+    }
+
+    /// Whether an operation was ever let run, or would have been if what it names were there.
+    pub(crate) fn was_let_run(&self, operation: &str) -> bool {
+        let let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+        let_run.contains(operation)
+    }
+
+    /// Values that results had under this name: those first that the run has made, and of which nobody
+    /// says that they are theirs alone.
+    pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
+        let mut values = self.resources.shared(name);
+        let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+        for value in harvest.get(name).into_iter().flatten() {
+            if !values.contains(value) && !self.resources.is_kept(name, value) {
+                values.push(value.clone());
+            }
+        }
+        values
+    }
+
+    /// Values that were given out as nobody's for this parameter.
+    pub(crate) fn nobodies(&self, operation: &str, parameter: &str) -> Vec<Value> {
+        let nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = (operation.to_owned(), parameter.to_owned());
+        nobodies.get(&of).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn note_nobody(&self, operation: &str, parameter: &str, value: Value) {
+        let mut nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+        nobodies.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
+    }
+
+    /// Whether this value was given out as nobody's, and nobody has turned up who is called like that.
+    pub(crate) fn is_nobody(&self, operation: &Operation, parameter: &str, value: &Value) -> bool {
+        self.nobodies(&operation.name, parameter).contains(value)
+            && !self.harvested(parameter).contains(value)
+    }
+
+    /// Kinds of things, and what the run has made of them.
+    pub(crate) fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    /// Whether things were created with this operation so that there is something to read.
+    pub(crate) fn was_planted(&self, operation: &str) -> bool {
+        self.planted.lock().unwrap_or_else(PoisonError::into_inner).contains(operation)
+    }
+
+    pub(crate) fn note_planted(&self, operation: &str) {
+        let mut planted = self.planted.lock().unwrap_or_else(PoisonError::into_inner);
+        planted.insert(operation.to_owned());
+    }
+
+    /// What no report may show.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        self.tap.secrets()
+    }
+
+    /// What was seen of all messages so far.
+    pub(crate) fn seen(&self) -> crate::wire::Seen {
+        self.tap.seen()
+    }
+
+    /// Why connections ended that nobody had closed here.
+    pub(crate) fn deaths(&self) -> Vec<String> {
+        self.health().deaths.clone()
+    }
+
+    pub(crate) fn into_parts(self) -> (Adapter, Arc<Connection>) {
+        (self.adapter, self.connection.into_inner())
+    }
+
+    /// Why the adapter no longer answers, if it doesn't.
+    pub(crate) fn lost(&self) -> Option<Lost> {
+        self.health().lost.clone()
+    }
+
+    fn health(&self) -> std::sync::MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The name of an operation that the adapter does not have.
+    pub(crate) fn absent_operation(&self) -> String {
+        let mut name = "get_conformance_probe".to_owned();
+        while self.adapter.operation(&name).is_some() {
+            name.push('x');
+        }
+        name
+    }
+
+    /// The name of a parameter that this operation does not have.
+    pub(crate) fn absent_parameter(&self, operation: &Operation) -> String {
+        let mut name = "conformance_probe".to_owned();
+        while operation.parameter(&name).is_some() {
+            name.push('x');
+        }
+        name
+    }
+
+    /// Parameters with which this operation can be called: those that it requires, from the
+    /// configuration, from results that were seen, from examples, or made from its constraints.
+    ///
+    /// # Errors
+    /// [`Skip::NoFixture`] when there is no such value for one of them.
+    pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+        values::valid(self, operation, 0)
+    }
+
+    /// The same with identifiers that nobody has, for what has to be refused before anything is looked up:
+    /// if it is not refused, it hits nothing.
+    ///
+    /// # Errors
+    /// [`Skip::NoFixture`] when there is no value in the form of one of them.
+    pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+        values::of_nobody(self, operation)
+    }
+}
+
+/// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).
+fn at_once(adapter: &Adapter, most: usize) -> usize {
+    let protocol = adapter.protocol();
+    if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
+        return 1;
+    }
+    let stated = protocol.get("max_concurrent_requests").and_then(Value::as_u64);
+    let stated = stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(most);
+    stated.clamp(1, most)
+}
+
+/// Does all of these, some at once. They are gathered before the first begins, so that the future is `Send`
+/// whatever made them.
+pub(crate) fn do_all<F: Future<Output = ()>>(jobs: impl IntoIterator<Item = F>) -> All<F> {
+    let jobs: Vec<F> = jobs.into_iter().collect();
+    stream::iter(jobs).for_each_concurrent(CASES_AT_ONCE, std::convert::identity)
+}
+
+type All<F> = stream::ForEachConcurrent<stream::Iter<std::vec::IntoIter<F>>, F, fn(F) -> F>;
+
+/// Arguments of a call: `operation` and `params`.
+pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
+    Value::Object(Map::from_iter([
+        ("operation".to_owned(), operation.into()),
+        ("params".to_owned(), params.into()),
+    ]))
+}
+
+impl checks::Check {
+    /// Whether the configuration leaves it out.
+    pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
+        let named = |left_out: &&crate::config::LeftOut| left_out.check.as_deref() == Some(self.id);
+        settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
+    }
+}

@@ -1,0 +1,424 @@
+//! Values for parameters: valid ones from what introspection and results say, and ones that have to be
+//! refused.
+
+mod pattern;
+mod shape;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+pub(crate) use self::shape::{Fault, Shape, Wrong};
+use crate::cases::Skip;
+use crate::learn::{Category, Operation, Parameter};
+use crate::resources;
+use crate::run::Run;
+
+/// So many values are kept of each name,
+const MOST_HARVESTED: usize = 8;
+/// of names and values that are no longer than identifiers are,
+const LONGEST_NAME: usize = 200;
+const LONGEST_VALUE: usize = 1 << 10;
+/// and so many names.
+const MOST_NAMES: usize = 2_000;
+/// A number that nothing is called by.
+const NOBODY: i64 = 987_654_321;
+
+/// Parameters with which an operation can be called: those that it requires. Another `turn` gives others,
+/// where there is a choice.
+pub(crate) fn valid(
+    run: &Run,
+    operation: &Operation,
+    turn: usize,
+) -> Result<Map<String, Value>, Skip> {
+    let mut params = Map::new();
+    if let Some(given) = run.settings.file.params.get(&operation.name) {
+        params.extend(given.clone());
+    }
+    for parameter in operation.required() {
+        if params.contains_key(&parameter.name) {
+            continue;
+        }
+        let value = of(run, operation, parameter, turn).ok_or_else(|| {
+            Skip::NoFixture(format!(
+                "a value for `{}`: give one under [params.{}]",
+                parameter.name, operation.name
+            ))
+        })?;
+        params.insert(parameter.name.clone(), value);
+    }
+    Ok(params)
+}
+
+/// The same, but with identifiers that nobody has: the form is right, and what is meant is not there. For
+/// what has to be refused before anything is looked up, and must hit nothing if it is not.
+pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+    let mut params = Map::new();
+    let is_new = operation.category == Some(Category::Create);
+    // Nobody can be named where no identifier is asked for: it is called as the configuration says.
+    if run.is_named_whole(operation) {
+        params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
+    }
+    for parameter in operation.required() {
+        if params.contains_key(&parameter.name) {
+            continue;
+        }
+        let value = if is_identifier(&parameter.name) && !is_new {
+            // What only reads may be shown somebody where there is no nobody.
+            let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
+            nobody(run, operation, parameter).or_else(somebody)
+        } else if is_new || operation.is_read() || parameter.name == "input" {
+            of(run, operation, parameter, 0).or_else(|| nobody(run, operation, parameter))
+        } else {
+            // What is acted on may have any name, `path` or `number`, and examples show what is there.
+            nobody(run, operation, parameter).or_else(|| Shape::of(&run.adapter, parameter).made(0))
+        };
+        let value = value.ok_or_else(|| {
+            Skip::NoFixture(format!(
+                "a value in the form of `{}`: give one under [params.{}]",
+                parameter.name, operation.name
+            ))
+        })?;
+        params.insert(parameter.name.clone(), value);
+    }
+    Ok(params)
+}
+
+/// A value for one parameter: as configured, as seen in results, as in examples, or made. An identifier
+/// is never made.
+pub(crate) fn of(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    turn: usize,
+) -> Option<Value> {
+    let file = &run.settings.file;
+    let configured = file
+        .params
+        .get(&operation.name)
+        .and_then(|params| params.get(&parameter.name))
+        .or_else(|| file.values.get(&parameter.name));
+    if let Some(value) = configured {
+        return Some(value.clone());
+    }
+    let shape = Shape::of(&run.adapter, parameter);
+    let is_known = is_identifier(&parameter.name) && !is_given_by_us(operation, parameter);
+    if is_known && let Some(value) = seen(run, operation, parameter, turn) {
+        return Some(value);
+    }
+    if let Some(value) = element(run, operation, parameter, turn) {
+        return Some(value);
+    }
+    // What varies is made; a single call takes what its author shows.
+    if turn > 0
+        && !is_known
+        && let Some(value) = shape.made(turn)
+    {
+        return Some(value);
+    }
+    if let Some(value) = parameter.member("default").filter(|value| shape.accepts(value)) {
+        return Some(value.clone());
+    }
+    let shown = in_examples(operation, &parameter.name).find(|value| shape.accepts(value)).cloned();
+    shown.or_else(|| if is_known { None } else { shape.made(turn) })
+}
+
+/// Values that the examples of an operation have for a parameter.
+pub(crate) fn in_examples<'a>(
+    operation: &'a Operation,
+    parameter: &'a str,
+) -> impl Iterator<Item = &'a Value> {
+    operation
+        .details()
+        .get("examples")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(move |example| example.pointer("/request/params")?.get(parameter))
+}
+
+/// Whether a name is one of an identifier, which cannot be made up.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    name == "id" || name.ends_with("_id") || name.ends_with("_name") || name.ends_with("_key")
+}
+
+/// Whether it is an identifier that a caller chooses: the name of what is created.
+fn is_given_by_us(operation: &Operation, parameter: &Parameter) -> bool {
+    operation.category == Some(Category::Create) && !parameter.name.ends_with("id")
+}
+
+/// An identifier that results had: under this name, or under the names that it goes by elsewhere.
+fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
+    let shape = Shape::of(&run.adapter, parameter);
+    let fit = |name: &str| -> Vec<Value> {
+        run.harvested(name).into_iter().filter(|value| shape.accepts(value)).collect()
+    };
+    let rotated =
+        |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
+    // `link_beds` takes `bed_id` and `target_id`: another bed. Only where nothing can be lost by it.
+    let may_guess = matches!(operation.category, Some(Category::Create | Category::Read));
+    let own = fit(&parameter.name);
+    let others = operation
+        .required()
+        .take_while(|other| other.name != parameter.name)
+        .filter(|other| may_guess && other.kind == parameter.kind)
+        .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
+    for other in others {
+        let known = fit(&other.name);
+        // What was seen of it are such identifiers; numbers are alike whatever they are of.
+        let is_same = own.iter().all(|value| value.is_string() && known.contains(value));
+        if is_same && known.len() > 1 {
+            return rotated(known, turn + 1);
+        }
+    }
+    if let Some(value) = rotated(own, turn) {
+        return Some(value);
+    }
+    if parameter.name != "id" {
+        return None;
+    }
+    // `get_bed` takes `id`, and the list calls it `bed_id`.
+    let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
+    own.and_then(|values| rotated(values, turn))
+}
+
+/// An element that relationships may start from: its kind as in examples, and one that results had.
+fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
+    let fields = Shape::of(&run.adapter, parameter).fields();
+    let has = |name: &str| fields.iter().any(|field| field.name() == Some(name));
+    if !has("element_type") || !has("element_name") {
+        return None;
+    }
+    in_examples(operation, &parameter.name).find_map(|example| {
+        let kind = example.get("element_type")?.as_str()?;
+        let names = [format!("{kind}_id"), format!("{kind}_name"), "element_name".to_owned()];
+        let known = names.iter().map(|name| run.harvested(name)).find(|known| !known.is_empty())?;
+        let name = known.get(turn.checked_rem(known.len())?)?;
+        Some(json!({ "element_type": kind, "element_name": name }))
+    })
+}
+
+/// A value in the right form that nothing is called by. None where there are so few values that each may
+/// be somebody's. What was given once is given again, as long as nobody turns up who is called like that.
+pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
+    let harvested = run.harvested(&parameter.name);
+    let given = run.nobodies(&operation.name, &parameter.name);
+    if let Some(value) = given.into_iter().find(|value| !harvested.contains(value)) {
+        return Some(value);
+    }
+    let shape = Shape::of(&run.adapter, parameter);
+    let samples: Vec<_> =
+        harvested.iter().chain(in_examples(operation, &parameter.name)).cloned().collect();
+    let value = nobody_like(shape, &samples)?;
+    run.note_nobody(&operation.name, &parameter.name, value.clone());
+    Some(value)
+}
+
+/// A value of this form that none of the samples is, and most likely nobody else.
+fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
+    if shape.words().is_some() {
+        return None;
+    }
+    // `bed-7` makes `bed-987654321`: adapters may look at the form of their identifiers.
+    let like = samples.iter().filter_map(Value::as_str).find_map(|sample| {
+        let stem = sample.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        (stem.len() < sample.len()).then(|| json!(format!("{stem}{NOBODY}")))
+    });
+    let numbers = (0..8).map(|more| json!(NOBODY + more));
+    let named = like.into_iter().chain(numbers).chain([json!("conformance-nobody")]);
+    named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
+}
+
+/// Whether a wrong value for an identifier hits nothing even where the adapter makes a right one of it: a
+/// 7 becomes "7", true becomes 1, and an empty text may stand for all there is.
+pub(crate) fn hits_nothing(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
+        Value::Array(items) => !items.is_empty() && items.iter().all(hits_nothing),
+        Value::Object(members) => !members.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Values that have to be refused for a parameter, without those that would hit something if they were
+/// converted instead: where something is changed or removed, they are not worth that.
+pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+    let mut wrong = Shape::of(&run.adapter, parameter).wrong();
+    if is_aim(operation, parameter) {
+        wrong.retain(|wrong| hits_nothing(&wrong.value));
+    }
+    wrong
+}
+
+/// Values at the edge of what is taken, without those of what is changed, removed or run: the least number
+/// is somebody's.
+pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
+    match is_aim(operation, parameter) {
+        true => Vec::new(),
+        false => Shape::of(&run.adapter, parameter).edges(),
+    }
+}
+
+/// Whether a parameter says what is changed or removed.
+pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
+    let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
+    parameter.required && !is_harmless && is_identifier(&parameter.name)
+}
+
+/// Whether a value was made up here: nothing of what the adapter or the configuration shows has it. Where
+/// more is asked of a value than introspection can say, such a one may be refused.
+pub(crate) fn is_made_up(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    value: &Value,
+) -> bool {
+    let file = &run.settings.file;
+    let configured = file.params.get(&operation.name).and_then(|given| given.get(&parameter.name));
+    let is_known = configured == Some(value)
+        || file.values.get(&parameter.name) == Some(value)
+        || parameter.member("default") == Some(value)
+        || in_examples(operation, &parameter.name).any(|shown| shown == value)
+        || run.harvested(&parameter.name).contains(value);
+    let is_told = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
+    !is_known && !is_told
+}
+
+/// What an operation is about, in the singular: `bed` of `list_beds`.
+pub(crate) fn thing_of(operation: &str) -> Option<String> {
+    let (_, thing) = operation.split_once('_')?;
+    Some(resources::singular(thing))
+}
+
+/// Keeps what a result of this operation holds by its names, to ask for it later.
+pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    match data {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::Object(_) | Value::Array(_) => harvest(operation, value, found),
+                    Value::Null => {}
+                    _ => {
+                        keep(name, value, found);
+                        // `list_beds` has `id`, and `get_bed` takes `bed_id`.
+                        if name == "id"
+                            && let Some(thing) = thing_of(operation)
+                        {
+                            keep(&format!("{thing}_id"), value, found);
+                        }
+                    }
+                }
+            }
+        }
+        Value::Array(items) => {
+            items.iter().take(MOST_HARVESTED).for_each(|item| harvest(operation, item, found));
+        }
+        _ => {}
+    }
+}
+
+fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    let is_long = value.as_str().is_some_and(|text| text.len() > LONGEST_VALUE);
+    if is_long || name.len() > LONGEST_NAME {
+        return;
+    }
+    if found.len() >= MOST_NAMES && !found.contains_key(name) {
+        return;
+    }
+    let values = found.entry(name.to_owned()).or_default();
+    if values.len() < MOST_HARVESTED && !values.contains(value) {
+        values.push(value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_kept_by_the_names_of_their_members() {
+        let mut found = BTreeMap::new();
+        let data = json!({ "items": [
+            { "id": 1, "zone": "north", "soil": { "kind": "loam" }, "note": null },
+            { "id": 2, "zone": "north" },
+        ]});
+        harvest("list_beds", &data, &mut found);
+        assert_eq!(found.get("id"), Some(&vec![json!(1), json!(2)]));
+        assert_eq!(found.get("bed_id"), Some(&vec![json!(1), json!(2)]));
+        assert_eq!(found.get("zone"), Some(&vec![json!("north")]));
+        assert_eq!(found.get("kind"), Some(&vec![json!("loam")]));
+        assert_eq!(found.get("note"), None);
+    }
+
+    /// Nobody, of a parameter of this form.
+    fn nobody_of(raw: Value, samples: &[Value]) -> Option<Value> {
+        nobody_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
+    }
+
+    #[test]
+    fn where_there_are_few_values_each_may_be_somebodys() {
+        for narrow in [
+            json!({ "type": "string", "enum": ["staging", "production"] }),
+            json!({ "type": "string", "pattern": "^(staging|production)$" }),
+            json!({ "type": "string", "pattern": "^[A-Z]{2}$" }),
+            json!({ "type": "string", "maxLength": 4 }),
+            json!({ "type": "string", "format": "date" }),
+            json!({ "type": "integer", "minimum": 1, "maximum": 5000 }),
+            json!({ "type": "boolean" }),
+        ] {
+            assert_eq!(nobody_of(narrow.clone(), &[]), None, "{narrow}");
+        }
+    }
+
+    #[test]
+    fn nobody_has_the_form_of_the_others_and_is_none_of_them() {
+        let number = json!({ "type": "integer", "minimum": 1 });
+        assert_eq!(nobody_of(number.clone(), &[]), Some(json!(NOBODY)));
+        assert_eq!(nobody_of(number, &[json!(NOBODY)]), Some(json!(NOBODY + 1)));
+        let text = json!({ "type": "string" });
+        assert_eq!(nobody_of(text.clone(), &[]), Some(json!("conformance-nobody")));
+        assert_eq!(nobody_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
+        for wide in [
+            json!({ "type": "string", "pattern": "^p-[0-9]{1,9}$" }),
+            json!({ "type": "string", "pattern": "^[a-z]{3,24}$" }),
+            json!({ "type": "string", "format": "uuid" }),
+            json!({ "type": "string", "minLength": 64, "maxLength": 64 }),
+        ] {
+            assert!(nobody_of(wide.clone(), &[]).is_some(), "{wide}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_taken_for_somebody_is_not_sent_where_it_could_hit() {
+        for aimed in
+            [json!(7), json!(1.5), json!(true), json!(null), json!(""), json!("0"), json!([])]
+        {
+            assert!(!hits_nothing(&aimed), "{aimed}");
+        }
+        for wide in [json!("conformance"), json!(["conformance"]), json!({ "conformance": 1 })] {
+            assert!(hits_nothing(&wide), "{wide}");
+        }
+        assert!(!hits_nothing(&json!(["conformance", 7])));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_fits() {
+        let mut found = BTreeMap::new();
+        let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
+        let mut data: Map<String, Value> = names.collect();
+        data.insert("a".repeat(201), json!(1));
+        data.insert("a".to_owned(), json!("x".repeat(1_025)));
+        harvest("list_beds", &data.into(), &mut found);
+        assert_eq!(found.len(), MOST_NAMES);
+        assert!(found.keys().all(|name| name.starts_with('n')));
+    }
+
+    #[test]
+    fn things_are_named_in_the_singular() {
+        assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
+        assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
+        assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));
+        assert_eq!(thing_of("list_branches").as_deref(), Some("branch"));
+        assert_eq!(thing_of("introspect"), None);
+    }
+}

@@ -1,0 +1,454 @@
+//! A message a line: standard input and output of a command, or two ends in memory.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{Mutex as AsyncMutex, oneshot};
+use tokio::task::JoinHandle;
+
+use super::sealed::Way;
+use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
+use crate::learn::Mode;
+use crate::secrets::{self, Secrets, is_secret};
+
+/// Bytes on their way in each direction, in memory.
+const BUFFER: usize = 64 << 10;
+/// How long a process takes to end after it has closed its standard output, unless it lives on.
+const TO_END: Duration = Duration::from_millis(300);
+/// So many last lines of standard error are kept, to say why an adapter ended.
+const LAST_WORDS: usize = 3;
+
+/// An adapter that speaks over standard input and output: started once for each connection, and asked for
+/// an endpoint mode by the variable `MCP_AQL_ENDPOINT_MODE`.
+///
+/// ```
+/// use mcp_aql_conformance::CommandTarget;
+///
+/// let target = CommandTarget::new("python", ["-m", "my_adapter"]).env("DATABASE", "test.db");
+/// ```
+#[derive(Debug, Clone)]
+pub struct CommandTarget {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(String, String)>,
+}
+
+impl CommandTarget {
+    /// A program with its arguments.
+    pub fn new(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    /// Sets a variable of its environment, beside what it inherits.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+}
+
+impl Target for CommandTarget {}
+
+impl Way for CommandTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+        Box::pin(async move {
+            let mut command = Command::new(&self.program);
+            command
+                .args(&self.arguments)
+                .envs(self.environment.iter().map(|(name, value)| (name, value)))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .kill_on_drop(true);
+            if let Some(mode) = mode {
+                command.env("MCP_AQL_ENDPOINT_MODE", mode.as_str());
+            }
+            // So that what it starts can be ended with it; and Ctrl-C is for us to answer.
+            #[cfg(unix)]
+            command.process_group(0);
+            let mut child = command.spawn().map_err(|error| {
+                Lost::Unreachable(format!("{} does not start: {error}", self.describe()))
+            })?;
+            let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+            let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+                return Err(Lost::Unreachable("it has no standard input and output".to_owned()));
+            };
+            let group = Group::of(&child);
+            let last_words = Arc::<Mutex<Vec<String>>>::default();
+            let (listens, heard) = oneshot::channel();
+            let words = Arc::clone(&last_words);
+            let secrets = Arc::clone(&tap);
+            let listening = tokio::spawn(async move {
+                listen(stderr, words, &secrets).await;
+                drop(listens);
+            });
+            let child = Arc::new(AsyncMutex::new(child));
+            let mut lines = Lines::new(
+                stdout,
+                stdin,
+                tap,
+                Ended::Process {
+                    child: Arc::clone(&child),
+                    group: group.clone(),
+                    last_words,
+                    heard,
+                },
+            );
+            lines.keep(listening, child, group);
+            Ok(lines.into_link())
+        })
+    }
+
+    fn offers(&self, _mode: Mode) -> bool {
+        true
+    }
+
+    fn describe(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.arguments);
+        let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        // A report is shown around.
+        Secrets::new(self.secrets()).masked(&words)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let words: Vec<_> = self.arguments.iter().map(|word| word.to_string_lossy()).collect();
+        let mut found = secrets::of_words(words.iter().map(AsRef::as_ref));
+        let of_environment = self.environment.iter().filter(|(name, _)| is_secret(name));
+        found.extend(of_environment.map(|(_, value)| value.clone()));
+        found
+    }
+}
+
+type Serve = dyn Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync;
+
+/// An adapter in this very process: a message a line, in both directions.
+///
+/// ```
+/// use mcp_aql_conformance::{MemoryTarget, Mode};
+/// use tokio::io::DuplexStream;
+///
+/// # async fn serve(stream: DuplexStream, single: bool) {}
+/// let target = MemoryTarget::new("mine", |mode, stream| {
+///     tokio::spawn(serve(stream, mode == Some(Mode::Single)));
+/// });
+/// ```
+#[derive(Clone)]
+pub struct MemoryTarget {
+    name: String,
+    serve: Arc<Serve>,
+    takes_modes: bool,
+}
+
+impl MemoryTarget {
+    /// Each connection is handed to `serve`, which is to spawn a task that serves it.
+    pub fn new(
+        name: impl Into<String>,
+        serve: impl Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), serve: Arc::new(serve), takes_modes: true }
+    }
+
+    /// Is served as it is, and never asked for another mode.
+    #[must_use]
+    pub fn as_it_is(mut self) -> Self {
+        self.takes_modes = false;
+        self
+    }
+}
+
+impl fmt::Debug for MemoryTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("MemoryTarget").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Target for MemoryTarget {}
+
+impl Way for MemoryTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+        Box::pin(async move {
+            let (ours, theirs) = tokio::io::duplex(BUFFER);
+            (self.serve)(mode, theirs);
+            let (read, write) = tokio::io::split(ours);
+            Ok(Lines::new(read, write, tap, Ended::Memory).into_link())
+        })
+    }
+
+    fn offers(&self, _mode: Mode) -> bool {
+        self.takes_modes
+    }
+
+    fn describe(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// Whoever can say why the other side ended.
+#[derive(Debug)]
+enum Ended {
+    Memory,
+    Process {
+        child: Arc<AsyncMutex<Child>>,
+        group: Group,
+        last_words: Arc<Mutex<Vec<String>>>,
+        /// Errs once there are no more of them.
+        heard: oneshot::Receiver<()>,
+    },
+}
+
+impl Ended {
+    async fn why(self) -> Lost {
+        Lost::Closed(match self {
+            Self::Memory => "it stopped serving".to_owned(),
+            Self::Process { child, group, last_words, heard } => {
+                let status =
+                    tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
+                let status = match status.await {
+                    Ok(Ok(status)) => {
+                        group.end();
+                        format!("the process ended, {status}")
+                    }
+                    _ => "it closed its standard output".to_owned(),
+                };
+                // They may come a little later than the end.
+                let _ = tokio::time::timeout(TO_END, heard).await;
+                let last_words =
+                    last_words.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
+                match last_words.is_empty() {
+                    true => status,
+                    false => format!("{status}; its last words: {last_words}"),
+                }
+            }
+        })
+    }
+}
+
+/// A process and all that it has started: a launcher may be gone long before the adapter that it launched.
+#[derive(Debug, Clone)]
+struct Group {
+    /// Until it is ended. The number may be that of others, once the process has been waited for.
+    #[cfg(unix)]
+    leader: Arc<Mutex<Option<rustix::process::Pid>>>,
+}
+
+impl Group {
+    #[cfg(unix)]
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self { leader: Arc::new(Mutex::new(id.and_then(rustix::process::Pid::from_raw))) }
+    }
+
+    /// Ends all of it, once.
+    #[cfg(unix)]
+    fn end(&self) {
+        let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(leader) = leader {
+            // Usually nobody is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+
+    /// Elsewhere, the process alone is ended, as its own value sees to.
+    #[cfg(not(unix))]
+    const fn of(_child: &Child) -> Self {
+        Self {}
+    }
+
+    #[cfg(not(unix))]
+    const fn end(&self) {}
+}
+
+/// A connection of lines.
+pub(crate) struct Lines {
+    writer: AsyncMutex<Box<dyn AsyncWrite + Send + Unpin>>,
+    inbox: Arc<Inbox>,
+    tasks: Vec<JoinHandle<()>>,
+    child: Option<Arc<AsyncMutex<Child>>>,
+    group: Option<Group>,
+}
+
+impl Lines {
+    fn new(
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+        tap: Arc<Tap>,
+        ended: Ended,
+    ) -> Self {
+        let inbox = Inbox::new(tap);
+        let reading = tokio::spawn(receive(read, Arc::clone(&inbox), ended));
+        let writer = AsyncMutex::new(Box::new(write) as Box<_>);
+        Self { writer, inbox, tasks: vec![reading], child: None, group: None }
+    }
+
+    fn keep(&mut self, task: JoinHandle<()>, child: Arc<AsyncMutex<Child>>, group: Group) {
+        self.tasks.push(task);
+        self.child = Some(child);
+        self.group = Some(group);
+    }
+
+    /// Why the other side is gone, which whoever reads from it learns a little later than those who write.
+    async fn end(&self) -> Option<Lost> {
+        for _ in 0..50 {
+            if let Some(why) = self.inbox.ended() {
+                return Some(why);
+            }
+            tokio::time::sleep(TO_END / 25).await;
+        }
+        None
+    }
+
+    fn into_link(self) -> Link {
+        let inbox = Arc::clone(&self.inbox);
+        Link { outgoing: Arc::new(self), inbox }
+    }
+}
+
+/// A line that was written in part. If it is left like that, because whoever sends it stops waiting, what
+/// comes next would be taken for its end: so the connection is over.
+struct Half<'a> {
+    inbox: &'a Inbox,
+    is_half: bool,
+}
+
+impl Drop for Half<'_> {
+    fn drop(&mut self) {
+        if self.is_half {
+            self.inbox.end(Lost::Closed("it took only a part of a request".to_owned()));
+        }
+    }
+}
+
+impl Outgoing for Lines {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+        Box::pin(async move {
+            let mut writer = self.writer.lock().await;
+            let mut half = Half { inbox: &self.inbox, is_half: false };
+            let written = async {
+                for mut rest in [message, b"\n"] {
+                    while !rest.is_empty() {
+                        let count = writer.write(rest).await?;
+                        if count == 0 {
+                            return Err(std::io::ErrorKind::WriteZero.into());
+                        }
+                        half.is_half = true;
+                        rest = rest.get(count..).unwrap_or_default();
+                    }
+                }
+                half.is_half = false;
+                writer.flush().await
+            };
+            match written.await {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.end().await.unwrap_or(Lost::Closed(error.to_string()))),
+            }
+        })
+    }
+
+    fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // Whoever is gone already needs no good-bye.
+            let _ = self.writer.lock().await.shutdown().await;
+            *self.writer.lock().await = Box::new(tokio::io::sink());
+            if let Some(child) = &self.child {
+                let mut child = child.lock().await;
+                let ended = tokio::time::timeout(limit, child.wait()).await;
+                if ended.is_err() {
+                    let _ = child.start_kill();
+                }
+                // Now, for the number is free as soon as the process has been waited for.
+                if let Some(group) = &self.group {
+                    group.end();
+                }
+            }
+        })
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        if let Some(group) = &self.group {
+            group.end();
+        }
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// Takes line after line, until the other side hangs up or says too much.
+async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: Ended) {
+    let mut reader = BufReader::with_capacity(BUFFER, read);
+    let mut line = Vec::new();
+    loop {
+        let part = match reader.fill_buf().await {
+            Ok([]) | Err(_) => {
+                if !line.is_empty() {
+                    inbox.take(&line);
+                }
+                let why = ended.why().await;
+                return inbox.end(why);
+            }
+            Ok(part) => part,
+        };
+        let (taken, is_whole) = match part.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end, true),
+            None => (part.len(), false),
+        };
+        line.extend_from_slice(part.get(..taken).unwrap_or_default());
+        reader.consume(taken + usize::from(is_whole));
+        if line.len() > LONGEST_MESSAGE {
+            return inbox.end(Lost::TooLong(LONGEST_MESSAGE));
+        }
+        if is_whole {
+            let text = line.trim_ascii();
+            let goes_on = if text.is_empty() { inbox.unasked(text) } else { inbox.take(text) };
+            if !goes_on {
+                return;
+            }
+            line.clear();
+            line.shrink_to(BUFFER);
+        }
+    }
+}
+
+/// Keeps the last lines of standard error.
+async fn listen(
+    stderr: impl AsyncRead + Send + Unpin,
+    last_words: Arc<Mutex<Vec<String>>>,
+    tap: &Tap,
+) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = tokio::io::AsyncReadExt::take(&mut reader, 64 << 10);
+        match bounded.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let text = tap.secrets().masked(&String::from_utf8_lossy(&line));
+                let text: String = text.trim().chars().take(200).collect();
+                if text.is_empty() {
+                    continue;
+                }
+                let mut words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
+                if words.len() == LAST_WORDS {
+                    words.remove(0);
+                }
+                words.push(text);
+            }
+        }
+    }
+}

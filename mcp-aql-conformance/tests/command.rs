@@ -1,0 +1,261 @@
+//! The command line: what it takes, where it writes, and how it ends.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn what_makes_no_sense_ends_with_3() {
+    // REQ-CNF-12
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let wrong = file("wrong.toml", "allowed = ['create']");
+    let unset = file("unset.toml", "[headers]\nAuthorization = '${NO_SUCH_VARIABLE_HERE}'");
+    let header = file("header.toml", "[headers]\nA = 'b'");
+    let env = file("env.toml", "[env]\nA = 'b'");
+    let never = file("never.toml", "[limits]\nrequest_seconds = 0");
+    let ever = file("ever.toml", "[limits]\nrun_seconds = 9223372036854775807");
+    let both = file("both.toml", "[modes.single]\ncommand = ['x']\nurl = 'http://x'");
+    let all = file("all.toml", "[modes.all]\nurl = 'http://127.0.0.1:1'");
+    let empty = file("empty.json", "{}");
+    let no_folder = folder.path().join("no/such/report.xml");
+    let no_folder = no_folder.to_str().unwrap();
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "Usage"),
+        (&["test"], "<COMMAND>"),
+        (&["tset", "--", "x"], "a similar subcommand"),
+        (&["test", "--level", "3", "--", "x"], "3 is not in 1..=2"),
+        (
+            &["test", "--allow", "CREATE", "--", "x"],
+            "write create, read, update, delete or execute",
+        ),
+        (&["test", "--timeout", "0", "--", "x"], "a number of seconds"),
+        (&["test", "--timeout", "inf", "--", "x"], "a number of seconds"),
+        (&["test", "--format", "yaml", "--", "x"], "yaml"),
+        (&["test", "--category", "wires", "--", "x"], "there are wire, "),
+        (&["test", "--url", "http://127.0.0.1:1", "--", "x"], "cannot be used with"),
+        (&["test", "--header", "A: b", "--", "x"], "`--header` goes with `--url`"),
+        (
+            &["test", "--header", "secret", "--url", "http://127.0.0.1:1"],
+            "write `--header 'Name: value'`",
+        ),
+        (
+            &["test", "--header", "Accept: */*", "--url", "http://127.0.0.1:1"],
+            "set by the runner itself",
+        ),
+        (&["test", "--url", "ftp://127.0.0.1"], "does not begin with http://"),
+        (&["test", "--url", "127.0.0.1:80"], "is no URL"),
+        #[cfg(not(feature = "tls"))]
+        (&["test", "--url", "https://127.0.0.1"], "build with the cargo feature `tls`"),
+        (&["test", "--config", "no/such.toml", "--", "x"], "cannot read the configuration"),
+        (&["test", "--config", &wrong, "--", "x"], "unknown field `allowed`"),
+        (&["test", "--config", &unset, "--", "x"], "no variable `NO_SUCH_VARIABLE_HERE`"),
+        (&["test", "--config", &header, "--", "x"], "`[headers]` goes with `--url`"),
+        (&["test", "--config", &env, "--url", "http://127.0.0.1:1"], "`[env]` goes with a command"),
+        (&["test", "--config", &never, "--", "x"], "`request_seconds` is a number of seconds"),
+        (&["test", "--config", &ever, "--", "x"], "`run_seconds` is a number of seconds"),
+        (&["test", "--config", &both, "--", "x"], "either a `command`"),
+        (&["test", "--config", &all, "--", "x"], "is never asked for"),
+        (&["test", "--output", no_folder, "--", "x"], "there is no such folder"),
+        (&["evidence", "--output", no_folder, "--", "x"], "there is no such folder"),
+        (&["test", "--output", "tests", "--", "x"], "it is a folder"),
+        #[cfg(target_os = "linux")]
+        (&["test", "--output", "/proc/report", "--", "x"], "cannot write `/proc/report`"),
+        (&["report", "no/such.json"], "cannot read"),
+        (&["report", &empty], "is no report"),
+        (&["report", &wrong], "is no report"),
+        (&["list", "--format", "html"], "html"),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(arguments);
+        let told = told(&output);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {told}");
+        assert!(told.contains(expected), "{arguments:?}: `{expected}` is not in {told}");
+        assert!(output.stdout.is_empty(), "{arguments:?} wrote to standard output");
+    }
+}
+
+#[test]
+fn help_and_version_end_with_0() {
+    // REQ-CNF-12
+    for arguments in [&["--help"][..], &["test", "--help"], &["--version"], &["help", "report"]] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_adapter_that_is_not_there_ends_with_1() {
+    // REQ-CNF-12
+    for arguments in [
+        &["test", "--", "/no/such/program"][..],
+        &["test", "--url", "http://127.0.0.1:9"],
+        &["evidence", "--", "/no/such/program"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", told(&output));
+        let said = told(&output) + &String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("the adapter cannot be reached"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn every_check_is_listed_with_its_requirements() {
+    let json: Value = serde_json::from_slice(&run(&["list", "--format", "json"]).stdout).unwrap();
+    let text = String::from_utf8(run(&["list"]).stdout).unwrap();
+    let markdown = String::from_utf8(run(&["list", "--format", "markdown"]).stdout).unwrap();
+    let checks = json.as_array().unwrap();
+    assert_eq!(checks.len(), mcp_aql_conformance::checks().count());
+    for (check, known) in checks.iter().zip(mcp_aql_conformance::checks()) {
+        assert_eq!(check["id"], known.id);
+        assert_eq!(check["level"], known.level);
+        assert!(["MUST", "SHOULD"].contains(&check["keyword"].as_str().unwrap()), "{check}");
+        let requirements = check["requirements"].as_array().unwrap();
+        assert!(requirements.iter().all(|id| id.as_str().unwrap().starts_with("REQ-")), "{check}");
+        assert!(text.lines().any(|line| line.split(' ').next() == Some(known.id)), "{}", known.id);
+        assert!(markdown.contains(&format!("| `{}` |", known.id)), "{}", known.id);
+    }
+}
+
+#[test]
+fn a_report_is_saved_and_rendered_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("report.json");
+    let path = saved.to_str().unwrap();
+    let output = run(&["test", "--format", "json", "--output", path, "--", "/no/such/program"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    assert!(told(&output).starts_with("nothing was tested\n  "), "{}", told(&output));
+    for (form, beginning) in [
+        ("text", "/no/such/program"),
+        ("json", "{"),
+        ("markdown", "#"),
+        ("junit", "<?xml"),
+        ("html", "<!"),
+        ("badge", "<svg"),
+    ] {
+        let output = run(&["report", path, "--format", form]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{form}: {}", told(&output));
+        assert!(text.to_lowercase().starts_with(beginning), "{form}: {text}");
+        assert!(!text.contains('\u{1b}'), "{form} has colours where no terminal is");
+        let other = folder.path().join(form);
+        let output = run(&["report", path, "--format", form, "--output", other.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), text);
+    }
+    let mut piped = command(&["report", "-"]);
+    piped.stdin(std::fs::File::open(&saved).unwrap());
+    assert_eq!(piped.output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_environment_and_other_modes_are_those_of_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("conformance.toml");
+    let said = folder.path().join("said");
+    std::fs::write(&config, format!("[env]\nWHERE = '{}'\nWHAT = '${{WHO}}'\n", said.display()))
+        .unwrap();
+    let script = "echo \"$WHAT $MCP_AQL_ENDPOINT_MODE\" > \"$WHERE\"";
+    let config = config.to_str().unwrap();
+    let output = command(&["test", "--config", config, "--", "sh", "-c", script])
+        .env("WHO", "Ada")
+        .env_remove("MCP_AQL_ENDPOINT_MODE")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(said).unwrap(), "Ada \n");
+}
+
+/// Whether a process lives, other than as one that nobody has asked how it ended.
+#[cfg(target_os = "linux")]
+fn lives(process: &str) -> bool {
+    let status = std::fs::read_to_string(Path::new("/proc").join(process).join("status"));
+    status.is_ok_and(|status| !status.contains("State:\tZ"))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupted_run_leaves_nothing_behind() {
+    use std::time::{Duration, Instant};
+
+    let cases = [
+        ("INT", "read", "interrupted\n"),
+        ("TERM", "create", "interrupted; what the run has created is still there\n"),
+    ];
+    for (signal, allowed, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("process");
+        let script = format!("echo $$ > {}; exec sleep 60", file.display());
+        let child =
+            command(&["test", "--allow", allowed, "--timeout", "60", "--", "sh", "-c", &script])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        let server = loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            if text.ends_with('\n') {
+                break text.trim().to_owned();
+            }
+            assert!(Instant::now() < until, "the server was not started");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert!(lives(&server));
+        let kill =
+            Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", told(&output));
+        assert_eq!(told(&output), words);
+        while lives(&server) {
+            assert!(Instant::now() < until, "the server lives on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_an_adapter_has_started_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (life, end) = (folder.path().join("life"), folder.path().join("end"));
+    // It outlives a shell that is gone at once, and ends by itself should nobody else do it.
+    let script = format!(
+        "(for i in $(seq 300); do echo alive >> '{life}'; [ -e '{end}' ] && exit; sleep 0.1; done) \
+         <&- >&- 2>&- & sleep 0.5",
+        life = life.display(),
+        end = end.display()
+    );
+    assert_eq!(run(&["test", "--", "sh", "-c", &script]).status.code(), Some(1));
+    let length = std::fs::metadata(&life).unwrap().len();
+    assert!(length > 0, "it was never alive");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let later = std::fs::metadata(&life).unwrap().len();
+    std::fs::write(end, "").unwrap();
+    assert_eq!(later, length, "it is still alive");
+}

@@ -1,0 +1,180 @@
+//! The command against servers that die, hang, flood, or talk nonsense: it ends with a clear verdict and the
+//! right exit code, in bounded time and memory.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test may"
+)]
+
+mod http;
+mod stdio;
+
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a run may take in the end: on a busy machine, not built for speed.
+const LONGEST: Duration = Duration::from_secs(60);
+/// What the command may need, whatever it is sent.
+const MOST_MEMORY_KIB: u64 = 96 << 10;
+
+/// One server, and what the command has to say about it.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// What stands in the report.
+    pub(crate) told: &'static [&'static str],
+}
+
+impl Case {
+    /// How long one request may take: no longer than it must where there is no answer, and long enough for
+    /// a busy machine where there is one.
+    fn patience(&self) -> &'static str {
+        if self.told.iter().any(|told| told.contains("no answer within 400 ms")) {
+            "0.4"
+        } else {
+            "10"
+        }
+    }
+}
+
+/// What came of a run of the command.
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+    took: Duration,
+    peak_kib: u64,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [serve, name] = arguments.as_slice()
+        && serve == "serve"
+    {
+        stdio::serve(name);
+        return ExitCode::SUCCESS;
+    }
+    let wanted = |case: &&Case| {
+        let mut filters = arguments.iter().filter(|argument| !argument.starts_with('-')).peekable();
+        filters.peek().is_none() || filters.any(|filter| case.name.contains(filter.as_str()))
+    };
+    let over_stdio = stdio::CASES.iter().filter(wanted).map(|case| (case, false));
+    let over_http = http::CASES.iter().filter(wanted).map(|case| (case, true));
+    let cases: Vec<_> = over_stdio.chain(over_http).collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        cases.iter().for_each(|(case, _)| println!("{}: test", case.name));
+        return ExitCode::SUCCESS;
+    }
+    println!("running {} cases", cases.len());
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some((case, is_http)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let ran = if *is_http { http::run(case) } else { stdio::run(case) };
+                    let faults = faults(case, &ran);
+                    let Ran { took, peak_kib, .. } = ran;
+                    let (took, peak) = (took.as_secs_f64(), peak_kib as f64 / 1024.0);
+                    if faults.is_empty() {
+                        println!("{} … ok ({took:.1} s, {peak:.0} MiB)", case.name);
+                    } else {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                        println!(
+                            "{} … FAILED ({took:.1} s, {peak:.0} MiB)\n{}\n--- stdout\n{}--- stderr\n{}",
+                            case.name,
+                            faults.join("\n"),
+                            ran.stdout,
+                            ran.stderr
+                        );
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner();
+    println!("{} passed; {failed} failed", cases.len() - failed);
+    ExitCode::from(u8::from(failed > 0 || cases.is_empty() && arguments.is_empty()))
+}
+
+fn faults(case: &Case, ran: &Ran) -> Vec<String> {
+    let mut faults = Vec::new();
+    if ran.code != Some(1) {
+        faults.push(format!("exit code {:?} where 1 is right", ran.code));
+    }
+    for told in case.told {
+        if !ran.stdout.contains(told) {
+            faults.push(format!("`{told}` is not told"));
+        }
+    }
+    if ran.stderr.contains("panicked") || ran.stderr.contains("error:") {
+        faults.push("the command failed itself".to_owned());
+    }
+    if ran.stdout.contains('\u{1b}') {
+        faults.push("the server commands the terminal".to_owned());
+    }
+    if ran.took > LONGEST {
+        faults.push(format!("took {:?}", ran.took));
+    }
+    if ran.peak_kib > MOST_MEMORY_KIB {
+        faults.push(format!("needed {} KiB", ran.peak_kib));
+    }
+    faults
+}
+
+/// Runs `test` of the command with small time limits and this configuration.
+fn run(case: &Case, config: &str, arguments: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("conformance.toml");
+    std::fs::write(&file, format!("[limits]\nrun_seconds = 15\n{config}")).unwrap();
+    let started = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"))
+        .args(["test", "--timeout", case.patience(), "--config"])
+        .arg(&file)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdout = read(command.stdout.take().unwrap());
+    let stderr = read(command.stderr.take().unwrap());
+    let mut peak_kib = 0;
+    let status = loop {
+        peak_kib = peak_kib.max(peak_of(command.id()));
+        if let Some(status) = command.try_wait().unwrap() {
+            break Some(status);
+        }
+        if started.elapsed() > LONGEST {
+            command.kill().unwrap();
+            command.wait().unwrap();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    Ran {
+        code: status.and_then(|status| status.code()),
+        took: started.elapsed(),
+        stdout: stdout.join().unwrap(),
+        stderr: stderr.join().unwrap(),
+        peak_kib,
+    }
+}
+
+fn read(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// The most memory that a process has had so far, where the system tells.
+fn peak_of(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}

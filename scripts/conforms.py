@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Runs `mcp-aql-conformance` against the examples, in both endpoint modes, with everything allowed.
+
+    scripts/conforms.py [FOLDER]      default: target/release
+
+FOLDER is where cargo has put the command, with the examples under `examples/`. `tasks` has to reach
+level 2, over HTTP too, and the others level 1, each in both modes and without a finding. Every example starts with a state of its
+own, in a folder that is removed afterwards.
+"""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The level to reach, and the arguments of the example; `{}` stands for its folder.
+EXAMPLES = {
+    "tasks": (2, ["--db", "{}/tasks.db"]),
+    "notes": (1, []),
+    "library": (1, []),
+    "rest": (1, []),
+    "guard": (1, ["--state", "{}"]),
+}
+
+
+def fixtures(name):
+    """What is to be tested with, as text of a configuration file."""
+    file = ROOT / "examples" / "conformance" / f"{name}.toml"
+    return file.read_text() if file.exists() else ""
+
+
+@contextlib.contextmanager
+def started(program, state):
+    """A command that the runner starts itself, over standard input and output."""
+    yield "", ["--", *program]
+
+
+@contextlib.contextmanager
+def served(program, state):
+    """The URLs of two servers, one for each mode, which the configuration names."""
+    urls, servers = {}, []
+    try:
+        for mode in ("semantic", "single"):
+            log = Path(state, f"{mode}.log")
+            folder = Path(state, mode)
+            folder.mkdir()
+            with log.open("w") as stderr:
+                command = [str(word).replace(str(state), str(folder)) for word in program]
+                servers.append(subprocess.Popen(
+                    [*command, "serve", "--http", "127.0.0.1:0"], stderr=stderr, cwd=folder,
+                    env={**os.environ, "MCP_AQL_ENDPOINT_MODE": mode}))
+            until = time.monotonic() + 20
+            while not (found := re.search(r"http://\S+/mcp", log.read_text())):
+                if servers[-1].poll() is not None or time.monotonic() > until:
+                    sys.exit(f"the adapter does not say where it listens\n{log.read_text()}")
+                time.sleep(0.05)
+            urls[mode] = found[0]
+        yield f"[modes.single]\nurl = '{urls['single']}'\n", ["--url", urls["semantic"]]
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+
+
+def problem(folder, name, level, arguments, reached):
+    """What is wrong with an example; prints what was found."""
+    with contextlib.ExitStack() as stack:
+        state = stack.enter_context(tempfile.TemporaryDirectory())
+        program = [folder / "examples" / name, *(word.format(state) for word in arguments)]
+        modes, target = stack.enter_context(reached(program, state))
+        config = Path(state, "conformance.toml")
+        config.write_text(fixtures(name) + modes)
+        begun = time.monotonic()
+        run = subprocess.run(
+            [folder / "mcp-aql-conformance", "test", "--level", str(level), "--format", "json",
+             "--allow", "create,update,delete,execute", "--config", config, *target],
+            cwd=state, stdout=subprocess.PIPE, timeout=300,
+        )
+        took = time.monotonic() - begun
+    report = json.loads(run.stdout or "{}")
+    summary = report.get("summary", {})
+    print(f"{name:8} level {report.get('conformanceLevel')} in {took:.1f} s: "
+          + ", ".join(f"{count} {word}" for word, count in summary.items()))
+    for category in report.get("categories", []):
+        for check in category["checks"]:
+            if check["verdict"] in ("fail", "warn"):
+                print(json.dumps(check, indent=2))
+    if report.get("conformanceLevel") != level:
+        return f"level {level} was not reached: {report.get('obstacles')}"
+    if sorted(report["modes"]) != ["semantic", "single"]:
+        return f"looked at in these modes: {report['modes']}"
+    if run.returncode not in (0, 2) or summary["failed"] or summary["warnings"]:
+        return f"exit code {run.returncode}, with findings"
+    return None
+
+
+def main():
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target" / "release").resolve()
+    problems = {
+        name: problem(folder, name, level, arguments, started)
+        for name, (level, arguments) in EXAMPLES.items()
+    }
+    problems["tasks over HTTP"] = problem(folder, "tasks", *EXAMPLES["tasks"], served)
+    for name, what in problems.items():
+        if what:
+            print(f"{name}: {what}", file=sys.stderr)
+    return 1 if any(problems.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+//! Faults of the area `batch`.
+
+use serde_json::{Value, json};
+
+use super::{Fault, Tamper, calls};
+
+/// A fault that the check alone finds.
+const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
+    Fault { name, check, neighbours: &[], tamper }
+}
+
+fn results(body: &mut Value) -> Option<&mut Vec<Value>> {
+    body.get_mut("results")?.as_array_mut()
+}
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        neighbours: &["tools.input_schema"],
+        ..fault(
+            "batch-denied",
+            "batch.claimed",
+            Tamper::Body(|arguments, body| {
+                if calls(arguments, "introspect")
+                    && let Some(batch) = body.pointer_mut("/data/_protocol/capabilities/batch")
+                {
+                    *batch = json!(false);
+                }
+            }),
+        )
+    },
+    Fault {
+        neighbours: &["shapes.success"],
+        ..fault(
+            "batch-with-data",
+            "batch.form",
+            Tamper::Body(|_, body| {
+                if results(body).is_some() {
+                    body["data"] = json!({});
+                }
+            }),
+        )
+    },
+    Fault {
+        neighbours: &["batch.mixed"],
+        ..fault(
+            "results-in-another-order",
+            "batch.order",
+            Tamper::Body(|_, body| {
+                if let Some(results) = results(body) {
+                    results.reverse();
+                }
+            }),
+        )
+    },
+    fault(
+        "item-with-metadata",
+        "batch.inner_form",
+        Tamper::Body(|_, body| {
+            for result in results(body).into_iter().flatten() {
+                if result["result"]["success"] == true {
+                    result["result"]["_meta"] = json!({ "request_id": "r-1" });
+                }
+            }
+        }),
+    ),
+    fault(
+        "failures-not-counted",
+        "batch.failure_inside",
+        Tamper::Body(|_, body| {
+            if body["summary"]["failed"] == 1 && body["summary"]["total"] == 3 {
+                body["summary"]["failed"] = json!(0);
+                body["summary"]["succeeded"] = json!(3);
+            }
+        }),
+    ),
+    fault(
+        "empty-batch-taken",
+        "batch.empty",
+        Tamper::Body(|arguments, body| {
+            if arguments.get("operations") == Some(&json!([])) {
+                *body = json!({
+                    "success": true, "data": null, "results": [],
+                    "summary": { "total": 0, "succeeded": 0, "failed": 0 },
+                });
+            }
+        }),
+    ),
+    fault(
+        "batch-with-anything-beside",
+        "batch.extra_member",
+        Tamper::Request(|request| {
+            if let Some(Value::Object(arguments)) = request.pointer_mut("/params/arguments")
+                && arguments.contains_key("operations")
+            {
+                arguments.remove("conformance_probe");
+            }
+        }),
+    ),
+    fault(
+        "family-of-items-not-looked-at",
+        "batch.mixed",
+        Tamper::Body(|_, body| {
+            for result in results(body).into_iter().flatten() {
+                if result["result"]["error"]["code"] == "VALIDATION_ENDPOINT_MISMATCH" {
+                    result["result"] = json!({ "success": true, "data": null });
+                }
+            }
+        }),
+    ),
+    fault(
+        "halted-and-the-rest-forgotten",
+        "batch.halts",
+        Tamper::Body(|_, body| {
+            if let Value::Object(body) = body
+                && body.contains_key("halted_at")
+            {
+                body.remove("pending_operations");
+            }
+        }),
+    ),
+    fault(
+        "token-not-taken-in-batches",
+        "batch.continues",
+        Tamper::Request(|request| {
+            if let Some(Value::Array(items)) = request.pointer_mut("/params/arguments/operations") {
+                for item in items {
+                    if let Some(Value::Object(params)) = item.get_mut("params") {
+                        params.remove("_confirmation");
+                    }
+                }
+            }
+        }),
+    ),
+];

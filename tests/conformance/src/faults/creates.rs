@@ -1,0 +1,59 @@
+//! Faults of the area `creates`.
+
+use serde_json::{Value, json};
+
+use super::shadow::Behind;
+use super::{Fault, Tamper, calls, params_of, succeeds};
+
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "created-without-a-name",
+        check: "creates.form",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "create_bed")
+                && succeeds(body)
+                && let Some(bed) = body.pointer_mut("/data/bed").and_then(|bed| bed.as_object_mut())
+            {
+                bed.remove("bed_id");
+            }
+        }),
+    },
+    Fault {
+        name: "keeper-not-kept",
+        check: "creates.read_back",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(params) = params_of(message, "create_bed")
+                && params.get("keeper").and_then(Value::as_str).is_some_and(|it| it.contains('@'))
+            {
+                params.insert("keeper".to_owned(), json!("somebody@example.com"));
+            }
+        }),
+    },
+    Fault {
+        name: "another-default",
+        check: "creates.defaults_shown",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(params) = params_of(message, "create_bed") {
+                params.entry("rows").or_insert(json!(5));
+            }
+        }),
+    },
+    Fault {
+        name: "half-a-bed-remains",
+        check: "creates.rejected_whole",
+        neighbours: &[],
+        tamper: Tamper::Proxy(|| {
+            Behind::boxed(|arguments, body| {
+                let is_full = arguments["params"].as_object().is_some_and(|it| it.len() > 5);
+                let is_refused = calls(arguments, "create_bed") && !succeeds(body);
+                (is_full && is_refused).then(|| {
+                    let half = json!({ "operation": "create_bed", "params": { "name": "Half" } });
+                    ("mcp_aql_create", half)
+                })
+            })
+        }),
+    },
+];

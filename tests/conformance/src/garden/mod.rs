@@ -1,0 +1,277 @@
+//! An adapter without a fault: a greenhouse in memory.
+
+mod model;
+mod operations;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Days, NaiveDate, Utc};
+use mcp_aql::prelude::*;
+use mcp_aql::query::{CursorKey, Edge, EdgesAt, Element, RelationshipSource};
+use mcp_aql::store::MemoryStore;
+use mcp_aql::{AdapterBuilder, EndpointMode, Limits};
+use mcp_aql_conformance::Mode;
+use model::{Climate, Lamp, Link, NewBed};
+use serde_json::json;
+
+pub use model::{Bed, Crop};
+
+/// So many beds there are to begin with.
+const BEDS: u32 = 60;
+/// Low ones, so that trying them out takes no time.
+const LIMITS: Limits = Limits {
+    max_request_size: 96 << 10,
+    max_response_size: 1 << 20,
+    max_string_length: 80 << 10,
+    max_array_elements: 500,
+    max_nesting_depth: 24,
+    max_batch_operations: 100,
+};
+/// What a bed is called among the elements of a graph.
+const TYPE: &str = "bed";
+
+/// What faults change of the garden itself.
+#[derive(Debug, Clone)]
+pub struct GardenOptions {
+    /// The last word on how the adapter is built.
+    pub build: fn(AdapterBuilder) -> AdapterBuilder,
+    /// Which mode is served where that one is asked for.
+    pub mode: fn(Option<Mode>) -> Mode,
+    /// Changes whatever a caller is about to change.
+    pub change: fn(&mut Bed),
+}
+
+impl Default for GardenOptions {
+    fn default() -> Self {
+        Self {
+            build: |builder| builder,
+            mode: |mode| mode.unwrap_or(Mode::Semantic),
+            change: |_| {},
+        }
+    }
+}
+
+/// The house, shared by all sessions in all modes.
+#[derive(Clone)]
+pub struct Garden {
+    house: Arc<Mutex<House>>,
+    options: GardenOptions,
+    store: Arc<MemoryStore>,
+    cursor_key: CursorKey,
+    adapters: Arc<Mutex<HashMap<Mode, Adapter>>>,
+}
+
+#[derive(Default)]
+pub(crate) struct House {
+    beds: Vec<Bed>,
+    edges: Vec<Edge>,
+    last: u32,
+}
+
+/// The garden as it should be.
+pub fn garden() -> Garden {
+    Garden::new(GardenOptions::default())
+}
+
+impl Garden {
+    /// A garden with these peculiarities.
+    pub fn new(options: GardenOptions) -> Self {
+        let garden = Self {
+            house: Arc::default(),
+            options,
+            store: Arc::default(),
+            cursor_key: CursorKey::random(),
+            adapters: Arc::default(),
+        };
+        garden.open().plant();
+        garden
+    }
+
+    /// The adapter, as it is asked for.
+    ///
+    /// # Errors
+    /// What is wrong with how it is built.
+    pub fn adapter(&self, mode: Option<Mode>) -> mcp_aql::Result<Adapter> {
+        let mode = (self.options.mode)(mode);
+        let mut adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(adapter) = adapters.get(&mode) {
+            return Ok(adapter.clone());
+        }
+        let builder = Adapter::builder("garden")
+            .version(env!("CARGO_PKG_VERSION"))
+            .instructions("Look at the beds with list_beds, then water them with execute_watering.")
+            .without_config()
+            .limits(LIMITS)
+            .mode(match mode {
+                Mode::Semantic => EndpointMode::Semantic,
+                Mode::Single => EndpointMode::Single,
+                Mode::All => EndpointMode::All,
+            })
+            .store(Arc::clone(&self.store))
+            .cursor_key(self.cursor_key.clone())
+            .operations(Self { adapters: Arc::default(), ..self.clone() });
+        let adapter = (self.options.build)(builder).build()?;
+        adapters.insert(mode, adapter.clone());
+        Ok(adapter)
+    }
+
+    // No operation leaves half a change behind, so the house is sound even after a panic.
+    fn open(&self) -> MutexGuard<'_, House> {
+        self.house.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<R>(&self, look: impl FnOnce(&House) -> R) -> R {
+        look(&self.open())
+    }
+
+    fn bed(&self, bed_id: &str) -> Result<Bed, OperationError> {
+        self.open().find(bed_id).cloned()
+    }
+
+    fn create(&self, new: NewBed) -> Bed {
+        self.open().make(new, Utc::now())
+    }
+
+    fn change(
+        &self,
+        bed_id: &str,
+        change: impl FnOnce(&mut Bed) -> Result<(), OperationError>,
+    ) -> Result<Bed, OperationError> {
+        let mut house = self.open();
+        let stored = house.find(bed_id)?;
+        let mut bed = stored.clone();
+        change(&mut bed)?;
+        (self.options.change)(&mut bed);
+        bed.version += 1;
+        bed.updated_at = Utc::now();
+        *stored = bed.clone();
+        Ok(bed)
+    }
+
+    fn remove(&self, bed_id: &str) -> Result<(), OperationError> {
+        let mut house = self.open();
+        house.find(bed_id)?;
+        house.beds.retain(|bed| bed.bed_id != bed_id);
+        let gone = Element::new(TYPE, bed_id);
+        house.edges.retain(|edge| edge.source != gone && edge.target != gone);
+        Ok(())
+    }
+
+    fn link(&self, link: Link) -> Result<Link, OperationError> {
+        let mut house = self.open();
+        for bed_id in [&link.bed_id, &link.target_id] {
+            house.find(bed_id)?;
+        }
+        let effect = match link.effect {
+            model::Effect::Shades => "shades",
+            model::Effect::Waters => "waters",
+        };
+        let edge = edge(&link.bed_id, effect, &link.target_id);
+        if house.edges.contains(&edge) {
+            return Err(OperationError::already_exists("link", &link.bed_id));
+        }
+        house.edges.push(edge);
+        Ok(link)
+    }
+}
+
+impl RelationshipSource for Garden {
+    type Error = OperationError;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+        let edges = self.open().edges.clone();
+        edges.edges(at).await
+    }
+
+    async fn check_root(&self, root: &Element) -> Result<(), OperationError> {
+        if root.element_type != TYPE {
+            return Err(OperationError::not_found(&root.element_type, &root.element_name));
+        }
+        self.bed(&root.element_name).map(drop)
+    }
+}
+
+impl House {
+    fn beds(&self) -> &[Bed] {
+        &self.beds
+    }
+
+    fn find(&mut self, bed_id: &str) -> Result<&mut Bed, OperationError> {
+        let found = self.beds.iter_mut().find(|bed| bed.bed_id == bed_id);
+        found.ok_or_else(|| OperationError::not_found(TYPE, bed_id))
+    }
+
+    fn make(&mut self, new: NewBed, now: DateTime<Utc>) -> Bed {
+        self.last += 1;
+        let bed = Bed {
+            bed_id: format!("bed-{}", self.last),
+            name: new.name,
+            crop: new.crop,
+            rows: new.rows,
+            length: new.length,
+            tags: new.tags,
+            note: new.note,
+            keeper: new.keeper,
+            climate: new.climate,
+            labels: new.labels,
+            planted: new.planted,
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        };
+        self.beds.push(bed.clone());
+        bed
+    }
+
+    /// What is there to begin with: no two beds alike, some fields empty in some of them.
+    fn plant(&mut self) {
+        const CROPS: [Crop; 4] = [Crop::Tomato, Crop::Lettuce, Crop::Herbs, Crop::Fallow];
+        const TAGS: [&str; 5] = ["sunny", "wet", "new", "by the door", "for the kitchen"];
+        let first_day = NaiveDate::default() + Days::new(20_000);
+        for number in 0..BEDS {
+            let at = |step: u32, of: u32| (number * step + number / 3) % of;
+            let crop = CROPS.iter().copied().nth(at(1, 4) as usize).unwrap_or(Crop::Fallow);
+            let tags = TAGS.iter().enumerate().filter(|(place, _)| at(3, 1 << 5) >> place & 1 == 1);
+            let new = NewBed {
+                name: format!(
+                    "Bed {:02} {}",
+                    at(7, 100),
+                    if number % 2 == 0 { "left" } else { "right" }
+                ),
+                crop,
+                rows: 1 + at(5, 12),
+                length: 0.5 + f64::from(at(11, 40)) / 4.0,
+                tags: tags.map(|(_, tag)| (*tag).to_owned()).collect(),
+                note: (number % 3 == 0).then(|| format!("Sunny in month {}", 1 + number % 12)),
+                keeper: (number % 5 == 0).then(|| format!("keeper{}@example.org", number % 7)),
+                climate: Climate {
+                    humidity: u8::try_from(20 + at(9, 60)).unwrap_or_default(),
+                    temperature: (number % 4 != 0).then(|| 15.0 + f64::from(at(2, 20)) / 2.0),
+                    lamp: (number % 6 == 0)
+                        .then(|| Lamp { watts: 100 + number, colour: "white".to_owned() }),
+                },
+                labels: [("row".to_owned(), json!(number % 10))].into_iter().collect(),
+                planted: (crop != Crop::Fallow).then(|| first_day + Days::new(number.into())),
+            };
+            let at = DateTime::from_timestamp(1_735_700_000 + i64::from(number) * 3_600, 0);
+            self.make(new, at.unwrap_or_default());
+        }
+        for (source, effect, target) in [
+            (1, "shades", 2),
+            (2, "shades", 3),
+            (3, "waters", 4),
+            (4, "waters", 1),
+            (5, "waters", 6),
+            (5, "shades", 7),
+            (7, "waters", 8),
+        ] {
+            let name = |number| format!("bed-{number}");
+            self.edges.push(edge(&name(source), effect, &name(target)));
+        }
+    }
+}
+
+fn edge(source: &str, effect: &str, target: &str) -> Edge {
+    Edge::new(Element::new(TYPE, source), effect, Element::new(TYPE, target))
+}

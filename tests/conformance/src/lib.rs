@@ -1,0 +1,10 @@
+//! What the conformance runner is tested with: an adapter without a fault, and faults to give it.
+#![forbid(unsafe_code)]
+
+pub mod faults;
+pub mod garden;
+mod proxy;
+
+pub use faults::{Fault, Tamper};
+pub use garden::{Garden, GardenOptions, garden};
+pub use proxy::{Faulty, Proxy, Shared, Wire};

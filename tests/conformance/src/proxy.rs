@@ -1,0 +1,349 @@
+//! What stands between the adapter and its client, line by line, and lets nothing pass unchanged unless it
+//! is told to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
+};
+use tokio::sync::mpsc;
+
+use crate::faults::Tamper;
+use crate::garden::Garden;
+
+/// Bytes on their way in each direction.
+const BUFFER: usize = 64 << 10;
+
+/// What a proxy shares between the connections of one adapter.
+pub type Shared = Arc<Mutex<Value>>;
+
+/// Stands in one connection. What comes is handed on as it is, unless a proxy does otherwise.
+///
+/// It sees whole messages; what is none, it is not asked about.
+pub trait Proxy: Send {
+    /// The client says this.
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        let _ = message;
+        wire.pass();
+    }
+
+    /// The adapter says this.
+    fn answer(&mut self, message: Value, wire: &mut Wire) {
+        let _ = message;
+        wire.pass();
+    }
+
+    /// The client sends a line that is no JSON. It ends without the line feed.
+    fn nonsense(&mut self, line: &[u8], wire: &mut Wire) {
+        let _ = line;
+        wire.pass();
+    }
+}
+
+/// Where a proxy says what is to happen.
+#[derive(Debug, Default)]
+pub struct Wire {
+    /// What came, with its line's end.
+    line: Vec<u8>,
+    from: Option<Side>,
+    acts: Vec<Act>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Client,
+    Adapter,
+}
+
+#[derive(Debug)]
+enum Act {
+    ToAdapter(Vec<u8>),
+    ToClient(Vec<u8>),
+    Later(Duration, Vec<u8>),
+    Close,
+}
+
+impl Wire {
+    fn new(from: Side, line: &[u8]) -> Self {
+        Self { line: line.to_owned(), from: Some(from), acts: Vec::new() }
+    }
+
+    /// Hands on what came, as it came.
+    pub fn pass(&mut self) {
+        let line = self.line.clone();
+        self.acts.extend(self.from.map(|from| match from {
+            Side::Client => Act::ToAdapter(line),
+            Side::Adapter => Act::ToClient(line),
+        }));
+    }
+
+    /// Hands a message to the adapter.
+    pub fn to_adapter(&mut self, message: &Value) {
+        self.raw_to_adapter(message.to_string().as_bytes());
+    }
+
+    /// Hands a line to the adapter.
+    pub fn raw_to_adapter(&mut self, line: &[u8]) {
+        self.acts.push(Act::ToAdapter(with_end(line)));
+    }
+
+    /// Hands a message to the client.
+    pub fn to_client(&mut self, message: &Value) {
+        self.raw_to_client(&with_end(message.to_string().as_bytes()));
+    }
+
+    /// Writes these bytes to the client, without a line's end if they have none.
+    pub fn raw_to_client(&mut self, bytes: &[u8]) {
+        self.acts.push(Act::ToClient(bytes.to_owned()));
+    }
+
+    /// Hands a message to the client after some time. What comes meanwhile overtakes it.
+    pub fn later(&mut self, after: Duration, message: &Value) {
+        self.acts.push(Act::Later(after, with_end(message.to_string().as_bytes())));
+    }
+
+    /// Hangs up.
+    pub fn close(&mut self) {
+        self.acts.push(Act::Close);
+    }
+}
+
+fn with_end(line: &[u8]) -> Vec<u8> {
+    [line, b"\n"].concat()
+}
+
+/// The garden with a fault, for as many connections as there may be.
+pub struct Faulty {
+    garden: Garden,
+    tamper: Option<&'static Tamper>,
+    shared: Shared,
+}
+
+impl Faulty {
+    /// A garden of its own, with this fault if any.
+    pub fn new(tamper: Option<&'static Tamper>) -> Self {
+        let garden = match tamper {
+            Some(Tamper::Garden(change) | Tamper::Both(change, _)) => {
+                let mut options = crate::GardenOptions::default();
+                change(&mut options);
+                Garden::new(options)
+            }
+            _ => crate::garden(),
+        };
+        Self { garden, tamper, shared: Arc::new(Mutex::new(json!({}))) }
+    }
+
+    fn proxy(&self) -> Option<Box<dyn Proxy>> {
+        let calls = Calls::default();
+        Some(match self.tamper? {
+            Tamper::Garden(_) => return None,
+            Tamper::Body(change) | Tamper::Both(_, change) => {
+                Box::new(Bodies { change: *change, calls })
+            }
+            Tamper::Answer(change) => Box::new(Answers { change: *change, calls }),
+            Tamper::Request(change) => Box::new(Requests(*change)),
+            Tamper::Proxy(make) => make(),
+            Tamper::Shared(make) => make(Arc::clone(&self.shared)),
+        })
+    }
+
+    /// Serves one connection to its end.
+    ///
+    /// # Errors
+    /// What is wrong with how the garden is built.
+    pub async fn serve(
+        &self,
+        mode: Option<mcp_aql_conformance::Mode>,
+        from_client: impl AsyncRead + Send + Unpin + 'static,
+        to_client: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> mcp_aql::Result<()> {
+        let adapter = self.garden.adapter(mode)?;
+        let Some(proxy) = self.proxy() else {
+            return adapter.serve(tokio::io::join(from_client, to_client)).await;
+        };
+        let (ours, theirs) = tokio::io::duplex(BUFFER);
+        let serving = tokio::spawn(async move { adapter.serve(theirs).await });
+        pass(proxy, ours, from_client, to_client).await;
+        let _ = serving.await;
+        Ok(())
+    }
+}
+
+/// Hands lines back and forth, until one of the two is gone.
+async fn pass(
+    mut proxy: Box<dyn Proxy>,
+    adapter: DuplexStream,
+    from_client: impl AsyncRead + Send + Unpin,
+    to_client: impl AsyncWrite + Send + Unpin + 'static,
+) {
+    let (from_adapter, mut to_adapter) = tokio::io::split(adapter);
+    let (say, mut said) = mpsc::unbounded_channel::<Vec<u8>>();
+    // Apart from the reading, so that neither side waits for the other to read first.
+    let writing = tokio::spawn(async move {
+        let mut to_client = to_client;
+        while let Some(bytes) = said.recv().await {
+            if to_client.write_all(&bytes).await.is_err() || to_client.flush().await.is_err() {
+                break;
+            }
+        }
+        let _ = to_client.shutdown().await;
+    });
+    let (tell, mut told) = mpsc::unbounded_channel::<Vec<u8>>();
+    let telling = tokio::spawn(async move {
+        while let Some(bytes) = told.recv().await {
+            if to_adapter.write_all(&bytes).await.is_err() {
+                break;
+            }
+        }
+        let _ = to_adapter.shutdown().await;
+    });
+    let mut tell = Some(tell);
+    let mut client = BufReader::new(from_client);
+    let mut server = BufReader::new(from_adapter);
+    let (mut request, mut answer) = (Vec::new(), Vec::new());
+    loop {
+        let wire = tokio::select! {
+            read = client.read_until(b'\n', &mut request), if tell.is_some() => {
+                let Ok(1..) = read else {
+                    // The client leaves; what it has asked is still answered.
+                    tell = None;
+                    continue;
+                };
+                let mut wire = Wire::new(Side::Client, &request);
+                let line = request.strip_suffix(b"\n").unwrap_or(&request);
+                match serde_json::from_slice(line) {
+                    Ok(message) => proxy.request(message, &mut wire),
+                    Err(_) => proxy.nonsense(line, &mut wire),
+                }
+                request.clear();
+                wire
+            }
+            read = server.read_until(b'\n', &mut answer) => {
+                let Ok(1..) = read else { break };
+                let mut wire = Wire::new(Side::Adapter, &answer);
+                if let Ok(message) = serde_json::from_slice(&answer) {
+                    proxy.answer(message, &mut wire);
+                }
+                answer.clear();
+                wire
+            }
+        };
+        for act in wire.acts {
+            match act {
+                Act::ToAdapter(line) => {
+                    if let Some(tell) = &tell {
+                        let _ = tell.send(line);
+                    }
+                }
+                Act::ToClient(bytes) => {
+                    let _ = say.send(bytes);
+                }
+                Act::Later(after, bytes) => {
+                    let say = say.downgrade();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(after).await;
+                        if let Some(say) = say.upgrade() {
+                            let _ = say.send(bytes);
+                        }
+                    });
+                }
+                Act::Close => {
+                    drop(say);
+                    let _ = writing.await;
+                    telling.abort();
+                    return;
+                }
+            }
+        }
+    }
+    drop((say, tell));
+    let _ = writing.await;
+    let _ = telling.await;
+}
+
+/// What was asked and is not answered yet, by its id.
+#[derive(Default)]
+pub(crate) struct Calls(HashMap<String, Value>);
+
+impl Calls {
+    pub(crate) fn asked(&mut self, message: &Value) {
+        if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
+            self.0.insert(id.to_string(), message.clone());
+        }
+    }
+
+    pub(crate) fn answered(&mut self, message: &Value) -> Option<Value> {
+        self.0.remove(&message.get("id")?.to_string())
+    }
+}
+
+/// Changes what operations answer.
+struct Bodies {
+    change: fn(&Value, &mut Value),
+    calls: Calls,
+}
+
+impl Proxy for Bodies {
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        self.calls.asked(&message);
+        wire.pass();
+    }
+
+    fn answer(&mut self, mut message: Value, wire: &mut Wire) {
+        if let Some(request) = self.calls.answered(&message)
+            && let Some(Value::String(text)) = message.pointer_mut("/result/content/0/text")
+            && let Ok(before) = serde_json::from_str::<Value>(text)
+        {
+            let arguments = request.pointer("/params/arguments").unwrap_or(&Value::Null);
+            let mut body = before.clone();
+            (self.change)(arguments, &mut body);
+            if body != before {
+                *text = body.to_string();
+                return wire.to_client(&message);
+            }
+        }
+        wire.pass();
+    }
+}
+
+/// Changes whole answers.
+struct Answers {
+    change: fn(&Value, &mut Value),
+    calls: Calls,
+}
+
+impl Proxy for Answers {
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        self.calls.asked(&message);
+        wire.pass();
+    }
+
+    fn answer(&mut self, message: Value, wire: &mut Wire) {
+        if let Some(request) = self.calls.answered(&message) {
+            let mut changed = message.clone();
+            (self.change)(&request, &mut changed);
+            if changed != message {
+                return wire.to_client(&changed);
+            }
+        }
+        wire.pass();
+    }
+}
+
+/// Changes what is asked.
+struct Requests(fn(&mut Value));
+
+impl Proxy for Requests {
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        let mut changed = message.clone();
+        (self.0)(&mut changed);
+        if changed == message {
+            wire.pass();
+        } else {
+            wire.to_adapter(&changed);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `assert_conforms`: an adapter's own test runs the conformance runner in its process.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt as _;
+use mcp_aql::prelude::*;
+use mcp_aql::testing::conformance::{Category, File, Mode, Settings, Verdict};
+use mcp_aql::testing::{assert_conforms, assert_conforms_with, conformance_report};
+use mcp_aql::{AdapterBuilder, EndpointMode};
+use serde::{Deserialize, Serialize};
+
+/// A note.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
+struct Note {
+    /// Identifier.
+    #[resource(id)]
+    note_id: String,
+    /// What it says.
+    text: String,
+}
+
+/// All notes.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<BTreeMap<String, Note>>>);
+
+impl Notes {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Note>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[operations]
+impl Notes {
+    /// Write a note down.
+    #[operation(category = "CREATE")]
+    fn create_note(
+        &self,
+        /// What it says.
+        #[param(min_length = 1, max_length = 1000)]
+        text: String,
+    ) -> Note {
+        let mut notes = self.lock();
+        let note = Note { note_id: format!("note-{}", notes.len() + 1), text };
+        notes.insert(note.note_id.clone(), note.clone());
+        note
+    }
+
+    /// Read a note.
+    #[operation(category = "READ")]
+    fn get_note(
+        &self,
+        /// Identifier of the note.
+        #[param(max_length = 100)]
+        note_id: String,
+    ) -> Result<Note, OperationError> {
+        let found = self.lock().get(&note_id).cloned();
+        found.ok_or_else(|| OperationError::not_found("note", &note_id))
+    }
+}
+
+fn notes() -> AdapterBuilder {
+    Adapter::builder("notes").operations(Notes::default()).without_config()
+}
+
+/// What a test that runs this would print when it fails.
+async fn complaint(asserting: impl Future<Output = ()>) -> String {
+    let Err(panic) = AssertUnwindSafe(asserting).catch_unwind().await else {
+        return "nothing".to_owned();
+    };
+    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_conforming_adapter_passes_in_both_modes() {
+    let adapter = notes().build().unwrap();
+    assert_conforms(&adapter).await;
+    let report = conformance_report(&adapter, Settings::default().allow_all()).await.unwrap();
+    assert_eq!(report.modes, [Mode::Semantic, Mode::Single]);
+    assert_eq!(report.implementation, "notes");
+}
+
+#[tokio::test]
+async fn an_adapter_in_single_mode_is_looked_at_in_semantic_mode_too() {
+    let adapter = notes().mode(EndpointMode::Single).build().unwrap();
+    let settings = Settings::default().level(1).category("wire");
+    let report = conformance_report(&adapter, settings).await.unwrap();
+    assert_eq!(report.modes, [Mode::Single, Mode::Semantic], "{}", report.text(false));
+}
+
+#[tokio::test]
+async fn an_adapter_that_does_not_conform_is_told_why() {
+    let adapter = notes().strict_mode(false).build().unwrap();
+    let told = complaint(assert_conforms(&adapter)).await;
+    assert!(told.starts_with("the adapter does not conform\n\nnotes "), "{told}");
+    for needle in ["parameters.unknown_nested", "VALIDATION_UNKNOWN_PARAM"] {
+        assert!(told.contains(needle), "{needle} is not in {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_level_that_is_not_shown_is_told() {
+    let adapter = notes().build().unwrap();
+    let skip = "[[skip]]\ncheck = 'wire.only_messages'\nreason = 'the log is on standard output'";
+    let settings = Settings::default().file(File::parse(skip, |_| None).unwrap());
+    let told = complaint(assert_conforms_with(&adapter, settings)).await;
+    assert!(told.contains("the log is on standard output"), "{told}");
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_does_not_run() {
+    let notes = Notes::default();
+    let build = || Adapter::builder("notes").operations(notes.clone()).without_config().build();
+    let report = conformance_report(&build().unwrap(), Settings::default()).await.unwrap();
+    assert_ne!(report.checks().filter(|check| check.verdict == Verdict::Pass).count(), 0);
+    assert_eq!(notes.lock().len(), 0, "{}", report.text(false));
+
+    let settings = Settings::default().allow(Category::Create);
+    let report = conformance_report(&build().unwrap(), settings).await.unwrap();
+    assert_ne!(notes.lock().len(), 0, "{}", report.text(false));
+}

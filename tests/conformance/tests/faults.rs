@@ -1,0 +1,203 @@
+//! The runner finds nothing in the garden, and every fault where it is meant to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql_conformance::{
+    File, Finding, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
+};
+use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// So many runs at once: some only wait.
+const AT_ONCE: usize = 8;
+
+/// Checks that no fault is made for, and why not.
+const WITHOUT_A_FAULT: &[(&str, &str)] = &[];
+
+fn target(tamper: Option<&'static Tamper>) -> MemoryTarget {
+    let faulty = Arc::new(Faulty::new(tamper));
+    MemoryTarget::new("garden", move |mode, stream| {
+        let faulty = Arc::clone(&faulty);
+        tokio::spawn(async move {
+            let (read, write) = tokio::io::split(stream);
+            let served = faulty.serve(mode, read, write).await;
+            assert!(served.is_ok(), "{served:?}");
+        });
+    })
+}
+
+fn settings() -> Settings {
+    Settings::default().allow_all()
+}
+
+/// Time enough for a garden that shares its processors with others, and not too much where it is silent.
+fn impatient() -> Settings {
+    settings()
+        .time_limits(TimeLimits { request: Duration::from_secs(10), run: Duration::from_secs(240) })
+}
+
+/// Checks to which something comes only with the calls of all others.
+const SEEN_IN_PASSING: [&str; 6] = [
+    "errors.details",
+    "errors.quoted",
+    "errors.template",
+    "lifecycle.stated",
+    "quotas.exceeded_form",
+    "wire.stays_open",
+];
+
+/// The areas that look for this fault: its own, those of its neighbours, and those that look at every call.
+/// With `WHOLE=1` in the environment, all of them: that takes the processor minutes, and is for whoever
+/// adds a check or a fault.
+fn looking_for(fault: &Fault) -> Settings {
+    let area = |check: &&'static str| check.split('.').next().unwrap_or(check);
+    if std::env::var_os("WHOLE").is_some() || SEEN_IN_PASSING.contains(&fault.check) {
+        return impatient();
+    }
+    let areas = fault.neighbours.iter().chain([&fault.check]).map(area);
+    areas.chain(["errors", "shapes", "wire"]).fold(impatient(), Settings::category)
+}
+
+/// The checks that found something, with what they found first.
+fn found(report: &Report) -> BTreeMap<String, String> {
+    report
+        .checks()
+        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
+        .map(|check| (check.id.clone(), check.findings.first().map(told).unwrap_or_default()))
+        .collect()
+}
+
+/// A finding in a few lines.
+fn told(finding: &Finding) -> String {
+    let brief = |value: &Value| value.to_string().chars().take(400).collect::<String>();
+    format!(
+        "{}: expected {}\n    sent {}\n    received {}",
+        finding.subject,
+        finding.expected,
+        brief(&finding.sent),
+        brief(&finding.received)
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_garden_has_no_fault() {
+    // REQ-CNF-01, REQ-CNF-02
+    let report = Runner::new(target(None), settings()).run().await;
+    let found = found(&report);
+    assert!(found.is_empty(), "{}", list(&found));
+    assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
+    // Nothing was allowed to be left out for want of a value.
+    assert_eq!((report.conformance_level, report.exit_code()), (2, 0), "{:#?}", report.obstacles);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_is_found_by_its_check_and_by_no_other() {
+    // What even the faultless garden shows where only one of its modes is looked at.
+    let usual = found(&Runner::new(target(None).as_it_is(), settings()).run().await);
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let mut runs = JoinSet::new();
+    let wanted = std::env::var("FAULT").ok();
+    for fault in faults::all() {
+        let is_named = |wanted: &String| wanted.split(',').any(|part| fault.name.contains(part));
+        if wanted.as_ref().is_some_and(|wanted| !is_named(wanted)) {
+            continue;
+        }
+        let room = Arc::clone(&room);
+        runs.spawn(async move {
+            let _turn = room.acquire_owned().await.expect("nobody closes it");
+            let target = target(Some(&fault.tamper));
+            let is_about_modes = fault.check.starts_with("modes.");
+            let target = if is_about_modes { target } else { target.as_it_is() };
+            (fault, Runner::new(target, looking_for(fault)).run().await)
+        });
+    }
+    let mut problems = Vec::new();
+    while let Some(run) = runs.join_next().await {
+        let (fault, report) = run.expect("a run ends");
+        if let Some(problem) = problem(fault, &report, &usual) {
+            problems.push(problem);
+        }
+    }
+    problems.sort();
+    assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
+}
+
+/// What is wrong with how this fault was found.
+fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> Option<String> {
+    let mut found = found(report);
+    let mut told = Vec::new();
+    if found.remove(fault.check).is_none() {
+        let check = report.checks().find(|check| check.id == fault.check);
+        let verdict = check.map(|check| (check.verdict, &check.skipped));
+        told.push(format!("{} did not find it: {verdict:?}", fault.check));
+    }
+    found.retain(|id, _| !fault.neighbours.contains(&id.as_str()) && !usual.contains_key(id));
+    if !found.is_empty() {
+        told.push(format!("others found it:\n{}", list(&found)));
+    }
+    (!told.is_empty()).then(|| {
+        format!("{}: {} (obstacles: {:?})", fault.name, told.join("; "), &report.obstacles)
+    })
+}
+
+fn list(found: &BTreeMap<String, String>) -> String {
+    found.iter().map(|(id, first)| format!("  {id}: {first}")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_left_out_finds_nothing() {
+    let fault = faults::all().find(|fault| fault.check == "errors.quoted").expect("there is one");
+    let file = "[[skip]]\ncheck = 'errors.quoted'\nreason = 'we know'";
+    let file = File::parse(file, |_| None).expect("it is sound");
+    let settings = settings().category("errors").category("parameters").file(file);
+    let report = Runner::new(target(Some(&fault.tamper)).as_it_is(), settings).run().await;
+    let check = report.checks().find(|check| check.id == fault.check).expect("it is there");
+    assert_eq!(check.verdict, Verdict::Skip, "{check:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operations_that_are_misspelt_are_not_passed_over() {
+    for (file, place) in [
+        ("[[skip]]\noperation = 'delete_bet'\nreason = 'no'", "[[skip]]"),
+        ("[params.delete_bet]\nbed_id = 'bed-1'", "[params]"),
+    ] {
+        let file = File::parse(file, |_| None).expect("it is sound");
+        let report = Runner::new(target(None), settings().file(file)).run().await;
+        assert!(report.modes.is_empty(), "{:?}", report.modes);
+        let told = report.obstacles.join("\n");
+        assert!(told.contains("`delete_bet`") && told.contains(place), "{told}");
+    }
+}
+
+#[test]
+fn every_check_has_a_fault() {
+    let covered: BTreeSet<_> = faults::all().map(|fault| fault.check).collect();
+    let excepted: BTreeSet<_> = WITHOUT_A_FAULT.iter().map(|(check, _)| *check).collect();
+    let all: BTreeSet<_> = checks().map(|check| check.id).collect();
+    let treated = &covered | &excepted;
+    let uncovered: Vec<_> = all.difference(&treated).collect();
+    assert!(uncovered.is_empty(), "without a fault: {uncovered:?}");
+    let unknown: Vec<_> = treated.difference(&all).copied().collect();
+    assert!(unknown.is_empty(), "no such check: {unknown:?}");
+    let needless: Vec<_> = excepted.intersection(&covered).collect();
+    assert!(needless.is_empty(), "they have a fault: {needless:?}");
+}
+
+#[test]
+fn names_are_unique_and_say_which_checks_there_are() {
+    let all: BTreeSet<_> = checks().map(|check| check.id).collect();
+    let mut names = BTreeSet::new();
+    for fault in faults::all() {
+        assert!(names.insert(fault.name), "{} is there twice", fault.name);
+        let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        assert!(fault.name.bytes().all(is_word), "{}", fault.name);
+        for neighbour in fault.neighbours {
+            assert!(all.contains(neighbour), "{}: no check {neighbour}", fault.name);
+            assert_ne!(*neighbour, fault.check, "{}", fault.name);
+        }
+    }
+}

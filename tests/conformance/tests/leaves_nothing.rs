@@ -1,0 +1,71 @@
+//! A run leaves alone what was there, and takes away what it has made.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on panics, in its helpers too"
+)]
+
+use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
+use mcp_aql_conformance_tests::{Garden, garden};
+use serde_json::{Value, json};
+
+/// All beds, as they are.
+async fn beds(garden: &Garden) -> Vec<Value> {
+    let adapter = garden.adapter(None).expect("the garden is sound");
+    let reply = adapter.call("list_beds", json!({ "first": 100, "fields": "full" })).await;
+    let items = reply.data()["items"].as_array().cloned();
+    let mut beds = items.unwrap_or_else(|| panic!("{reply:?}"));
+    // What is computed depends on the day.
+    beds.iter_mut().filter_map(Value::as_object_mut).for_each(|bed| {
+        bed.remove("_computed");
+    });
+    beds.sort_by_key(|bed| bed["bed_id"].to_string());
+    beds
+}
+
+async fn run(garden: &Garden, settings: Settings) -> Report {
+    let garden = garden.clone();
+    let target = MemoryTarget::new("garden", move |mode, stream| {
+        let adapter = garden.adapter(mode).expect("the garden is sound");
+        tokio::spawn(async move { adapter.serve(stream).await });
+    });
+    Runner::new(target, settings).run().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_everything_allowed_nothing_of_others_changes_and_nothing_stays() {
+    let garden = garden();
+    let before = beds(&garden).await;
+    let report = run(&garden, Settings::default().allow_all()).await;
+    assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
+    let beds_left: Vec<_> =
+        report.left_behind.iter().filter(|left| left.contains("bed-")).collect();
+    assert!(beds_left.is_empty(), "{beds_left:?}");
+    let after = beds(&garden).await;
+    let others: Vec<_> = after.iter().filter(|bed| !before.contains(bed)).collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert_eq!(after.len(), before.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_not_be_deleted_is_told() {
+    let garden = garden();
+    let before = beds(&garden).await;
+    let settings = Settings::default().allow(Category::Create).allow(Category::Update);
+    let report = run(&garden, settings).await;
+    let after = beds(&garden).await;
+    assert!(after.len() > before.len(), "nothing was created");
+    let untouched = before.iter().filter(|bed| after.contains(bed)).count();
+    assert_eq!(untouched, before.len());
+    let told = report.left_behind.join("\n");
+    assert!(told.contains("bed bed-") && told.contains("--allow delete"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_leave_nothing_changes() {
+    let garden = garden();
+    let before = beds(&garden).await;
+    let report = run(&garden, Settings::default()).await;
+    assert_eq!(beds(&garden).await, before);
+    assert!(report.left_behind.is_empty(), "{:?}", report.left_behind);
+}
