@@ -20,7 +20,7 @@ use model::Model;
 
 /// So many rounds in a session: each asks people three times, and a session may do that 30 times a minute.
 const ROUNDS: u32 = 9;
-/// What a round and the writes in it may take.
+/// What a life has for rounds, where the disk is no slower.
 const ROUND: Duration = Duration::from_millis(300);
 
 /// Serves the adapter that is killed.
@@ -36,16 +36,11 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     let mut report = Report::default();
     report.part(&format!("killed while agents are blocked and released, seed {seed}"));
     let start = Instant::now();
-    // How long a start takes here says how long a life should.
-    let begun = Instant::now();
-    let mut process = client::start(folder.path())?;
-    Client::of(&mut process)?.connect().await?;
-    let startup = begun.elapsed();
-    drop(process);
+    let pace = Pace::measured().await?;
     let mut early = 0;
     for number in 0..kills {
         let before = model.count.cycles + model.count.still_blocked;
-        life(&mut model, folder.path(), startup, number).await?;
+        life(&mut model, folder.path(), &pace, number).await?;
         model.killed();
         early += u64::from(before == model.count.cycles + model.count.still_blocked);
         // Now the next adapter is the first to open the file after a kill, now this is.
@@ -78,17 +73,34 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     Ok(report.end())
 }
 
+/// What a start and a round take here, which says how long a life should be.
+struct Pace {
+    start: Duration,
+    round: Duration,
+}
+
+impl Pace {
+    async fn measured() -> Result<Self, Fault> {
+        let folder = tempfile::tempdir()?;
+        let begun = Instant::now();
+        let mut process = client::start(folder.path())?;
+        let mut client = Client::of(&mut process)?;
+        client.connect().await?;
+        let start = begun.elapsed();
+        let begun = Instant::now();
+        Model::new(Folder::new(folder.path()), 1).cycle(&mut client).await?;
+        let round = ROUND.max(begun.elapsed() * 3 / 2);
+        kill(process).await?;
+        Ok(Self { start, round })
+    }
+}
+
 /// Starts the adapter, checks what it knows, goes on, and kills it at some moment.
-async fn life(
-    model: &mut Model,
-    folder: &Path,
-    startup: Duration,
-    number: u64,
-) -> Result<(), Fault> {
+async fn life(model: &mut Model, folder: &Path, pace: &Pace, number: u64) -> Result<(), Fault> {
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     // A third is killed while it starts and checks, the others while they work.
     let early = model.random.below(3) == 0;
-    let most = if early { startup * 2 } else { startup * 6 + ROUND };
+    let most = if early { pace.start * 2 } else { pace.start * 6 + pace.round };
     let limit = Duration::from_micros(model.random.below(micros(most)));
     let mut process = client::start(folder)?;
     let mut client = Client::of(&mut process)?;
