@@ -1,0 +1,1 @@
+//! One query over many MCP servers, one ranked answer.
