@@ -1,1 +1,4 @@
 //! One query over many MCP servers, one ranked answer.
+
+pub mod rank;
+mod text;
