@@ -1,12 +1,17 @@
 //! One call of an operation: what was sent, and what came back.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use crate::cases::Skip;
 use crate::wire::{Answer, Connection, Lost, is_light};
 
 const ARGUMENTS: &str = "arguments";
+/// So long a call is held back where the adapter limits how many may come.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// The shortest time to hold it back.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
@@ -71,6 +76,21 @@ impl Exchange {
         Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
     }
 
+    /// Lets go of all that its body says once more.
+    pub(crate) fn drop_text(&mut self) {
+        if let Reply::Result { raw, body: Some(_) } = &mut self.reply {
+            *raw = Value::Null;
+        }
+    }
+
+    /// Its body alone.
+    pub(crate) fn into_body(self) -> Option<Value> {
+        match self.reply {
+            Reply::Result { body, .. } => body,
+            Reply::Protocol { .. } | Reply::Lost(_) => None,
+        }
+    }
+
     /// The operation that was asked for.
     pub(crate) fn operation(&self) -> &str {
         self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
@@ -113,12 +133,24 @@ impl Exchange {
         self.failure().map(|failure| failure.code)
     }
 
+    /// That calls come too fast for the adapter, if they do.
+    pub(crate) fn too_fast(&self) -> Option<Skip> {
+        let code = self.code().filter(|code| code.starts_with("RATE_LIMIT_"))?;
+        let why = format!("the adapter answers {code}: raise its limits for the run");
+        Some(Skip::CutShort(why))
+    }
+
     /// Why nothing came back, if nothing did.
     pub(crate) fn lost(&self) -> Option<&Lost> {
         match &self.reply {
             Reply::Lost(lost) => Some(lost),
             Reply::Result { .. } | Reply::Protocol { .. } => None,
         }
+    }
+
+    /// Whether HTTP refused it for its size, before anybody could look (status 413).
+    pub(crate) fn was_too_long(&self) -> bool {
+        matches!(self.lost(), Some(Lost::Status(413)))
     }
 
     /// What was sent, for a report.
@@ -145,6 +177,48 @@ impl Exchange {
             (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
             (Reply::Result { .. }, None) => "no operation result".to_owned(),
         }
+    }
+}
+
+/// How long one call has waited for its turn.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    waited: Duration,
+}
+
+impl Patience {
+    /// Where a call came too fast for the adapter, waits as long as it says, if that is not long. False where
+    /// the call need not or cannot be made again.
+    pub(crate) async fn waits(&mut self, exchange: &Exchange, until: Option<Instant>) -> bool {
+        let Some(failure) = exchange.failure().filter(|_| exchange.too_fast().is_some()) else {
+            return false;
+        };
+        let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
+        let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let Some(pause) = pause.map(|pause| pause.max(SHORTEST_PAUSE)) else { return false };
+        self.waited = self.waited.saturating_add(pause);
+        if self.waited > LONGEST_PAUSE || until.is_some_and(|until| Instant::now() + pause >= until)
+        {
+            return false;
+        }
+        tokio::time::sleep(pause).await;
+        true
+    }
+}
+
+/// About how many bytes a value takes of our memory.
+pub(crate) fn weight(value: &Value) -> usize {
+    const EACH: usize = 32;
+    // Room for some members at once.
+    const OBJECT: usize = 16 * EACH;
+    EACH + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => {
+            let inside = members.iter().map(|(name, value)| name.len() + weight(value));
+            OBJECT + inside.sum::<usize>()
+        }
+        _ => 0,
     }
 }
 

@@ -19,6 +19,8 @@ const LONGEST_TEXT: usize = 500;
 const LONGEST_SENTENCE: usize = 10_000;
 /// and so many elements of a list.
 const MOST_ELEMENTS: usize = 100;
+/// So much is kept of why cases of one check were left out.
+const MOST_REASONS: usize = 64 << 10;
 
 /// Something that is not as it should be: [`Report::checks`](crate::Report::checks) has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,13 +90,31 @@ impl Finding {
 }
 
 /// Keeps the beginning of a text that is longer than this.
-fn shorten(text: &mut String, longest: usize) {
+pub(crate) fn shorten(text: &mut String, longest: usize) {
     let bytes = text.len();
     if bytes > longest {
         let mut start: String = text.chars().take(longest / 5).collect();
         start.push_str(&format!("… ({bytes} bytes)"));
         *text = start;
     }
+}
+
+/// The same of one of our sentences that quotes what it was told, without what nobody may see. Its end may
+/// say what to do, and is kept.
+pub(crate) fn brief(text: &mut String, secrets: &Secrets) {
+    if text.len() <= LONGEST_SENTENCE {
+        return;
+    }
+    // First: what is cut off in the middle would not be known again.
+    secrets.mask(text);
+    let mut end = text.len().saturating_sub(LONGEST_TEXT);
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    let end = text.get(end..).unwrap_or_default().to_owned();
+    shorten(text, LONGEST_SENTENCE - LONGEST_TEXT);
+    text.push_str(" … ");
+    text.push_str(&end);
 }
 
 /// Leaves out of a value what nobody would read: what tests limits is as long as these.
@@ -142,6 +162,9 @@ pub(crate) enum Skip {
     Scarce(String),
     /// What it acts on would not be the run's own: the text names the operation.
     NotOurs(String),
+    /// It may be called as the configuration says and not otherwise, for nothing in it says what it would
+    /// act on: the text names the operation.
+    Unsafe(String),
     /// The author of the configuration left it out.
     LeftOut(String),
     /// The adapter no longer answers, or time was over.
@@ -149,6 +172,19 @@ pub(crate) enum Skip {
 }
 
 impl Skip {
+    /// What it says beside the kind of reason.
+    fn text(&mut self) -> Option<&mut String> {
+        match self {
+            Self::NotAllowed(_) => None,
+            Self::NoFixture(text)
+            | Self::Scarce(text)
+            | Self::NotOurs(text)
+            | Self::LeftOut(text)
+            | Self::CutShort(text)
+            | Self::Unsafe(text) => Some(text),
+        }
+    }
+
     /// In a few words.
     pub(crate) fn reason(&self) -> String {
         match self {
@@ -160,6 +196,10 @@ impl Skip {
             Self::NotOurs(operation) => format!(
                 "`{operation}` acts on what the run has not made: name what it may act on under \
                  [params.{operation}]"
+            ),
+            Self::Unsafe(operation) => format!(
+                "`{operation}` is called just as [params.{operation}] says: should it not refuse another \
+                 call, nobody knows what that would hit"
             ),
             Self::LeftOut(why) => format!("left out by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),
@@ -182,6 +222,8 @@ pub(crate) struct Collected {
     /// How many findings there are; of them, the first are kept.
     pub(crate) found: usize,
     pub(crate) skipped: BTreeMap<Skip, usize>,
+    /// How long the reasons are.
+    reasons: usize,
     pub(crate) not_applicable: Option<String>,
 }
 
@@ -219,14 +261,29 @@ impl Cases {
     }
 
     /// A case could not be tested.
-    pub(crate) fn skip(&self, why: Skip) {
-        *self.lock().skipped.entry(why).or_default() += 1;
+    pub(crate) fn skip(&self, mut why: Skip) {
+        let mut inner = self.lock();
+        if let Some(text) = why.text() {
+            brief(text, &self.secrets);
+        }
+        if !inner.skipped.contains_key(&why)
+            && let Some(text) = why.text()
+        {
+            if inner.reasons + text.len() > MOST_REASONS {
+                "…".clone_into(text);
+            } else {
+                inner.reasons += text.len();
+            }
+        }
+        *inner.skipped.entry(why).or_default() += 1;
     }
 
     /// Nothing here is what the check is about, and that is certain: the adapter documents that it does
     /// not have the feature.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {
-        self.lock().not_applicable.get_or_insert(why.into());
+        let mut why = why.into();
+        brief(&mut why, &self.secrets);
+        self.lock().not_applicable.get_or_insert(why);
     }
 
     pub(crate) fn collected(&self) -> Collected {
@@ -243,6 +300,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn reasons_are_short_and_tell_no_secret() {
+        let cases = Cases::new(Arc::new(Secrets::new(["s3cret".to_owned()])));
+        let long = format!("{}s3cret{}: give one", "a".repeat(1_897), "b".repeat(20_000));
+        cases.skip(Skip::NoFixture(long));
+        let reason = cases.collected().skipped.keys().next().map(Skip::reason).unwrap_or_default();
+        assert!(reason.contains("a***") && !reason.contains("s3"), "{reason}");
+        assert!(reason.len() < 3_000 && reason.ends_with("b: give one"), "{reason}");
+        for number in 0..10_000 {
+            cases.skip(Skip::Scarce(format!("number {number} of many that are alike")));
+        }
+        let kept: usize = cases.collected().skipped.keys().map(|skip| skip.reason().len()).sum();
+        assert!(kept < 2 * MOST_REASONS, "{kept}");
+        assert_eq!(cases.collected().skipped.values().sum::<usize>(), 10_001);
+    }
 
     #[test]
     fn findings_tell_the_beginning_of_what_is_long() {

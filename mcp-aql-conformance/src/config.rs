@@ -10,6 +10,11 @@ use serde_json::{Map, Value};
 use crate::call::TimeLimits;
 use crate::learn::{Category, Mode};
 
+/// A run can be no shorter,
+const SHORTEST_LIMIT: Duration = Duration::from_millis(1);
+/// and none takes longer: what is more could not be added to an instant.
+const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+
 /// How a run is to go. By default it calls nothing but READ operations, and what has to be refused.
 ///
 /// ```
@@ -69,10 +74,12 @@ impl Settings {
         self
     }
 
-    /// How long one request, and the whole run, may take. By default 10 seconds and 5 minutes.
+    /// How long one request, and the whole run, may take: a day each at most. By default 10 seconds and 5
+    /// minutes.
     #[must_use]
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
-        self.limits = limits;
+        let clamp = |limit: Duration| limit.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
+        self.limits = TimeLimits { request: clamp(limits.request), run: clamp(limits.run) };
         self
     }
 
@@ -86,12 +93,11 @@ impl Settings {
     #[must_use]
     pub fn file(mut self, file: File) -> Self {
         self.allowed.extend(file.allow.iter().copied());
-        if let Some(seconds) = file.limits.request_seconds {
-            self.limits.request = Duration::from_secs(seconds);
-        }
-        if let Some(seconds) = file.limits.run_seconds {
-            self.limits.run = Duration::from_secs(seconds);
-        }
+        let TimeLimits { request, run } = self.limits;
+        self = self.time_limits(TimeLimits {
+            request: file.limits.request_seconds.map_or(request, Duration::from_secs),
+            run: file.limits.run_seconds.map_or(run, Duration::from_secs),
+        });
         if let Some(in_flight) = file.limits.in_flight {
             self.in_flight = in_flight.clamp(1, 64);
         }
@@ -290,6 +296,17 @@ impl File {
             })
         })?;
         file.secrets.extend(secrets);
+        for (name, seconds) in [
+            ("request_seconds", file.limits.request_seconds),
+            ("run_seconds", file.limits.run_seconds),
+        ] {
+            if seconds.is_some_and(|seconds| !(1..=LONGEST_LIMIT.as_secs()).contains(&seconds)) {
+                return Err(ConfigError::Wrong(format!(
+                    "`{name}` is a number of seconds, 1 to {}",
+                    LONGEST_LIMIT.as_secs()
+                )));
+            }
+        }
         for (mode, reach) in &file.modes {
             if *mode == Mode::All {
                 return Err(ConfigError::Wrong(
@@ -384,6 +401,12 @@ mod tests {
             let error = File::parse(text, variable).expect_err(text).to_string();
             assert!(!error.contains("s3cret"), "{text}: {error}");
         }
+        let forever = TimeLimits { request: Duration::ZERO, run: Duration::MAX };
+        let limits = Settings::default().time_limits(forever).limits();
+        assert!(
+            !limits.request.is_zero()
+                && std::time::Instant::now().checked_add(limits.run).is_some()
+        );
         let file = File::parse("secrets = ['own']\n[values]\na = '<${KEY}>'", variable);
         assert_eq!(file.expect("it is right").secrets, ["own", "s3cret"]);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 use serde_json::Value;
 
 use crate::wire::is_light;
@@ -10,16 +10,44 @@ use crate::wire::is_light;
 /// Texts that no error message may hold (REQ-ERR-04, REQ-CNF-09).
 static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
-        r"\b[A-Z][A-Za-z]*(?:Error|Exception):",
+        r"\b[A-Z][A-Za-z]*(?:Error|Exception)[:(]",
+        r"'NoneType' object|\bobject has no attribute\b|\bis not a function\b",
+        r#"\bFile \\?"[^"]+", line \d+"#,
+        r"\[Errno \d+\]",
         r"(?i)traceback \(most recent call last\)",
         r"(?m)^\s*at\s+\S+.*[:(]\d+",
         r"(?:/src/|/node_modules/|site-packages|\.cargo/registry)",
-        r"\.(?:ts|js|py|rs|go|java|rb|php|cs):\d+",
+        r"\.(?:ts|js|py|rs|go|java|rb|php|cs)(?::| on line )\d+",
         r"\bpanicked at\b",
         r"\b[a-z_][a-z0-9_]*::[a-z_][a-z0-9_]*::[A-Za-z_]",
     ])
     .ok()
 });
+
+/// Files of a machine: where such things lie that an address on the web does not begin with, or deeper.
+static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x) (?:^|[^\w/.:-]) (
+            /(?:etc|var|usr|opt|srv|proc|Users)/[\w.@-]+(?:/[\w.@-]+)*
+            | /(?:home|root|tmp|app|private|mnt|workspace)(?:/[\w.@-]+)*/[\w@-]+\.[a-z]{1,5}\b
+            | [A-Z]:\\+(?:Users|Windows|Program\ Files)\\+\w+
+        )",
+    )
+    .ok()
+});
+
+/// The file of a machine that a text names first, if it names any.
+pub(crate) fn path(text: &str) -> Option<&str> {
+    let found = PATH.as_ref()?.captures(text)?.get(1)?;
+    Some(found.as_str())
+}
+
+/// The errors of a result, as texts.
+pub(crate) fn errors_of(body: &Value) -> Vec<String> {
+    let mut texts = Vec::new();
+    errors(body, &mut texts);
+    texts
+}
 
 /// What of this message shows the inside of the program: of error messages, anything; of data, nothing,
 /// for it may be about programs.
@@ -58,5 +86,50 @@ fn errors(body: &Value, texts: &mut Vec<String>) {
         }
         Value::Array(items) => items.iter().for_each(|item| errors(item, texts)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_show_themselves() {
+        for text in [
+            r#"File "/srv/app/store.py", line 12, in get"#,
+            r#"{"message":"in File \"store.py\", line 12"}"#,
+            "[Errno 2] No such file",
+            "'NoneType' object has no attribute 'get'",
+            "KeyError('x')",
+            "x.get is not a function",
+            "Undefined index in shop.php on line 3",
+            "TypeError: x",
+        ] {
+            assert!(shows_insides(text), "{text}");
+        }
+        for text in [
+            "Resource 'file' not found: 'notes.txt'",
+            "Parameter 'line' expected integer, got string",
+            "No such file in the folder",
+        ] {
+            assert!(!shows_insides(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_machine_are_no_addresses_on_the_web() {
+        for (text, shown) in [
+            ("open /etc/app/config.yaml: no such file", "/etc/app/config.yaml"),
+            ("no '/var/lib/app/items.json'", "/var/lib/app/items.json"),
+            ("cannot read /app/data/items.db", "/app/data/items.db"),
+            (r"C:\Users\me is gone", r"C:\Users\me"),
+        ] {
+            assert_eq!(path(text), Some(shown), "{text}");
+        }
+        for text in
+            ["https://example.com/usr/x", "/home/feed", "/app/items", "and/or/etc/x", "/etc"]
+        {
+            assert_eq!(path(text), None, "{text}");
+        }
     }
 }

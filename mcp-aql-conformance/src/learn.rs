@@ -1,12 +1,14 @@
 //! What introspection and the list of tools say of an adapter, read with patience: what is malformed is
 //! left out here, and found fault with by the checks of the forms.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
 
-use crate::call::Exchange;
+use crate::call::{Exchange, Patience, weight};
 use crate::config::ConfigError;
 use crate::wire::{Answer, Connection, Lost};
 
@@ -197,15 +199,18 @@ pub(crate) struct Operation {
 }
 
 /// Verbs with which no name of a READ begins. What is called like that is never called as one.
-const CHANGING: [&str; 72] = [
+const CHANGING: [&str; 86] = [
+    "accept",
     "add",
     "alter",
     "append",
     "apply",
     "approve",
     "archive",
+    "assign",
     "ban",
     "block",
+    "buy",
     "cancel",
     "change",
     "charge",
@@ -216,6 +221,7 @@ const CHANGING: [&str; 72] = [
     "create",
     "delete",
     "deploy",
+    "dequeue",
     "destroy",
     "disable",
     "discard",
@@ -224,9 +230,13 @@ const CHANGING: [&str; 72] = [
     "enable",
     "erase",
     "execute",
+    "flush",
+    "grant",
     "import",
     "insert",
     "install",
+    "invalidate",
+    "invite",
     "kill",
     "lock",
     "make",
@@ -234,8 +244,10 @@ const CHANGING: [&str; 72] = [
     "modify",
     "move",
     "new",
+    "order",
     "patch",
     "pay",
+    "pop",
     "post",
     "publish",
     "purge",
@@ -256,11 +268,15 @@ const CHANGING: [&str; 72] = [
     "save",
     "send",
     "set",
+    "shutdown",
     "start",
     "stop",
     "store",
     "submit",
     "sync",
+    "terminate",
+    "toggle",
+    "transfer",
     "trigger",
     "truncate",
     "uninstall",
@@ -423,6 +439,17 @@ pub(crate) enum Unlearned {
     /// It is another kind of server.
     #[error("not an MCP-AQL adapter: {0}")]
     NoAdapter(String),
+    /// The configuration means operations that it does not have.
+    #[error("it has no operation `{1}`, which `{0}` of the configuration names")]
+    NotThere(&'static str, String),
+    /// It is one, and does not change its mode.
+    #[error("asked for {asked} mode, it still serves {serves} mode")]
+    OtherMode {
+        /// The mode that was asked for.
+        asked: Mode,
+        /// The mode that is there.
+        serves: Mode,
+    },
 }
 
 impl Adapter {
@@ -446,6 +473,13 @@ impl Adapter {
         self.operations
             .iter()
             .filter(|operation| operation.is_read() && operation.name != "introspect")
+    }
+
+    /// The prefixes of other adapters in the same server.
+    pub(crate) fn others(&self) -> BTreeSet<&str> {
+        let own = tool_parts(&self.introspect).map(|(prefix, _)| prefix);
+        let prefixes = self.tools.iter().filter_map(|tool| Some(tool_parts(&tool.name)?.0));
+        prefixes.filter(|prefix| Some(*prefix) != own).collect()
     }
 
     /// The operations of a category.
@@ -488,6 +522,26 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
 
 /// More tools, operations or types than this are not looked at.
 const MOST_LISTED: usize = 5_000;
+/// What is learned of an adapter takes about so many bytes of our memory, in each mode.
+const MOST_LEARNED: usize = 12 << 20;
+
+/// What is taken of that.
+#[derive(Default)]
+struct Taken(AtomicUsize);
+
+impl Taken {
+    /// Takes what this value takes, so many times.
+    fn take(&self, times: usize, value: &Value) -> Result<(), Unlearned> {
+        let more = weight(value).saturating_mul(times);
+        if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_LEARNED {
+            return Ok(());
+        }
+        Err(Unlearned::NoAdapter(format!(
+            "its tools and what it tells of itself take more than {} MiB",
+            MOST_LEARNED >> 20
+        )))
+    }
+}
 
 /// Whether a list is one that can be gone through.
 fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
@@ -498,7 +552,7 @@ fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
 }
 
 /// All tools, page after page.
-async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
+async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unlearned> {
     let mut tools = Vec::new();
     let mut cursor = None;
     for _ in 0..100 {
@@ -515,6 +569,8 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
         let Some(page) = result.get("tools").and_then(Value::as_array) else {
             return Err(Unlearned::NoAdapter("`tools/list` gives no `tools`".to_owned()));
         };
+        // As endpoints they are there once more.
+        taken.take(2, &result)?;
         tools.extend(page.iter().filter_map(|raw| {
             Some(Tool {
                 name: text(raw.get("name"))?,
@@ -536,58 +592,57 @@ async fn tools(connection: &Connection) -> Result<Vec<Tool>, Unlearned> {
 /// # Errors
 /// [`Unlearned`] when it is no MCP-AQL adapter, or does not answer.
 pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, Unlearned> {
-    let tools = tools(connection).await?;
-    let named: Vec<_> = tools.iter().filter(|tool| tool_parts(&tool.name).is_some()).collect();
-    let is_family =
-        |tool: &&Tool| tool_parts(&tool.name).is_some_and(|(_, family)| family.is_some());
-    let has_family = named.iter().copied().any(|tool| is_family(&tool));
-    let has_single = named.iter().copied().any(|tool| !is_family(&tool));
-    let serves_all = has_family && has_single;
-    let mode = match (has_family, has_single) {
-        (true, true) => of_all,
-        (true, false) => Mode::Semantic,
-        (false, true) => Mode::Single,
-        (false, false) => {
-            let names: Vec<_> =
-                tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
-            let more = if tools.len() > 5 { ", …" } else { "" };
-            return Err(Unlearned::NoAdapter(match tools.len() {
-                0 => "it has no tools".to_owned(),
-                count => format!(
-                    "none of its {count} tools ({}{more}) is called `mcp_aql`, `mcp_aql_read` or the like",
-                    names.join(", ")
-                ),
-            }));
+    let taken = &Taken::default();
+    let tools = tools(connection, taken).await?;
+    let mut prefixes: Vec<&str> = Vec::new();
+    for (prefix, _) in tools.iter().filter_map(|tool| tool_parts(&tool.name)) {
+        if !prefixes.contains(&prefix) {
+            prefixes.push(prefix);
         }
-    };
-    let wants_family = mode == Mode::Semantic;
-    let endpoints: Vec<Tool> =
-        named.into_iter().filter(|tool| is_family(tool) == wants_family).cloned().collect();
-    // The one that is called after reading first; it is in another family only in other profiles.
-    let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
-    order.sort_by_key(|name| !name.ends_with("_read"));
-    let mut operations_reply = Value::Null;
-    let mut introspect = String::new();
-    let mut last = String::new();
-    for tool in order {
-        let exchange = ask(connection, &tool, json!({ "query": "operations" })).await;
-        if let Some(lost) = exchange.lost() {
-            return Err(lost.clone().into());
-        }
-        if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array) {
-            operations_reply = exchange.body().cloned().unwrap_or_default();
-            introspect = tool;
-            break;
-        }
-        last = exchange.told();
     }
-    if introspect.is_empty() {
+    if prefixes.is_empty() {
+        let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
+        let more = if tools.len() > 5 { ", …" } else { "" };
+        return Err(Unlearned::NoAdapter(match tools.len() {
+            0 => "it has no tools".to_owned(),
+            count => format!(
+                "none of its {count} tools ({}{more}) is called `mcp_aql`, `mcp_aql_read` or the like",
+                names.join(", ")
+            ),
+        }));
+    }
+    // A server may hold several adapters, each with a prefix of its own: the first that answers is it.
+    let mut learned = None;
+    let mut last = String::new();
+    'prefixes: for prefix in prefixes {
+        let (endpoints, mode, serves_all) = face(&tools, prefix, of_all);
+        // The one that is called after reading first; it is in another family only in other profiles.
+        let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
+        order.sort_by_key(|name| !name.ends_with("_read"));
+        for tool in order {
+            let exchange = ask(connection, &tool, json!({ "query": "operations" })).await;
+            if let Some(lost) = exchange.lost() {
+                return Err(lost.clone().into());
+            }
+            if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array)
+            {
+                let reply = exchange.into_body().unwrap_or_default();
+                // Each operation has its entry, and hands it on.
+                taken.take(3, &reply)?;
+                learned = Some((endpoints, mode, serves_all, tool, reply));
+                break 'prefixes;
+            }
+            last = exchange.told();
+        }
+    }
+    let Some((endpoints, mode, serves_all, introspect, operations_reply)) = learned else {
         return Err(Unlearned::NoAdapter(format!(
             "no endpoint tool answers `introspect` with a list of operations; one answered {last}"
         )));
-    }
+    };
     let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
-    let types_reply = types_reply.body().cloned().unwrap_or_default();
+    let types_reply = types_reply.into_body().unwrap_or_default();
+    taken.take(3, &types_reply)?;
     let details = |query: &'static str, list: Vec<Value>| {
         let introspect = introspect.clone();
         let asked = list.into_iter().map(move |listed| {
@@ -596,7 +651,9 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
                 let name = listed.get("name").cloned().unwrap_or_default();
                 let params = json!({ "query": query, "name": name });
                 let exchange = ask(connection, &introspect, params).await;
-                (listed, exchange.body().cloned().unwrap_or_default())
+                let reply = exchange.into_body().unwrap_or_default();
+                taken.take(1, &reply)?;
+                Ok::<_, Unlearned>((listed, reply))
             }
         });
         futures_util::StreamExt::buffered(futures_util::stream::iter(asked), 8)
@@ -609,17 +666,29 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     check_length("operations", operations.len())?;
     check_length("types", types.len())?;
     let operations = details("operations", operations);
-    let operations: Vec<_> = futures_util::StreamExt::collect(operations).await;
+    let operations: Vec<_> = futures_util::TryStreamExt::try_collect(operations).await?;
     let types = details("types", types);
-    let types: Vec<_> = futures_util::StreamExt::collect(types).await;
+    let types: Vec<_> = futures_util::TryStreamExt::try_collect(types).await?;
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
     }
+    // Introspection may name the tools of the other mode, whoever asks (REQ-INT-11).
+    let is_single_of_all = serves_all && mode == Mode::Single;
+    let named_here = |mut operation: Operation| {
+        if let Some(single) = endpoints.first()
+            && is_single_of_all
+            && tools.iter().any(|tool| tool.name == operation.tool)
+        {
+            operation.tool.clone_from(&single.name);
+        }
+        operation
+    };
     Ok(Adapter {
         hello: connection.hello().clone(),
         operations: operations
             .into_iter()
             .filter_map(|(listed, reply)| Operation::read(&listed, reply))
+            .map(named_here)
             .collect(),
         types: types
             .into_iter()
@@ -637,9 +706,33 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     })
 }
 
+/// The endpoint tools with this prefix that are looked at, in which mode, and whether there are those of both.
+fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
+    let of_prefix = |is_family: bool| {
+        let is_one = move |tool: &&Tool| {
+            tool_parts(&tool.name)
+                .is_some_and(|(other, family)| other == prefix && family.is_some() == is_family)
+        };
+        tools.iter().filter(is_one).cloned().collect::<Vec<_>>()
+    };
+    let (families, single) = (of_prefix(true), of_prefix(false));
+    let serves_all = !families.is_empty() && !single.is_empty();
+    match families.is_empty() || (serves_all && of_all == Mode::Single) {
+        true => (single, Mode::Single, serves_all),
+        false => (families, Mode::Semantic, serves_all),
+    }
+}
+
 async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
-    let arguments = json!({ "operation": "introspect", "params": params });
-    Exchange::make(connection, tool, arguments, None).await
+    let mut arguments = json!({ "operation": "introspect", "params": params });
+    let mut patience = Patience::default();
+    loop {
+        let exchange = Exchange::make(connection, tool, arguments, None).await;
+        if !patience.waits(&exchange, None).await {
+            return exchange;
+        }
+        arguments = exchange.arguments;
+    }
 }
 
 fn text(value: Option<&Value>) -> Option<String> {
@@ -649,6 +742,27 @@ fn text(value: Option<&Value>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_adapter_is_what_has_one_prefix() {
+        let names =
+            ["a_mcp_aql_read", "b_mcp_aql_read", "a_mcp_aql_delete", "b_mcp_aql", "mcp_aql", "x"];
+        let tools = names.map(|name| Tool {
+            name: name.to_owned(),
+            description: String::new(),
+            raw: Value::Null,
+        });
+        let face = |prefix, of_all| {
+            let (endpoints, mode, serves_all) = face(&tools, prefix, of_all);
+            (endpoints.into_iter().map(|tool| tool.name).collect::<Vec<_>>(), mode, serves_all)
+        };
+        let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let of_a = (named(&["a_mcp_aql_read", "a_mcp_aql_delete"]), Mode::Semantic, false);
+        assert_eq!(face("a_", Mode::Single), of_a);
+        assert_eq!(face("", Mode::Semantic), (named(&["mcp_aql"]), Mode::Single, false));
+        assert_eq!(face("b_", Mode::Semantic), (named(&["b_mcp_aql_read"]), Mode::Semantic, true));
+        assert_eq!(face("b_", Mode::Single), (named(&["b_mcp_aql"]), Mode::Single, true));
+    }
 
     #[test]
     fn names_tell_what_changes_something() {

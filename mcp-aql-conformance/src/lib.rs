@@ -32,12 +32,14 @@
 //! |---|---|---|
 //! | `cli` | yes | the command `mcp-aql-conformance` |
 //! | `http` | yes | adapters over streamable HTTP |
+//! | `tls` | yes | the same with TLS: `https://` |
 //!
 //! # Limits
 //!
 //! Whatever an adapter sends, a run ends in the time that [`TimeLimits::run`] gives it, and needs memory for
-//! one message of 24 MiB, of 500,000 values, and for 2 MiB of messages that nobody asked for on each
-//! connection. What goes beyond that is a finding, or the end of the run.
+//! one message of 24 MiB, of 500,000 values, for 2 MiB of messages that nobody asked for on each connection,
+//! and for 8 to 12 MiB each of what was learned, of pages that are walked, and of things that were met. What
+//! goes beyond that is a finding, a check that is left out with its reason, or the end of the run.
 #![forbid(unsafe_code)]
 
 mod call;

@@ -1,18 +1,23 @@
 //! Collections as replies show them: items, where a page lies, and all pages one after the other.
 
-use serde_json::{Map, Value};
+use std::time::Duration;
 
-use crate::call::Exchange;
+use serde_json::{Map, Value};
+use tokio::sync::SemaphorePermit;
+
+use crate::call::{Exchange, weight};
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
+use crate::learn::{Operation, Parameter};
 use crate::run::Run;
 
 /// So many pages of one collection are walked.
 const MOST_PAGES: usize = 200;
-/// and so many items,
+/// and so many items.
 const MOST_ITEMS: usize = 20_000;
-/// of about so many bytes.
-const MOST_BYTES: usize = 64 << 20;
+/// All that is kept of walks at the same time takes about so many KiB.
+pub(crate) const MOST_KIB: usize = 12 << 10;
+/// So long it is waited for while others have it.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// The parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
@@ -70,13 +75,31 @@ impl Way {
 
 /// A walk through all pages.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct Walk<'r> {
     /// The pages, in the order in which they came.
     pub(crate) pages: Vec<Exchange>,
     /// All items, in the order of the collection.
     pub(crate) items: Vec<Value>,
     /// Why it ended before the end, if it did.
     pub(crate) broken: Option<Broken>,
+    /// What it takes of the memory for walks.
+    room: Option<SemaphorePermit<'r>>,
+}
+
+/// All items of a collection.
+#[derive(Debug, Default)]
+pub(crate) struct Items<'r> {
+    items: Vec<Value>,
+    /// What they take of the memory for walks.
+    _room: Option<SemaphorePermit<'r>>,
+}
+
+impl std::ops::Deref for Items<'_> {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.items
+    }
 }
 
 /// Why a walk did not come to an end.
@@ -86,11 +109,13 @@ pub(crate) enum Broken {
     NoPage,
     /// There is said to be more, and there is no cursor to go on with.
     NoCursor,
-    /// It goes on and on, or goes in circles, or there is more than is walked.
+    /// It goes on and on, or goes in circles, or there are more pages or items than are walked.
     Endless,
+    /// It takes more memory than there is for walks.
+    TooMuch,
 }
 
-impl Walk {
+impl<'r> Walk<'r> {
     /// With its items in the order of the collection.
     fn ended(mut self, way: Way) -> Self {
         if way == Way::Backward {
@@ -98,32 +123,39 @@ impl Walk {
         }
         self
     }
-}
 
-/// About how many bytes a value takes.
-fn weight(value: &Value) -> usize {
-    const EACH: usize = 32;
-    EACH + match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| name.len() + weight(value)).sum()
+    /// Takes so much of the memory for walks. False when there is not so much.
+    async fn take(&mut self, run: &'r Run, bytes: usize) -> bool {
+        let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
+        let Some(more) = taken(run, bytes, has).await else { return false };
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
         }
-        _ => 0,
+        true
     }
 }
 
+/// So much of the memory for walks, if it is there, for who has so many KiB of it already.
+async fn taken(run: &Run, bytes: usize, has: usize) -> Option<SemaphorePermit<'_>> {
+    let kib = bytes.div_ceil(1 << 10);
+    if kib.saturating_add(has) > MOST_KIB {
+        return None;
+    }
+    let acquired = run.room_for_walks.acquire_many(u32::try_from(kib).ok()?);
+    tokio::time::timeout(LONGEST_WAIT, acquired).await.ok()?.ok()
+}
+
 /// Walks through all pages of this size. There is nothing when the first call could not be made.
-pub(crate) async fn walk(
-    run: &Run,
+pub(crate) async fn walk<'r>(
+    run: &'r Run,
     operation: &Operation,
     params: &Map<String, Value>,
     (way, size): (Way, usize),
     cases: &Cases,
-) -> Option<Walk> {
+) -> Option<Walk<'r>> {
     let [how_many, from, cursor_name, more] = way.words();
-    let mut walk = Walk { pages: Vec::new(), items: Vec::new(), broken: None };
-    let mut bytes = 0_usize;
+    let mut walk = Walk { pages: Vec::new(), items: Vec::new(), broken: None, room: None };
     let mut at: Option<String> = None;
     loop {
         let mut params = params.clone();
@@ -131,15 +163,20 @@ pub(crate) async fn walk(
         if let Some(at) = &at {
             params.insert(from.to_owned(), at.clone().into());
         }
-        let exchange = run.call(operation, params, cases).await?;
-        let Some(data) = exchange.data().cloned() else {
+        let mut exchange = run.call(operation, params, cases).await?;
+        let Some(data) = exchange.data() else {
             walk.broken = Some(Broken::NoPage);
             walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
-        walk.pages.push(exchange);
-        let Some(found) = items(&data) else {
+        // The page and its items.
+        if !walk.take(run, 2 * weight(data)).await {
+            walk.broken = Some(Broken::TooMuch);
+            return Some(walk.ended(way));
+        }
+        let Some(found) = items(data) else {
             walk.broken = Some(Broken::NoPage);
+            walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
         let found = found.into_iter().cloned();
@@ -148,12 +185,14 @@ pub(crate) async fn walk(
             // The other way round until the end.
             Way::Backward => walk.items.extend(found.rev()),
         }
-        bytes = bytes.saturating_add(weight(&data));
-        let is_much = walk.items.len() > MOST_ITEMS || bytes > MOST_BYTES;
-        if !has(&data, more) {
+        let is_much = walk.items.len() > MOST_ITEMS;
+        let goes_on = has(data, more);
+        let next = cursor(data, cursor_name).map(str::to_owned);
+        exchange.drop_text();
+        walk.pages.push(exchange);
+        if !goes_on {
             return Some(walk.ended(way));
         }
-        let next = cursor(&data, cursor_name).map(str::to_owned);
         walk.broken = match &next {
             None => Some(Broken::NoCursor),
             Some(_) if next == at => Some(Broken::Endless),
@@ -169,30 +208,156 @@ pub(crate) async fn walk(
 
 /// All items of a collection, with all their fields where they can be asked for. Nothing, and the case
 /// skipped, where they cannot be had.
-pub(crate) async fn all(
-    run: &Run,
+pub(crate) async fn all<'r>(
+    run: &'r Run,
     operation: &Operation,
     mut params: Map<String, Value>,
     cases: &Cases,
-) -> Option<Vec<Value>> {
+) -> Option<Items<'r>> {
     if operation.parameter("fields").is_some() {
         params.entry("fields").or_insert_with(|| "full".into());
     }
     if is_paged(operation) {
         let walk = walk(run, operation, &params, (Way::Forward, 100), cases).await?;
-        if walk.broken.is_none() {
-            return Some(walk.items);
+        match walk.broken {
+            None => return Some(Items { items: walk.items, _room: walk.room }),
+            Some(Broken::TooMuch) => cases.skip(too_much(operation)),
+            Some(_) => cases
+                .skip(Skip::NoFixture(format!("the pages of `{}` lead to no end", operation.name))),
         }
-        cases.skip(Skip::NoFixture(format!("the pages of `{}` lead to no end", operation.name)));
         return None;
     }
     let exchange = run.call(operation, params, cases).await?;
-    let data = exchange.data();
-    let found = data.and_then(items).map(|items| items.into_iter().cloned().collect::<Vec<_>>());
-    if found.is_none() {
+    let Some((data, found)) = exchange.data().and_then(|data| Some((data, items(data)?))) else {
         cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
+        return None;
+    };
+    let Some(room) = taken(run, weight(data), 0).await else {
+        cases.skip(too_much(operation));
+        return None;
+    };
+    Some(Items { items: found.into_iter().cloned().collect(), _room: Some(room) })
+}
+
+/// That a collection is too large to look at all of it.
+pub(crate) fn too_much(operation: &Operation) -> Skip {
+    Skip::NoFixture(format!(
+        "what `{}` lists takes more than {} MiB: let it hold less for the run",
+        operation.name,
+        MOST_KIB >> 10
+    ))
+}
+
+/// Parameters that say how items are shown, and not which.
+const SHOWING: [&str; 15] = [
+    "fields",
+    "preset",
+    "sort",
+    "sort_by",
+    "order",
+    "order_by",
+    "direction",
+    "aggregate",
+    "include_items",
+    "first",
+    "after",
+    "last",
+    "before",
+    "limit",
+    "offset",
+];
+/// Parameters of pages that are not walked: what has no others may show one page of many.
+const PAGES: [&str; 12] = [
+    "cursor",
+    "page",
+    "page_number",
+    "page_size",
+    "page_token",
+    "per_page",
+    "max",
+    "max_results",
+    "count",
+    "size",
+    "skip",
+    "top",
+];
+
+/// Whether an operation shows only some where it is asked for nothing else.
+fn is_choosy(operation: &Operation) -> bool {
+    operation.parameters.iter().any(|parameter| {
+        let name = parameter.name.as_str();
+        let is_open = match parameter.member("default") {
+            None | Some(Value::Null) => true,
+            Some(Value::String(text)) => text.is_empty() || text == "all",
+            Some(Value::Array(items)) => items.is_empty(),
+            Some(Value::Object(members)) => members.is_empty(),
+            Some(_) => false,
+        };
+        let is_of_more = ["include_", "with_", "show_"].iter().any(|verb| name.starts_with(verb));
+        !SHOWING.contains(&name) && !PAGES.contains(&name) && (!is_open || is_of_more)
+    })
+}
+
+/// Whether a page says that there is more, in whatever words.
+fn says_more(data: &Value, shown: usize) -> bool {
+    let Some(members) = data.as_object() else { return false };
+    members.iter().any(|(name, value)| match name.as_str() {
+        "has_more" | "hasMore" | "hasNextPage" | "has_next" | "truncated" => value == true,
+        "next" | "next_cursor" | "nextCursor" | "next_page" | "next_page_token" | "cursor" => {
+            value.is_number() || value.as_str().is_some_and(|next| !next.is_empty())
+        }
+        "total" | "total_count" | "totalCount" | "total_items" => {
+            value.as_u64().is_some_and(|total| total > shown as u64)
+        }
+        "items" | "edges" => false,
+        _ => says_more(value, shown),
+    })
+}
+
+/// Shows all that there is, and says whether it was all.
+pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -> bool {
+    let is_choosy = is_choosy(operation);
+    if operation.parameter("offset").is_some() && !is_paged(operation) {
+        return all_by_offset(run, operation, cases).await && !is_choosy;
     }
-    found
+    if is_paged(operation) {
+        return all(run, operation, Map::new(), cases).await.is_some() && !is_choosy;
+    }
+    let Some(exchange) = run.call(operation, Map::new(), cases).await else { return false };
+    let Some(data) = exchange.data() else { return false };
+    let is_all = items(data).is_some_and(|items| !says_more(data, items.len()));
+    let is_page = |parameter: &Parameter| PAGES.contains(&parameter.name.as_str());
+    is_all
+        && !is_choosy
+        && operation.parameter("limit").is_none()
+        && !operation.parameters.iter().any(is_page)
+}
+
+/// Shows one page after the other, until one is empty.
+async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool {
+    const MANY: u64 = 100;
+    let mut params = Map::new();
+    if let Some(limit) = operation.parameter("limit") {
+        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(MANY);
+        params.insert("limit".to_owned(), most.min(MANY).into());
+    }
+    let (mut seen, mut last) = (0, Value::Null);
+    for _ in 0..MOST_PAGES {
+        params.insert("offset".to_owned(), seen.into());
+        let Some(exchange) = run.call(operation, params.clone(), cases).await else { return false };
+        let Some(data) = exchange.data() else { return false };
+        let Some(found) = items(data) else { return false };
+        if found.is_empty() {
+            return !says_more(data, seen);
+        }
+        let page: Value = found.iter().map(|item| (*item).clone()).collect();
+        seen += found.len();
+        if page == last || seen > MOST_ITEMS {
+            return false;
+        }
+        last = page;
+    }
+    false
 }
 
 #[cfg(test)]

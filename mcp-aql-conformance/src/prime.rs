@@ -1,6 +1,8 @@
 //! What is called before the checks are: operations that list things, so that their identifiers are known,
 //! and, where that is allowed and there is nearly nothing, operations that create some.
 
+use std::collections::BTreeSet;
+
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
@@ -8,7 +10,7 @@ use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::learn::{Category, Operation};
 use crate::pages;
-use crate::resources::Role;
+use crate::resources::{Proof, Resource, Role, to_create, varied};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
@@ -24,6 +26,7 @@ impl Run {
     pub(crate) async fn prime(&self) {
         let most = self.look_around().await;
         self.meet_all().await;
+        self.find_out_what_is_new().await;
         if most < FEW {
             // Twice: what is created first may be what the rest needs.
             for _ in 0..2 {
@@ -32,6 +35,8 @@ impl Run {
                 }
             }
             self.look_around().await;
+            // What the first attempt lacked may be there now.
+            self.find_out_what_is_new().await;
         }
         self.have_one_of_each().await;
     }
@@ -52,10 +57,51 @@ impl Run {
         for kind in self.resources().kinds() {
             if let Some(list) = kind.operation(self, Role::List)
                 && self.forbids(list).is_none()
+                && pages::shows_all(self, list, &unheard).await
             {
-                pages::all(self, list, Map::new(), &unheard).await;
+                self.resources().prove(&kind.name, Proof::Listed);
             }
         }
+    }
+
+    /// Creates the same twice, where not all that there was could be listed: so it shows whether an operation
+    /// which creates may answer with what is there, and with what is not the run's own.
+    async fn find_out_what_is_new(&self) {
+        if !self.may(Category::Create) || !self.may_touch() {
+            return;
+        }
+        for kind in self.resources().kinds() {
+            if let Some(create) = kind.operation(self, Role::Create)
+                && self.forbids(create).is_none()
+                && !self.resources().is_proved(&kind.name)
+                && let Some(names) = self.makes_two(kind, create).await
+            {
+                self.resources().prove(&kind.name, Proof::Anew(names));
+            }
+        }
+    }
+
+    /// The names of the parameters with which an operation makes two things where it is called twice.
+    async fn makes_two(&self, kind: &Resource, create: &Operation) -> Option<BTreeSet<String>> {
+        let unheard = Cases::default();
+        let id = |made: &Exchange| kind.identity(kind.object(made.data()?)?);
+        for params in [to_create(self, create), self.valid(create)] {
+            let mut params = params.ok()?;
+            let mut first = self.act(create, params.clone(), &unheard).await?;
+            if first.code().is_some_and(|code| code.starts_with("CONFLICT_")) {
+                params = varied(self, create, &params, 1);
+                first = self.act(create, params.clone(), &unheard).await?;
+            }
+            if !first.succeeded() {
+                continue;
+            }
+            let second = self.act(create, params.clone(), &unheard).await?;
+            let is_refused = second.code().is_some_and(|code| code.starts_with("CONFLICT_"));
+            let (first, second) = (id(&first)?, id(&second));
+            return (is_refused || second.is_some_and(|second| second != first))
+                .then(|| params.into_iter().map(|(name, _)| name).collect());
+        }
+        None
     }
 
     /// Creates one of each kind that there is none of ours yet: others are not changed, removed or run.

@@ -1,6 +1,7 @@
 //! One adapter in one mode, and the calls that the checks make of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,20 +9,19 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::call::{Exchange, Reply};
+use crate::call::{Exchange, Patience, Reply};
 use crate::cases::{Cases, Skip};
 use crate::config::Settings;
 use crate::learn::{Adapter, Category, Mode, Operation};
 use crate::resources::Resources;
-use crate::wire::{Connection, Lost, Tap, Target};
-use crate::{checks, values};
+use crate::secrets::Secrets;
+use crate::wire::{Connection, Lost, Samples, Tap, Target};
+use crate::{checks, pages, values};
 
 /// After so many requests without an answer, one after the other, the adapter is taken to hang.
 const MOST_SILENT: usize = 3;
-/// So long a call is held back where the adapter limits how many may come.
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-/// The shortest time to hold it back.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+/// Results of so many bytes at most are searched for the names of files.
+const MOST_SEARCHED: usize = 1 << 18;
 /// So many cases of one check are tested at once.
 const CASES_AT_ONCE: usize = 16;
 /// So often a connection that the adapter has closed is opened again.
@@ -43,6 +43,8 @@ pub(crate) struct Run {
     room: Semaphore,
     /// Whoever makes requests of megabytes waits for the others that do.
     heavy: Semaphore,
+    /// What all walks through collections together may take, in KiB.
+    pub(crate) room_for_walks: Semaphore,
     pub(crate) until: Instant,
     /// Until when calls are made nevertheless.
     prolonged: OnceLock<Instant>,
@@ -51,6 +53,14 @@ pub(crate) struct Run {
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
     /// Values that stand for nobody, by operation and parameter.
     nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
+    /// Files of a machine in errors: nothing that was sent names them.
+    paths: Mutex<Samples>,
+    /// Whether results or introspection name such files too: then they are what the adapter is about.
+    shows_paths: AtomicBool,
+    /// What asked for confirmation first, if anything did.
+    asks: OnceLock<String>,
+    /// Operations that were called and answered as if they had been let run.
+    let_run: Mutex<BTreeSet<String>>,
     /// CREATE operations that were called so that there is something to read.
     planted: Mutex<BTreeSet<String>>,
     /// Kinds of things, and what the run has made of them.
@@ -93,6 +103,10 @@ impl Run {
         let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
         let at_once = at_once(&adapter, settings.in_flight);
         let resources = Resources::of(&adapter, &settings.file);
+        let shows_paths = adapter
+            .operations
+            .iter()
+            .any(|operation| crate::leaks::path(&operation.details().to_string()).is_some());
         Self {
             adapter,
             settings,
@@ -102,11 +116,16 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
+            room_for_walks: Semaphore::new(pages::MOST_KIB),
             until,
             prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
             nobodies: Mutex::default(),
+            shows_paths: AtomicBool::new(shows_paths),
+            paths: Mutex::default(),
+            asks: OnceLock::new(),
+            let_run: Mutex::default(),
             planted: Mutex::default(),
             resources,
             every,
@@ -201,9 +220,13 @@ impl Run {
             if operation.is_read() {
                 continue;
             }
+            let lacks = self.lacks(operation, item);
+            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+                return Some(why);
+            }
             let aimed = self.aimed(operation, item);
-            let why = self.forbids(operation).or_else(|| self.spares(operation, &aimed));
-            if why.is_some() && !self.lacks(operation, item) {
+            let why = self.spares(operation, &aimed);
+            if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
                 return why;
             }
         }
@@ -244,10 +267,14 @@ impl Run {
             item.get(name).is_some()
                 || item.get("params").is_some_and(|params| params.get(name).is_some())
         };
+        // What the configuration names may be any text.
+        let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
         let is_aimed = match operation.category {
             Some(Category::Create) => required.next().is_some(),
-            _ => required.any(|parameter| values::is_identifier(&parameter.name)),
+            _ => required.any(|parameter| {
+                values::is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
+            }),
         };
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
@@ -255,26 +282,19 @@ impl Run {
     /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
     /// waits as long as it says, if that is not long.
     async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
-        let mut waited = Duration::ZERO;
+        let mut patience = Patience::default();
         loop {
             let exchange = self.send(tool, arguments, None).await;
-            if let Some(lost) = exchange.lost() {
+            if let Some(lost) = exchange.lost().filter(|_| !exchange.was_too_long()) {
                 // One call that is not answered is a finding of `wire.answers`, and of no other check.
                 cases.skip(Skip::CutShort(lost.to_string()));
                 return None;
             }
-            let Some(pause) = pause_after(&exchange) else { return Some(exchange) };
-            let Some(pause) = pause.filter(|pause| {
-                waited + *pause <= LONGEST_PAUSE && Instant::now() + *pause < self.until
-            }) else {
-                let code = exchange.code().unwrap_or_default();
-                cases.skip(Skip::CutShort(format!(
-                    "the adapter answers {code}: raise its limits for the run"
-                )));
+            let Some(too_fast) = exchange.too_fast() else { return Some(exchange) };
+            if !patience.waits(&exchange, Some(self.until)).await {
+                cases.skip(too_fast);
                 return None;
-            };
-            waited += pause;
-            tokio::time::sleep(pause).await;
+            }
             arguments = exchange.arguments;
         }
     }
@@ -300,8 +320,15 @@ impl Run {
 
     /// Asks `introspect`.
     pub(crate) async fn introspect(&self, params: Value) -> Exchange {
-        let arguments = serde_json::json!({ "operation": "introspect", "params": params });
-        self.send(&self.adapter.introspect, arguments, None).await
+        let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        let mut patience = Patience::default();
+        loop {
+            let exchange = self.send(&self.adapter.introspect, arguments, None).await;
+            if !patience.waits(&exchange, Some(self.until)).await {
+                return exchange;
+            }
+            arguments = exchange.arguments;
+        }
     }
 
     /// The connection, opened again if the adapter has closed it.
@@ -374,7 +401,11 @@ impl Run {
         meta: Option<Value>,
     ) -> Exchange {
         let begun = self.begun();
+        let was_open = connection.ended().is_none();
         let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        if was_open && let Some(lost @ Lost::Closed(_)) = exchange.lost() {
+            self.health().deaths.push(lost.to_string());
+        }
         self.note(&exchange, begun);
         exchange
     }
@@ -406,6 +437,8 @@ impl Run {
                 }
             }
         }
+        self.note_gate(exchange);
+        self.note_path(exchange);
         self.resources.note(exchange, sent);
         for (look, cases) in &self.every {
             look(self, exchange, cases);
@@ -416,6 +449,62 @@ impl Run {
             let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
             values::harvest(exchange.operation(), data, &mut harvest);
         }
+    }
+
+    fn note_path(&self, exchange: &Exchange) {
+        let Some(body) = exchange.body() else { return };
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return;
+        }
+        if exchange.succeeded() && exchange.operation() != "introspect" {
+            let raw = match &exchange.reply {
+                Reply::Result { raw, .. } => raw.pointer("/content/0/text"),
+                Reply::Protocol { .. } | Reply::Lost(_) => None,
+            };
+            let text = raw.and_then(Value::as_str).unwrap_or_default();
+            if text.len() <= MOST_SEARCHED && crate::leaks::path(text).is_some() {
+                self.shows_paths.store(true, Ordering::Relaxed);
+            }
+        }
+        for text in crate::leaks::errors_of(body) {
+            let path = crate::leaks::path(&text);
+            if path.is_some_and(|path| !exchange.arguments.to_string().contains(path)) {
+                let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+                paths.add(&self.tap.secrets().masked(&text));
+            }
+        }
+    }
+
+    /// Errors that name files of the machine, where nothing else of the adapter does.
+    pub(crate) fn paths(&self) -> Samples {
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return Samples::default();
+        }
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_gate(&self, exchange: &Exchange) {
+        let ran = exchange.succeeded()
+            || exchange.code().is_some_and(|code| {
+                code.starts_with("NOT_FOUND_RESOURCE") || code.starts_with("CONFLICT_")
+            });
+        if exchange.code() == Some("CONFIRMATION_REQUIRED") {
+            self.asks.get_or_init(|| exchange.operation().to_owned());
+        } else if ran {
+            let mut let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+            let_run.insert(exchange.operation().to_owned());
+        }
+    }
+
+    /// An operation that has asked for confirmation.
+    pub(crate) fn asks(&self) -> Option<&str> {
+        self.asks.get().map(String::as_str)
+    }
+
+    /// Whether an operation was ever let run, or would have been if what it names were there.
+    pub(crate) fn was_let_run(&self, operation: &str) -> bool {
+        let let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
+        let_run.contains(operation)
     }
 
     /// Values that results had under this name: those first that the run has made, and of which nobody
@@ -462,6 +551,11 @@ impl Run {
     pub(crate) fn note_planted(&self, operation: &str) {
         let mut planted = self.planted.lock().unwrap_or_else(PoisonError::into_inner);
         planted.insert(operation.to_owned());
+    }
+
+    /// What no report may show.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        self.tap.secrets()
     }
 
     /// What was seen of all messages so far.
@@ -522,15 +616,6 @@ impl Run {
     pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::of_nobody(self, operation)
     }
-}
-
-/// How long to wait before a call is made again that came too fast: some, if the adapter says how long.
-/// None where it was not refused for that.
-fn pause_after(exchange: &Exchange) -> Option<Option<Duration>> {
-    let failure = exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))?;
-    let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
-    let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    Some(pause.map(|pause| pause.max(SHORTEST_PAUSE)))
 }
 
 /// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).

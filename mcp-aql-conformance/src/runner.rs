@@ -213,10 +213,11 @@ impl Runner {
         if let Some(asked) = asked
             && asked != adapter.mode
         {
-            return Err(Unlearned::NoAdapter(format!(
-                "asked for {asked} mode, it still serves {} mode",
-                adapter.mode
-            )));
+            return Err(Unlearned::OtherMode { asked, serves: adapter.mode });
+        }
+        // Of the other mode, `modes.same_operations` tells what is missing.
+        if asked.is_none() {
+            self.find_named(&adapter)?;
         }
         self.learn_secrets(&adapter);
         (self.tell)(Progress::Learned {
@@ -253,6 +254,19 @@ impl Runner {
 
     fn cases(&self) -> Cases {
         Cases::new(Arc::clone(&self.secrets))
+    }
+
+    /// Whether the operations that the configuration names are there: whoever misspells the one that is not
+    /// to be called would have it called.
+    fn find_named(&self, adapter: &Adapter) -> Result<(), Unlearned> {
+        let file = &self.settings.file;
+        let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
+        let left_out = left_out.map(|name| ("[[skip]]", name));
+        let given = file.params.keys().map(|name| ("[params]", name));
+        match left_out.chain(given).find(|(_, name)| adapter.operation(name).is_none()) {
+            Some((place, name)) => Err(Unlearned::NotThere(place, name.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Values that the configuration gives for parameters that are documented as sensitive.
@@ -298,6 +312,7 @@ impl Runner {
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
         let every = wanted
             .iter()
+            .filter(|check| check.left_out(&self.settings).is_none())
             .filter_map(|check| match check.body {
                 Body::Every(look) => Some((look, of(check))),
                 _ => None,

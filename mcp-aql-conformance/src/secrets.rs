@@ -109,34 +109,99 @@ pub(crate) fn is_secret(name: &str) -> bool {
         || name.split(|each: char| !each.is_ascii_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
-/// What of a command line is secret: what follows `--token`, what `API_KEY=` gives, the password of a URL.
+/// What of a command line is secret: what follows `--token`, what `API_KEY=` and `Authorization:` give, the
+/// password and the keys of a URL.
 pub(crate) fn of_words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_next = false;
     for word in words {
         let is_value = std::mem::take(&mut is_next) && !word.starts_with('-');
+        let given = word.split_once(['=', ':']).filter(|(name, value)| {
+            !name.contains(char::is_whitespace) && !value.starts_with("//") && is_secret(name)
+        });
         if is_value {
-            found.push(word.to_owned());
-        } else if word.contains(char::is_whitespace) {
+            add_value(word, &mut found);
+        } else if let Some((_, value)) = given {
+            add_value(value, &mut found);
+        } else if word.contains(char::is_whitespace) || word.contains(QUOTES) {
             // A line for a shell.
-            found.extend(of_words(word.split_whitespace()));
-        } else if let Some((name, value)) = word.split_once('=')
-            && is_secret(name)
-        {
-            found.push(value.trim_matches(['"', '\'']).to_owned());
+            found.extend(of_words(shell_words(word).iter().map(String::as_str)));
         } else {
-            is_next = word.starts_with('-') && is_secret(word);
-            found.extend(password(word));
+            is_next = (word.starts_with('-') && is_secret(word)) || is_scheme(word);
+            found.extend(of_url(word));
         }
     }
     found
 }
 
-/// The password in a URL: `scheme://user:password@host`.
-fn password(word: &str) -> Option<String> {
-    let (_, rest) = word.split_once("://")?;
-    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
-    Some(user.split_once(':')?.1.to_owned())
+const QUOTES: [char; 2] = ['"', '\''];
+
+/// Adds a value, and what of `Bearer …` somebody may repeat alone.
+fn add_value(value: &str, found: &mut Vec<String>) {
+    let value = value.trim().trim_matches(QUOTES).trim();
+    found.push(value.to_owned());
+    if let Some((scheme, rest)) = value.split_once(char::is_whitespace)
+        && is_scheme(scheme)
+    {
+        found.push(rest.trim().to_owned());
+    }
+}
+
+/// Whether what follows is for logging in.
+fn is_scheme(word: &str) -> bool {
+    word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic")
+}
+
+/// The words of a line, without the quotes around them.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(open) if open == letter => quote = None,
+            None if QUOTES.contains(&letter) => quote = Some(letter),
+            None if letter.is_whitespace() => words.push(String::new()),
+            _ => {
+                if let Some(word) = words.last_mut() {
+                    word.push(letter);
+                }
+            }
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What is secret in a URL: the password, and what its query gives to names of secrets.
+fn of_url(word: &str) -> Vec<String> {
+    let Some((_, rest)) = word.split_once("://") else { return Vec::new() };
+    let host = rest.split(['/', '?', '#']).next().and_then(|host| host.rsplit_once('@'));
+    let password = host.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);
+    let query = rest.split_once('?').map(|(_, query)| query).unwrap_or_default();
+    let given = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
+    let keys = given.filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
+    password.into_iter().chain(keys).flat_map(|text| [text.to_owned(), decoded(text)]).collect()
+}
+
+/// A part of a URL without its `%41`.
+pub(crate) fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        match after.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(b'%');
+                rest = after;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -177,9 +242,32 @@ mod tests {
             "--author",
             "somebody",
             "sh -c 'x --auth-token efgh'",
-            "postgres://me:pw@host/db?a=b@c",
+            "x --auth-token \"ij kl\" --verbose",
+            "--header",
+            "Authorization: Bearer mnop",
+            "X-Api-Key:qrst",
+            "curl -H 'Authorization: Basic uvwx' http://host/",
+            "say Bearer yzAB",
+            "http://host/mcp?page=1&api_key=CD%2FEF",
         ];
-        let found = of_words(words.into_iter());
-        assert_eq!(found, ["abcd", "s3cret pass", "hunter2", "efgh'", "pw"]);
+        assert_eq!(
+            of_words(words.into_iter()),
+            [
+                "abcd",
+                "s3cret pass",
+                "hunter2",
+                "efgh",
+                "ij kl",
+                "Bearer mnop",
+                "mnop",
+                "qrst",
+                "Basic uvwx",
+                "uvwx",
+                "yzAB",
+                "CD%2FEF",
+                "CD/EF",
+            ]
+        );
+        assert_eq!(of_words(["postgres://me:p%77@host/db?a=b@c"].into_iter()), ["p%77", "pw"]);
     }
 }

@@ -11,10 +11,16 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::shape::{Fault, Shape, Wrong};
 use crate::cases::Skip;
 use crate::learn::{Category, Operation, Parameter};
+use crate::resources;
 use crate::run::Run;
 
-/// So many values are kept of each name.
+/// So many values are kept of each name,
 const MOST_HARVESTED: usize = 8;
+/// of names and values that are no longer than identifiers are,
+const LONGEST_NAME: usize = 200;
+const LONGEST_VALUE: usize = 1 << 10;
+/// and so many names.
+const MOST_NAMES: usize = 2_000;
 /// A number that nothing is called by.
 const NOBODY: i64 = 987_654_321;
 
@@ -49,7 +55,14 @@ pub(crate) fn valid(
 pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
     let is_new = operation.category == Some(Category::Create);
+    // Nobody can be named where no identifier is asked for: it is called as the configuration says.
+    if run.is_named_whole(operation) {
+        params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
+    }
     for parameter in operation.required() {
+        if params.contains_key(&parameter.name) {
+            continue;
+        }
         let value = if is_identifier(&parameter.name) && !is_new {
             // What only reads may be shown somebody where there is no nobody.
             let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
@@ -237,6 +250,15 @@ pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     wrong
 }
 
+/// Values at the edge of what is taken, without those of what is changed, removed or run: the least number
+/// is somebody's.
+pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
+    match is_aim(operation, parameter) {
+        true => Vec::new(),
+        false => Shape::of(&run.adapter, parameter).edges(),
+    }
+}
+
 /// Whether a parameter says what is changed or removed.
 pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
     let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
@@ -265,10 +287,7 @@ pub(crate) fn is_made_up(
 /// What an operation is about, in the singular: `bed` of `list_beds`.
 pub(crate) fn thing_of(operation: &str) -> Option<String> {
     let (_, thing) = operation.split_once('_')?;
-    Some(match thing.strip_suffix("ies") {
-        Some(stem) => format!("{stem}y"),
-        None => thing.strip_suffix('s').unwrap_or(thing).to_owned(),
-    })
+    Some(resources::singular(thing))
 }
 
 /// Keeps what a result of this operation holds by its names, to ask for it later.
@@ -299,6 +318,13 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
 }
 
 fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    let is_long = value.as_str().is_some_and(|text| text.len() > LONGEST_VALUE);
+    if is_long || name.len() > LONGEST_NAME {
+        return;
+    }
+    if found.len() >= MOST_NAMES && !found.contains_key(name) {
+        return;
+    }
     let values = found.entry(name.to_owned()).or_default();
     if values.len() < MOST_HARVESTED && !values.contains(value) {
         values.push(value.clone());
@@ -376,10 +402,23 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_kept_than_fits() {
+        let mut found = BTreeMap::new();
+        let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
+        let mut data: Map<String, Value> = names.collect();
+        data.insert("a".repeat(201), json!(1));
+        data.insert("a".to_owned(), json!("x".repeat(1_025)));
+        harvest("list_beds", &data.into(), &mut found);
+        assert_eq!(found.len(), MOST_NAMES);
+        assert!(found.keys().all(|name| name.starts_with('n')));
+    }
+
+    #[test]
     fn things_are_named_in_the_singular() {
         assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
         assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
         assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));
+        assert_eq!(thing_of("list_branches").as_deref(), Some("branch"));
         assert_eq!(thing_of("introspect"), None);
     }
 }

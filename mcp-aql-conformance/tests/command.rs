@@ -32,6 +32,10 @@ fn what_makes_no_sense_ends_with_3() {
     };
     let wrong = file("wrong.toml", "allowed = ['create']");
     let unset = file("unset.toml", "[headers]\nAuthorization = '${NO_SUCH_VARIABLE_HERE}'");
+    let header = file("header.toml", "[headers]\nA = 'b'");
+    let env = file("env.toml", "[env]\nA = 'b'");
+    let never = file("never.toml", "[limits]\nrequest_seconds = 0");
+    let ever = file("ever.toml", "[limits]\nrun_seconds = 9223372036854775807");
     let both = file("both.toml", "[modes.single]\ncommand = ['x']\nurl = 'http://x'");
     let all = file("all.toml", "[modes.all]\nurl = 'http://127.0.0.1:1'");
     let empty = file("empty.json", "{}");
@@ -62,14 +66,22 @@ fn what_makes_no_sense_ends_with_3() {
         ),
         (&["test", "--url", "ftp://127.0.0.1"], "does not begin with http://"),
         (&["test", "--url", "127.0.0.1:80"], "is no URL"),
-        (&["test", "--url", "https://127.0.0.1"], "a proxy on this machine that adds it"),
+        #[cfg(not(feature = "tls"))]
+        (&["test", "--url", "https://127.0.0.1"], "build with the cargo feature `tls`"),
         (&["test", "--config", "no/such.toml", "--", "x"], "cannot read the configuration"),
         (&["test", "--config", &wrong, "--", "x"], "unknown field `allowed`"),
         (&["test", "--config", &unset, "--", "x"], "no variable `NO_SUCH_VARIABLE_HERE`"),
+        (&["test", "--config", &header, "--", "x"], "`[headers]` goes with `--url`"),
+        (&["test", "--config", &env, "--url", "http://127.0.0.1:1"], "`[env]` goes with a command"),
+        (&["test", "--config", &never, "--", "x"], "`request_seconds` is a number of seconds"),
+        (&["test", "--config", &ever, "--", "x"], "`run_seconds` is a number of seconds"),
         (&["test", "--config", &both, "--", "x"], "either a `command`"),
         (&["test", "--config", &all, "--", "x"], "is never asked for"),
         (&["test", "--output", no_folder, "--", "x"], "there is no such folder"),
         (&["evidence", "--output", no_folder, "--", "x"], "there is no such folder"),
+        (&["test", "--output", "tests", "--", "x"], "it is a folder"),
+        #[cfg(target_os = "linux")]
+        (&["test", "--output", "/proc/report", "--", "x"], "cannot write `/proc/report`"),
         (&["report", "no/such.json"], "cannot read"),
         (&["report", &empty], "is no report"),
         (&["report", &wrong], "is no report"),
@@ -135,9 +147,9 @@ fn a_report_is_saved_and_rendered_in_every_form() {
     let output = run(&["test", "--format", "json", "--output", path, "--", "/no/such/program"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
-    assert!(told(&output).starts_with("no MCP-AQL adapter was found\n  "), "{}", told(&output));
+    assert!(told(&output).starts_with("nothing was tested\n  "), "{}", told(&output));
     for (form, beginning) in [
-        ("text", "unknown"),
+        ("text", "/no/such/program"),
         ("json", "{"),
         ("markdown", "#"),
         ("junit", "<?xml"),
@@ -190,15 +202,20 @@ fn lives(process: &str) -> bool {
 fn an_interrupted_run_leaves_nothing_behind() {
     use std::time::{Duration, Instant};
 
-    for signal in ["INT", "TERM"] {
+    let cases = [
+        ("INT", "read", "interrupted\n"),
+        ("TERM", "create", "interrupted; what the run has created is still there\n"),
+    ];
+    for (signal, allowed, words) in cases {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("process");
         let script = format!("echo $$ > {}; exec sleep 60", file.display());
-        let child = command(&["test", "--timeout", "60", "--", "sh", "-c", &script])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let child =
+            command(&["test", "--allow", allowed, "--timeout", "60", "--", "sh", "-c", &script])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
         let until = Instant::now() + Duration::from_secs(20);
         let server = loop {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -214,7 +231,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
         assert!(kill.unwrap().success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", told(&output));
-        assert_eq!(told(&output), "interrupted; what the run has created is still there\n");
+        assert_eq!(told(&output), words);
         while lives(&server) {
             assert!(Instant::now() < until, "the server lives on");
             std::thread::sleep(Duration::from_millis(5));

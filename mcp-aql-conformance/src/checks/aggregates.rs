@@ -119,7 +119,7 @@ async fn ask(
 }
 
 /// All items, to count ourselves.
-async fn all(run: &Run, operation: &Operation, cases: &Cases) -> Option<Vec<Value>> {
+async fn all<'r>(run: &'r Run, operation: &Operation, cases: &Cases) -> Option<pages::Items<'r>> {
     let params = params_with(run, operation, [], cases)?;
     let items = pages::all(run, operation, params, cases).await?;
     if items.is_empty() {

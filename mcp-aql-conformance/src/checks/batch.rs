@@ -97,7 +97,7 @@ async fn is_without(run: &Run, cases: &Cases) -> bool {
         None => {
             let Some((tool, items)) = reading(run, cases) else { return true };
             let Some(exchange) = send(run, &tool, items, cases).await else { return true };
-            let is_without = results(&exchange).is_empty();
+            let is_without = exchange.failure().is_some();
             if is_without {
                 cases.not_applicable("batches are refused, and `capabilities` does not name them");
             }
@@ -399,12 +399,7 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
     }
     match left {
         Some(why) => cases.skip(why),
-        None if run.adapter.capability("confirmation") == Some(true) => {
-            cases.skip(Skip::NoFixture(
-                "no operation that asks for confirmation is known".to_owned(),
-            ));
-        }
-        None => cases.not_applicable("no operation asks for confirmation"),
+        None => super::confirmation::none(run, cases).await,
     }
     None
 }

@@ -232,19 +232,19 @@ fn is_refused_by_nature(operation: &Operation, name: &str) -> bool {
     name.contains('/') || operation.parameter("filter").is_none_or(|filter| filter.kind == "any")
 }
 
-async fn filtered(
-    run: &Run,
+async fn filtered<'r>(
+    run: &'r Run,
     operation: &Operation,
     mut params: Map<String, Value>,
     cases: &Cases,
-) -> Option<(Vec<Value>, Exchange)> {
+) -> Option<(pages::Items<'r>, Exchange)> {
     let has_type = operation.parameter("filter").is_some_and(|filter| filter.kind != "object");
     let first = run.call(operation, params.clone(), cases).await?;
     if is_refused(&first) && !has_type {
         return None;
     }
     if first.failure().is_some() {
-        return Some((Vec::new(), first));
+        return Some((pages::Items::default(), first));
     }
     if !params.contains_key("fields") && operation.parameter("fields").is_some() {
         params.insert("fields".to_owned(), json!("full"));

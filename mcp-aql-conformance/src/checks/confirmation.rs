@@ -12,7 +12,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{Form, may, must};
 use crate::learn::{Category, Operation};
-use crate::resources::{Gated, Thing, confirmed, token_of};
+use crate::resources::{AllGated, Gated, RESERVED, Thing, confirmed, token_of};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -195,6 +195,11 @@ async fn asked_for<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Ask
 
 /// The operations on things that ask for confirmation.
 async fn gated(run: &Run) -> &[Gated] {
+    &all_gated(run).await.found
+}
+
+/// The same, and why there may be more. For that, every operation is called once that may be.
+async fn all_gated(run: &Run) -> &AllGated {
     let found = run.resources().gated.get_or_init(|| async {
         let mut found = Vec::new();
         let unheard = Cases::default();
@@ -215,15 +220,59 @@ async fn gated(run: &Run) -> &[Gated] {
                 }
             }
         }
-        found
+        let mut untried = unheard.collected().skipped.into_keys().next();
+        for operation in may_be_gated(run) {
+            if !found.is_empty() || run.forbids(operation).is_some() {
+                continue;
+            }
+            let unheard = Cases::default();
+            if !run.was_let_run(&operation.name)
+                && let Some(params) = run.to_run(operation, &unheard).await
+            {
+                run.call(operation, params, &unheard).await;
+            }
+            if !run.was_let_run(&operation.name) {
+                untried.get_or_insert_with(|| {
+                    Skip::NoFixture(format!(
+                        "whether `{name}` asks for confirmation: give what it takes under \
+                         [params.{name}]",
+                        name = operation.name
+                    ))
+                });
+            }
+        }
+        AllGated { found, untried }
     });
     found.await
+}
+
+/// The operations that may ask for confirmation.
+fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
+    run.adapter.operations.iter().filter(|operation| {
+        operation.name != "introspect"
+            && !operation.is_read()
+            && !RESERVED.contains(&operation.name.as_str())
+    })
+}
+
+/// The same, for a call that is held until it is confirmed. Some adapters ask once in a session, and other
+/// checks have confirmed there.
+async fn held<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+    let asked = asked_for(run, gated, cases).await?;
+    if asked.exchange.succeeded() {
+        cases.skip(Skip::NoFixture(format!(
+            "a call that is to be confirmed: `{}` was confirmed in this session, and is no longer asked about",
+            asked.operation.name
+        )));
+        return None;
+    }
+    Some(asked)
 }
 
 /// A call that asks for confirmation, or why there is none.
 pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Asked<'r>> {
     match gated(run).await.first() {
-        Some(gated) => asked_for(run, gated, cases).await,
+        Some(gated) => held(run, gated, cases).await,
         None => {
             none(run, cases).await;
             None
@@ -231,14 +280,23 @@ pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Asked<'r>> {
     }
 }
 
-/// Says why nothing asks for confirmation.
-async fn none(run: &Run, cases: &Cases) {
+/// Says why nothing that was called asks for confirmation.
+pub(super) async fn none(run: &Run, cases: &Cases) {
+    let untried = all_gated(run).await.untried.clone();
+    if let Some(operation) = run.asks() {
+        return cases.skip(Skip::NoFixture(format!(
+            "an operation that asks for confirmation and is on what the run creates, unlike \
+             `{operation}`"
+        )));
+    }
     let stated = Stated::ask(run).await;
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);
-    let on_things = run.resources().kinds().iter().flat_map(|kind| kind.on_one(run));
-    let mut forbidden = on_things.filter_map(|operation| run.forbids(operation));
+    // What is left out is named beside the verdict.
+    let mut forbidden = may_be_gated(run)
+        .filter_map(|operation| run.forbids(operation))
+        .filter(|why| !matches!(why, Skip::LeftOut(_)));
     match (forbidden.next(), confirmed) {
         (Some(why), _)
             if is_claimed || confirmed.is_some() || !super::danger::offers(run, "danger") =>
@@ -252,7 +310,11 @@ async fn none(run: &Run, cases: &Cases) {
         _ if is_claimed => cases.skip(Skip::NoFixture(
             "an operation that asks for confirmation and is on what the run creates".to_owned(),
         )),
-        _ => cases.not_applicable("no operation asks for confirmation"),
+        // Where each is said to run without, that is what an adapter documents.
+        _ => match untried.filter(|_| !super::danger::offers(run, "danger")) {
+            Some(why) => cases.skip(why),
+            None => cases.not_applicable("no operation asks for confirmation"),
+        },
     }
 }
 
@@ -370,7 +432,7 @@ async fn expiry(run: &Run, cases: &Cases) {
 
 async fn nothing_before(run: &Run, cases: &Cases) {
     for gated in gated(run).await {
-        let Some(asked) = asked_for(run, gated, cases).await else { continue };
+        let Some(asked) = held(run, gated, cases).await else { continue };
         let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
         cases.expect(is_untouched, || {
             asked.finding(
@@ -387,7 +449,7 @@ async fn nothing_before(run: &Run, cases: &Cases) {
 
 async fn accepted(run: &Run, cases: &Cases) {
     for gated in gated(run).await {
-        let Some(asked) = asked_for(run, gated, cases).await else { continue };
+        let Some(asked) = held(run, gated, cases).await else { continue };
         let Some(token) = asked.token(cases) else { continue };
         let Some(exchange) = asked.with(run, &token, cases).await else { continue };
         let waits = exchange.failure().is_some_and(|failure| {
@@ -435,7 +497,7 @@ async fn single_use(run: &Run, cases: &Cases) {
 async fn other_params(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
     let Some(token) = asked.token(cases) else { return };
-    let Some(other) = run.make(asked.thing.resource, cases).await else { return };
+    let Some(other) = run.make_another(&asked.thing, cases).await else { return };
     let Some(params) = params(run, asked.operation, &other) else { return };
     let theirs = confirmed(asked.operation, params.clone(), &token);
     let Some(exchange) = run.call(asked.operation, theirs, cases).await else { return };
@@ -465,7 +527,7 @@ async fn other_operation(run: &Run, cases: &Cases) {
         let mut is_tried = false;
         for (operation, params) in configured {
             is_tried = true;
-            let Some(asked) = asked_for(run, first, cases).await else { continue };
+            let Some(asked) = held(run, first, cases).await else { continue };
             let Some(token) = asked.token(cases) else { continue };
             let params = confirmed(operation, params.clone(), &token);
             let Some(exchange) = run.call(operation, params, cases).await else { continue };
@@ -505,9 +567,9 @@ async fn other_operation(run: &Run, cases: &Cases) {
         };
     }
     for other in others {
-        let Some(asked) = asked_for(run, first, cases).await else { continue };
+        let Some(asked) = held(run, first, cases).await else { continue };
         let Some(token) = asked.token(cases) else { continue };
-        let Some(other) = asked_for(run, other, cases).await else { continue };
+        let Some(other) = held(run, other, cases).await else { continue };
         let Some(exchange) = other.with(run, &token, cases).await else { continue };
         let Some(is_untouched) = other.is_untouched(run, cases).await else { continue };
         cases.expect(is_untouched && exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {

@@ -91,8 +91,7 @@ impl Stated {
         entries.iter().find(|entry| entry.get("name").is_some_and(|name| name == operation))
     }
 
-    /// The level of an operation, wherever it is told: in the answer to `danger`, in a member of its
-    /// details, or as a word of its description.
+    /// The level of an operation, where it is told: in the answer to `danger`, or in a member of its details.
     pub(super) fn level<'v>(&'v self, operation: &'v Operation) -> Option<&'v str> {
         let own = |entry: &'v Value| {
             let level = entry.get("level").or_else(|| entry.get("danger_level"));
@@ -101,10 +100,13 @@ impl Stated {
                 .or_else(|| entry.get("danger"))?
                 .as_str()
         };
-        self.of(&operation.name).and_then(own).or_else(|| own(operation.details())).or_else(|| {
-            let mut words = operation.description.split(|each: char| !each.is_ascii_alphabetic());
-            words.find_map(|word| LEVELS.into_iter().skip(1).find(|level| *level == word))
-        })
+        self.of(&operation.name).and_then(own).or_else(|| own(operation.details()))
+    }
+
+    /// Whether its level is told anywhere, or stands in its description. What that says of it only people
+    /// can tell: it may be "not destructive".
+    fn is_told(&self, operation: &Operation) -> bool {
+        self.level(operation).is_some() || LEVELS.iter().skip(1).any(|it| describes(operation, it))
     }
 
     /// Whether a call of this one is said to be confirmed.
@@ -112,6 +114,11 @@ impl Stated {
         let entry = self.of(&operation.name);
         entry.and_then(|entry| entry.get("requires_confirmation")) == Some(&Value::Bool(true))
     }
+}
+
+/// Whether this word stands in the description of an operation.
+fn describes(operation: &Operation, word: &str) -> bool {
+    operation.description.split(|each: char| !each.is_ascii_alphabetic()).any(|it| it == word)
 }
 
 /// Whether `introspect` publishes this query.
@@ -128,7 +135,7 @@ pub(super) fn has_gates(run: &Run, stated: &Stated) -> bool {
         .iter()
         .any(|name| run.adapter.capability(name) == Some(true))
         || stated.reply.is_some()
-        || run.adapter.operations.iter().any(|operation| stated.level(operation).is_some())
+        || run.adapter.operations.iter().any(|operation| stated.is_told(operation))
 }
 
 /// Whether the query for it, where there is one, gets an answer to work with.
@@ -150,7 +157,7 @@ async fn stated(run: &Run, cases: &Cases) {
     let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
         if stated.reply.is_none() {
             // Without a query for it, what is harmless need not say so.
-            let told = run.adapter.operations.iter().any(|it| stated.level(it).is_some());
+            let told = run.adapter.operations.iter().any(|it| stated.is_told(it));
             cases.expect(told, || {
                 let expected = "the danger levels of those operations that are to be confirmed";
                 Finding::shown("introspect", run.adapter.protocol().clone(), expected, MEND)
@@ -159,7 +166,7 @@ async fn stated(run: &Run, cases: &Cases) {
         return;
     };
     for operation in run.adapter.operations.iter().filter(|it| it.name != "introspect") {
-        cases.expect(stated.level(operation).is_some(), || {
+        cases.expect(stated.is_told(operation), || {
             Finding::shown(
                 &operation.name,
                 reply.received(),
@@ -334,7 +341,8 @@ async fn as_stated(run: &Run, cases: &Cases) {
         ));
     };
     let told = stated.level(asked.operation);
-    cases.expect(told == Some(named), || {
+    let is_described = told.is_none() && describes(asked.operation, named);
+    cases.expect(told == Some(named) || is_described, || {
         Finding::of(
             &asked.exchange,
             &asked.operation.name,

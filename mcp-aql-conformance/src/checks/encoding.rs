@@ -200,8 +200,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
         biased;
         answer = &mut first => Some(Reply::from(answer)),
         next = &mut behind => match next.lost() {
-            // `wire.answers` tells of connections that end.
-            Some(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
+            Some(lost) => return ended(lost, bytes, what, cases),
             None => None,
         },
     };
@@ -215,7 +214,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
         if matches!(lost, Lost::Status(400..=499)) {
             return cases.pass();
         }
-        return cases.skip(Skip::CutShort(lost.to_string()));
+        return ended(lost, bytes, what, cases);
     }
     let is_refused = matches!(exchange.reply, Reply::Protocol { .. })
         || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
@@ -227,6 +226,24 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
             "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error where the transport already \
              cannot read it",
             "decode strictly: whoever replaces what it cannot read works with text that nobody sent",
+        )
+    });
+}
+
+/// Nothing came back: it is a finding if the adapter has gone for it.
+fn ended(lost: &Lost, bytes: &[u8], what: &str, cases: &Cases) {
+    if !matches!(lost, Lost::Closed(_)) {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    cases.fail(Finding {
+        sent: json!(format!("introspect, with {what} in `name`: {}", bytes.escape_ascii())),
+        ..Finding::shown(
+            "introspect: `name`",
+            lost.to_string(),
+            "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error where the transport already \
+             cannot read it",
+            "read bytes, refuse those that are no text, and go on: one bad message must not end the \
+             adapter",
         )
     });
 }

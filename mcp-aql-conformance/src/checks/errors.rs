@@ -327,10 +327,15 @@ fn beginnings(code: &str, details: &Value) -> Vec<String> {
         Some(value @ Value::Number(_)) => Some(value.to_string()),
         _ => None,
     };
+    let slots = SLOTS.iter().find(|(known, _)| *known == code).map_or(&[][..], |(_, slots)| slots);
     let filled = |parts: &[&str]| -> Option<String> {
         let mut text = String::new();
         for part in parts {
             match part.strip_prefix('$') {
+                // Comparing leaves the quotes out; whoever mends it wants to see them.
+                Some(name) if slots.contains(&name) => {
+                    text.push_str(&format!("'{}'", detail(name)?));
+                }
                 Some(name) => text.push_str(&detail(name)?),
                 None => text.push_str(part),
             }
@@ -381,7 +386,7 @@ fn is_about_many(error: &Value) -> bool {
     error.pointer("/details/param_name").is_some_and(|name| name == "pagination")
 }
 
-fn template(_: &Run, exchange: &Exchange, cases: &Cases) {
+fn template(run: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         if is_about_many(error) {
             continue;
@@ -393,9 +398,12 @@ fn template(_: &Run, exchange: &Exchange, cases: &Cases) {
         let follows =
             beginnings.iter().any(|beginning| unquoted(message).starts_with(&unquoted(beginning)));
         cases.expect(follows, || {
+            // Many a name that was made up stands for the operation here.
+            let known = run.adapter.operation(exchange.operation());
+            let subject = known.map_or(code.to_owned(), |known| format!("{}: {code}", known.name));
             Finding::of(
                 exchange,
-                format!("{}: {code}", subject(exchange)),
+                subject,
                 format!("a message that begins with: {first}"),
                 "begin with the template of the code, and go on with what helps",
             )
@@ -478,11 +486,11 @@ fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
 }
 
 fn no_insides(run: &Run, cases: &Cases) {
-    let leaks = run.seen().leaks;
-    cases.expect(leaks.count == 0, || {
+    let (leaks, paths) = (run.seen().leaks, run.paths());
+    cases.expect(leaks.count + paths.count == 0, || {
         Finding::shown(
             "messages of errors",
-            leaks.first,
+            [leaks.first, paths.first].concat(),
             "no names of classes, paths of files, or traces of a stack",
             "answer INTERNAL_ERROR with a sentence of your own, and write what happened to the log",
         )

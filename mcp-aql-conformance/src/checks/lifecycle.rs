@@ -205,7 +205,18 @@ impl<'a> Starter<'a> {
             return None;
         }
         let params = run.to_run(self.operation, cases).await?;
-        let begun = run.act(self.operation, params, cases).await?;
+        let mut begun = run.act(self.operation, params.clone(), cases).await?;
+        // What is answered may be the execution of somebody else, unless there are two where it is asked twice.
+        let is_own = |begun: &Exchange| {
+            let id = begun.data().and_then(|data| data.get("execution_id"));
+            id.is_none_or(|id| run.resources().has_started(id))
+        };
+        if !is_own(&begun) {
+            let again = run.act(self.operation, params, cases).await?;
+            if is_own(&again) {
+                begun = again;
+            }
+        }
         let Some(id) = member(&begun, "execution_id").map(str::to_owned) else {
             cases.skip(Skip::NoFixture(format!(
                 "an execution of `{name}`, which answers {}: give parameters under [params.{name}]",
@@ -435,6 +446,14 @@ async fn cancel(run: &Run, cases: &Cases) {
         // It may have been over before it was cancelled: then that is refused, or it says so.
         let was_over = cancelled.failure().is_some()
             || member(&cancelled, "status").is_some_and(|told| told == status && is_final(told));
+        if cancelled.succeeded() && !is_final(status) {
+            // It may take its time, in a state of its own.
+            cases.skip(Skip::NoFixture(format!(
+                "an execution of `{}` that ends soon after it is cancelled",
+                starter.operation.name
+            )));
+            continue;
+        }
         let holds = status == "cancelled" || (was_over && is_final(status));
         cases.expect(holds, || Finding {
             received: json!([cancelled.received(), end.received()]),

@@ -162,7 +162,13 @@ fn call(
 }
 
 fn is_too_large(exchange: &Exchange) -> bool {
-    exchange.code() == Some("VALIDATION_PAYLOAD_TOO_LARGE")
+    exchange.code() == Some("VALIDATION_PAYLOAD_TOO_LARGE") || exchange.was_too_long()
+}
+
+/// Whether this limit is what it was too large for. Where details are left out, who can tell?
+fn is_beyond(exchange: &Exchange, limit: Limit) -> bool {
+    let told = exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
+    is_too_large(exchange) && told.is_none_or(|told| told == limit.name())
 }
 
 /// What a finding is about.
@@ -185,10 +191,25 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
     });
 }
 
-/// What is beyond the limit is too large, before it is anything else.
-async fn beyond(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &Cases) {
+/// What is beyond the limit is too large, before it is anything else. `is_large` where the whole request may
+/// be beyond its own limit, which tells nothing of this one.
+async fn beyond(
+    run: &Run,
+    limit: Limit,
+    tool: &str,
+    (arguments, is_large): (Value, bool),
+    cases: &Cases,
+) {
     let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
-    cases.expect(is_too_large(&exchange), || {
+    if is_large && is_too_large(&exchange) && !is_beyond(&exchange, limit) {
+        return;
+    }
+    // Its many texts may be too many for a list first.
+    let is_refused = match limit {
+        Limit::Request => is_too_large(&exchange),
+        _ => is_beyond(&exchange, limit),
+    };
+    cases.expect(is_refused, || {
         let most = limit.most(run);
         Finding::of(
             &exchange,
@@ -222,7 +243,7 @@ async fn request_size(run: &Run, cases: &Cases) {
     let tool = &carrier.0.tool;
     let (least, most) = (Limit::Request.least(run), Limit::Request.most(run));
     within(run, Limit::Request, tool, filled(least.saturating_sub(MARGIN)), cases).await;
-    beyond(run, Limit::Request, tool, filled(most.saturating_add(MARGIN)), cases).await;
+    beyond(run, Limit::Request, tool, (filled(most.saturating_add(MARGIN)), false), cases).await;
 }
 
 async fn string_length(run: &Run, cases: &Cases) {
@@ -235,7 +256,9 @@ async fn string_length(run: &Run, cases: &Cases) {
     let least = Limit::Text.least(run).min(Limit::Request.least(run).saturating_sub(MARGIN));
     let most = Limit::Text.most(run);
     within(run, Limit::Text, tool, call(&carrier, "x".repeat(least).into()), cases).await;
-    beyond(run, Limit::Text, tool, call(&carrier, "x".repeat(most + 1).into()), cases).await;
+    let is_large = most + MARGIN > Limit::Request.least(run);
+    let text = call(&carrier, "x".repeat(most + 1).into());
+    beyond(run, Limit::Text, tool, (text, is_large), cases).await;
 }
 
 async fn array_elements(run: &Run, cases: &Cases) {
@@ -255,7 +278,9 @@ async fn array_elements(run: &Run, cases: &Cases) {
         return cases.not_applicable("so many elements are too large a request in any case");
     }
     within(run, Limit::List, tool, list(least), cases).await;
-    beyond(run, Limit::List, tool, list(most + 1), cases).await;
+    let list = list(most + 1);
+    let is_large = list.to_string().len() + MARGIN > Limit::Request.least(run);
+    beyond(run, Limit::List, tool, (list, is_large), cases).await;
 }
 
 async fn nesting_depth(run: &Run, cases: &Cases) {
@@ -272,7 +297,7 @@ async fn nesting_depth(run: &Run, cases: &Cases) {
     let tool = &carrier.0.tool;
     // Two less, as some count from the MCP request; two more, as some count from `params`.
     within(run, Limit::Depth, tool, nested(least.saturating_sub(2)), cases).await;
-    beyond(run, Limit::Depth, tool, nested(most + 2), cases).await;
+    beyond(run, Limit::Depth, tool, (nested(most + 2), false), cases).await;
 }
 
 fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {

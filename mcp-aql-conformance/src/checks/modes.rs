@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::{Body, Check, Keyword};
 use crate::cases::{Cases, Finding, Skip};
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode, Operation};
+use crate::learn::{Adapter, Mode, Operation, Unlearned};
 use crate::runner::Whole;
+use crate::wire::Lost;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -76,10 +77,18 @@ fn reasons(whole: &Whole) -> Vec<String> {
     whole.unlearned.iter().map(|(_, why)| why.to_string()).collect()
 }
 
+/// Whether it was time that was lacking, which says nothing of the mode.
+fn is_late(why: &Unlearned) -> bool {
+    matches!(why, Unlearned::Lost(Lost::TimedOut(_)))
+}
+
 fn both(whole: &Whole, _: &Settings, cases: &Cases) {
     let Some(mode) = unseen(whole) else { return cases.pass() };
     if whole.unlearned.is_empty() {
         return cases.skip(no_way_to(mode));
+    }
+    if let Some((_, why)) = whole.unlearned.iter().find(|(_, why)| is_late(why)) {
+        return cases.skip(Skip::CutShort(why.to_string()));
     }
     cases.fail(Finding::shown(
         format!("{mode} mode"),
@@ -168,6 +177,10 @@ fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
     }
     for (asked, why) in whole.unlearned.iter().filter(|(asked, _)| is_by_env(asked)) {
         let Some(asked) = asked else { continue };
+        if is_late(why) {
+            cases.skip(Skip::CutShort(why.to_string()));
+            continue;
+        }
         cases.fail(Finding::shown(
             format!("{VARIABLE}={asked}"),
             why.to_string(),

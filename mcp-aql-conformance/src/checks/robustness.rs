@@ -6,9 +6,10 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::Run;
-use crate::wire::{Answer, Connection, Lost};
+use crate::wire::{Answer, Connection, Lost, is_light};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -194,7 +195,8 @@ impl<'a> Probe<'a> {
 /// Whether a result says that nothing was done.
 fn is_failure(result: &Value) -> bool {
     let text = result.pointer("/content/0/text").and_then(Value::as_str);
-    let body = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let light = text.filter(|text| is_light(text.as_bytes()));
+    let body = light.and_then(|text| serde_json::from_str::<Value>(text).ok());
     result.get("isError") == Some(&json!(true))
         || body.is_some_and(|body| body.get("success") == Some(&json!(false)))
 }
@@ -308,17 +310,18 @@ async fn pipelined(run: &Run, cases: &Cases) {
     let calls = names.iter().cycle().take(run.at_once()).map(|name| async move {
         let params = json!({ "query": "operations", "name": name });
         let arguments = json!({ "operation": "introspect", "params": params });
-        let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
-        (*name, connection.request("tools/call", &call).await)
+        (*name, Exchange::make(connection, &run.adapter.introspect, arguments, None).await)
     });
-    for (name, answer) in join_all(calls).await {
-        let told = told(&answer);
-        let text = told.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
-        let body: Value = serde_json::from_str(text).unwrap_or_default();
-        cases.expect(body.pointer("/data/operation/name") == Some(&json!(name)), || {
+    for (name, exchange) in join_all(calls).await {
+        if let Some(too_fast) = exchange.too_fast() {
+            cases.skip(too_fast);
+            continue;
+        }
+        let told = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
+        cases.expect(told == Some(&json!(name)), || {
             Finding::shown(
                 format!("{} requests at once", run.at_once()),
-                told.clone(),
+                exchange.received(),
                 format!("the details of `{name}`, which this request asked for"),
                 "keep each request's answer with its id; if fewer may be under way at once, say so \
                  with `max_concurrent_requests` in `_protocol`",

@@ -135,10 +135,6 @@ impl Gated<'_> {
 /// Asks for a token over this connection, with identifiers that nobody has: should the operation run
 /// after all, it finds nothing to change.
 async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<Gated<'a>> {
-    if run.adapter.capability("confirmation") == Some(false) {
-        cases.not_applicable("the capability `confirmation` is false");
-        return None;
-    }
     let order = [Category::Delete, Category::Update, Category::Execute];
     let named = order
         .iter()
@@ -169,13 +165,9 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
             return Some(Gated { operation, params, token: token.to_owned() });
         }
     }
-    let is_claimed = run.adapter.capability("confirmation") == Some(true);
     match skipped {
         Some(why) => cases.skip(why),
-        // All were tried, and the adapter does not say that it would be otherwise.
-        None if !is_claimed && named.len() <= MOST_TRIED => {
-            cases.not_applicable("nothing asks for confirmation");
-        }
+        None if named.len() <= MOST_TRIED => super::confirmation::none(run, cases).await,
         None => cases.skip(Skip::NoFixture(
             "an operation on one thing that asks for confirmation".to_owned(),
         )),
@@ -206,7 +198,8 @@ async fn tokens_end(run: &Run, cases: &Cases) {
             &exchange,
             &gated.operation.name,
             "TOKEN_INVALID: the session that the token was given to is over",
-            "forget a session's tokens when its connection ends, however it ends",
+            "forget a session's tokens when its connection ends, however it ends; where they are to \
+             outlive it, say so in a [[skip]] of this check",
         )
     });
 }
@@ -237,7 +230,8 @@ async fn label_only(run: &Run, cases: &Cases) {
                         &exchange,
                         format!("{}, with another session's id in `_meta`", gated.operation.name),
                         "TOKEN_INVALID: the token belongs to another session",
-                        "tell sessions by their connection; write `_meta` to the log and nowhere else",
+                        "tell sessions by their connection; write `_meta` to the log and nowhere else; \
+                         where tokens are to be good in every session, say so in a [[skip]] of this check",
                     )
                 });
             }

@@ -216,12 +216,17 @@ impl<'a> Subject<'a> {
     /// Changes it, and reads what there is then. A change that is refused is skipped: what is not taken
     /// cannot be seen.
     async fn changed(&self, run: &Run, input: Value, cases: &Cases) -> Option<(Exchange, Value)> {
+        let names: Vec<_> =
+            input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
         let exchange = self.call(run, [("input", input)], cases).await?;
         if !exchange.succeeded() {
             cases.skip(Skip::NoFixture(format!(
-                "an `input` that `{}` takes, which answers {}",
+                "a value of `{}` that `{}` takes, which answers {}: where no update may change it, say so \
+                 with `read_only` under [resources.{}]",
+                names.join("`, `"),
                 self.update.name,
-                exchange.told()
+                exchange.told(),
+                self.thing.resource.name,
             )));
             return None;
         }

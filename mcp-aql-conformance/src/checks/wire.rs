@@ -123,7 +123,7 @@ fn none_of(samples: Samples, expected: &str, mend: &str, cases: &Cases) {
 }
 
 fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
-    cases.expect(exchange.lost().is_none(), || {
+    cases.expect(exchange.lost().is_none() || exchange.was_too_long(), || {
         Finding::of(
             exchange,
             exchange.operation(),

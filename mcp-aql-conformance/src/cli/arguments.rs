@@ -25,7 +25,8 @@ Exit codes:
   0  all is as it should be, and the level is shown
   1  a MUST failed, or there is no adapter
   2  warnings only, or something that the level needs was not tested
-  3  the command line, the configuration or a file is wrong";
+  3  the command line, the configuration or a file is wrong
+  130  interrupted";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +53,7 @@ pub(crate) enum Command {
     #[command(after_help = "\
 The evidence is introspection and replies to calls that are made for it. No list in it is empty: what \
 could not be collected is said, and nothing is written (exit code 2). Most adapters need --allow \
-create,update, and --allow delete to remove again what was created.")]
+create,update,execute, and --allow delete to remove again what was created.")]
     Evidence {
         #[command(flatten)]
         asked: Asked,
@@ -121,6 +122,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Asked {
+    /// Whether the run may leave something behind that was not there before.
+    pub(crate) fn may_create(&self) -> bool {
+        self.allow.iter().any(|category| *category != Category::Read)
+    }
+
     /// What is to be tested, and the settings of the run.
     pub(crate) fn resolve(
         &self,
@@ -154,16 +160,27 @@ impl Asked {
     }
 
     fn target(&self, file: &File) -> Result<Arc<dyn Target>, ConfigError> {
+        let has_url = self.url.is_some() || file.modes.values().any(|reach| reach.url.is_some());
+        let has_command =
+            self.url.is_none() || file.modes.values().any(|reach| reach.url.is_none());
+        for (what, is_given) in
+            [("--header", !self.headers.is_empty()), ("[headers]", !file.headers.is_empty())]
+        {
+            if is_given && !has_url {
+                return Err(ConfigError::Wrong(format!(
+                    "`{what}` goes with `--url`: a command has no headers"
+                )));
+            }
+        }
+        if !file.env.is_empty() && !has_command {
+            return Err(ConfigError::Wrong(
+                "`[env]` goes with a command: what runs at a URL has its environment already"
+                    .to_owned(),
+            ));
+        }
         let first = match &self.url {
             Some(url) => self.at_url(url, file)?,
-            None => {
-                if !self.headers.is_empty() {
-                    return Err(ConfigError::Wrong(
-                        "`--header` goes with `--url`: a command has no headers".to_owned(),
-                    ));
-                }
-                Arc::new(command(&self.target, file)?)
-            }
+            None => Arc::new(command(&self.target, file)?),
         };
         let mut target = PerMode::of(first);
         for (mode, reach) in &file.modes {

@@ -62,7 +62,7 @@ fn run(command: Command) -> Result<Ended, String> {
         Command::Test { asked, categories, output } => {
             let runner = runner(&asked, categories)?;
             output.check()?;
-            in_the_end(async {
+            in_the_end(asked.may_create(), async {
                 let watch = Arc::new(Watch::new());
                 let watching = Arc::clone(&watch);
                 let report =
@@ -74,7 +74,7 @@ fn run(command: Command) -> Result<Ended, String> {
         Command::Evidence { asked, output } => {
             let runner = runner(&asked, Vec::new())?;
             output::check(output.as_deref())?;
-            in_the_end(async {
+            in_the_end(asked.may_create(), async {
                 let told = |progress| {
                     if let Progress::LeftBehind(left) = progress {
                         let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
@@ -128,7 +128,10 @@ fn write_report(report: &Report, output: &Output) -> Result<Ended, String> {
 }
 
 /// Works until it is done, or somebody wants it to stop; then whatever was started is ended with it.
-fn in_the_end(work: impl Future<Output = Result<Ended, String>>) -> Result<Ended, String> {
+fn in_the_end(
+    may_create: bool,
+    work: impl Future<Output = Result<Ended, String>>,
+) -> Result<Ended, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
@@ -136,7 +139,10 @@ fn in_the_end(work: impl Future<Output = Result<Ended, String>>) -> Result<Ended
             ended = work => ended,
             () = interrupted() => {
                 progress::clear();
-                output::tell("interrupted; what the run has created is still there");
+                output::tell(match may_create {
+                    true => "interrupted; what the run has created is still there",
+                    false => "interrupted",
+                });
                 Ok(Ended::Interrupted)
             }
         }

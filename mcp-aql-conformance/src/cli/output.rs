@@ -77,12 +77,25 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, String> {
     serde_json::to_string_pretty(value).map_err(|error| format!("cannot write JSON: {error}"))
 }
 
-/// Whether this file can be written: its folder has to be there.
+/// Whether this file can be written.
 pub(crate) fn check(file: Option<&Path>) -> Result<(), String> {
     let Some(file) = file else { return Ok(()) };
+    let cannot =
+        |why: &dyn std::fmt::Display| Err(format!("cannot write `{}`: {why}", file.display()));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if file.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(format!("cannot write `{}`: there is no such folder", file.display()));
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return cannot(&"there is no such folder");
+    }
+    if file.is_dir() {
+        return cannot(&"it is a folder");
+    }
+    let is_new = !file.exists();
+    if let Err(error) = std::fs::OpenOptions::new().append(true).create(is_new).open(file) {
+        return cannot(&error);
+    }
+    if is_new {
+        // A run that is interrupted leaves no empty report.
+        let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
@@ -131,7 +144,7 @@ pub(crate) fn tell(text: &str) {
 pub(crate) fn last_lines(report: &Report) -> String {
     let mut lines = Vec::new();
     if report.modes.is_empty() {
-        lines.push("no MCP-AQL adapter was found".to_owned());
+        lines.push("nothing was tested".to_owned());
     } else {
         let summary = &report.summary;
         lines.push(format!(

@@ -15,7 +15,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::cases::Cases;
-use crate::learn::{Adapter, Category, Mode, Unlearned, tool_parts};
+use crate::learn::{Adapter, Category, Mode, tool_parts};
 use crate::run::Run;
 use crate::runner::{Progress, Runner};
 use crate::wire::Tap;
@@ -30,12 +30,6 @@ pub enum EvidenceError {
     /// Something would be missing in it: each line names what, and why.
     #[error("the evidence would not be whole:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
     Incomplete(Vec<String>),
-}
-
-impl From<Unlearned> for EvidenceError {
-    fn from(why: Unlearned) -> Self {
-        Self::Unlearned(why.to_string())
-    }
 }
 
 /// What is being collected, and what is missing of it.
@@ -74,7 +68,9 @@ impl Runner {
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
         let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
-        let run = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await?;
+        let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;
+        let run = learned
+            .map_err(|why| EvidenceError::Unlearned(self.secrets().masked(&why.to_string())))?;
         run.prime().await;
         let mut modes = vec![word_of(&run.adapter)];
         if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {

@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{Collected, Finding, Skip};
+use crate::cases::{Collected, Finding, Skip, brief};
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode};
+use crate::learn::{Adapter, Mode, Unlearned};
 use crate::runner::Whole;
 use crate::secrets::Secrets;
 
@@ -190,6 +190,8 @@ impl CheckReport {
             partial: false,
             cut_short: false,
         };
+        // Whether anything was left out that another run could test.
+        let mut is_open = false;
         for (adapter, collected) in surfaces {
             let mode = adapter.map(|adapter| adapter.mode);
             report.passed += collected.passed;
@@ -205,22 +207,30 @@ impl CheckReport {
                 *report.skipped.entry(why.reason()).or_default() += count;
                 report.partial |= match why {
                     // The one is named beside the verdict, the other was tested where there is more.
-                    Skip::LeftOut(_) | Skip::Scarce(_) => false,
+                    Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
+                    Skip::NotAllowed(_) | Skip::CutShort(_) => true,
+                    // What level 1 tests with every operation, it tests with those that can be tried safely.
+                    _ if check.level == 1 => false,
                     // What requires nothing acts on what it chooses itself: that it is not called is
                     // nothing that could be mended.
                     Skip::NotOurs(operation) => {
                         let operation = adapter.and_then(|adapter| adapter.operation(operation));
                         operation.is_none_or(|operation| operation.required().next().is_some())
                     }
-                    _ => true,
+                    Skip::NoFixture(_) => true,
                 };
                 report.cut_short |= matches!(why, Skip::CutShort(_));
+                if matches!(why, Skip::Unsafe(_)) {
+                    report.not_applicable.get_or_insert_with(|| why.reason());
+                } else {
+                    is_open = true;
+                }
             }
             if let Some(why) = &collected.not_applicable {
                 report.not_applicable.get_or_insert_with(|| why.clone());
             }
         }
-        report.verdict = match (report.found, report.passed, report.skipped.is_empty()) {
+        report.verdict = match (report.found, report.passed, !is_open) {
             (1.., ..) => match check.keyword {
                 Keyword::Must => Verdict::Fail,
                 Keyword::Should => Verdict::Warn,
@@ -229,7 +239,9 @@ impl CheckReport {
             (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
             (0, 0, _) => Verdict::Skip,
         };
-        if report.verdict != Verdict::NotApplicable {
+        if report.verdict == Verdict::NotApplicable {
+            report.skipped.clear();
+        } else {
             report.not_applicable = None;
         }
         report
@@ -273,12 +285,22 @@ impl Report {
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
-            left_out: settings.file.skip.iter().map(ToString::to_string).collect(),
+            left_out: settings
+                .file
+                .skip
+                .iter()
+                .map(ToString::to_string)
+                .chain(adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
+                    format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
+                }))
+                .collect(),
             obstacles: whole
                 .unlearned
                 .iter()
                 .map(|(mode, why)| match mode {
                     None => why.to_string(),
+                    // One mode is enough for level 1.
+                    Some(_) if matches!(why, Unlearned::OtherMode { .. }) => format!("level 2: {why}"),
                     Some(mode) => format!("{mode} mode: {why}"),
                 })
                 .collect(),
@@ -306,7 +328,10 @@ impl Report {
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
-        names.into_iter().chain(lists).for_each(|text| secrets.mask(text));
+        for text in names.into_iter().chain(lists) {
+            brief(text, secrets);
+            secrets.mask(text);
+        }
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
             check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
             check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));
@@ -330,7 +355,10 @@ impl Report {
         for level in 1..=settings.level {
             let mut obstacles = Vec::new();
             for check in self.checks() {
-                if check.level != level || check.keyword != "MUST" {
+                // Level 2 is level 1 and more, and all of it in full.
+                let is_partial = level == 2 && check.partial;
+                let is_below = check.level < level && is_partial;
+                if (check.level != level && !is_below) || check.keyword != "MUST" {
                     continue;
                 }
                 match check.verdict {
@@ -340,7 +368,7 @@ impl Report {
                         let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
-                    Verdict::Pass if check.cut_short || level == 2 && check.partial => {
+                    Verdict::Pass if check.cut_short || is_partial => {
                         obstacles.push(format!(
                             "{} was tested in part: {}",
                             check.id,

@@ -268,7 +268,7 @@ impl Report {
             (false, 0) => "no level is shown".to_owned(),
             (false, level) if self.left_out.is_empty() => format!("level {level} is shown"),
             (false, level) => {
-                format!("level {level} is shown, but for what the configuration leaves out")
+                format!("level {level} is shown, but for what is left out")
             }
         }
     }
@@ -342,7 +342,7 @@ impl Report {
 
     /// What is named beside the checks, under its heading.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
-        [("Left out by the configuration", &self.left_out), ("Left behind", &self.left_behind)]
+        [("Left out", &self.left_out), ("Left behind", &self.left_behind)]
             .into_iter()
             .filter(|(_, lines)| !lines.is_empty())
     }

@@ -48,8 +48,10 @@ impl Report {
     pub fn text(&self, colour: bool) -> String {
         let paint = Paint(colour);
         let mut out = String::new();
-        let name = format!("{} {}", line(&self.implementation), line(&self.version));
-        let _ = writeln!(out, "{}  {}", paint.bold(&name), paint.dim(&self.circumstances()));
+        if !self.modes.is_empty() {
+            let name = format!("{} {}", line(&self.implementation), line(&self.version));
+            let _ = writeln!(out, "{}  {}", paint.bold(&name), paint.dim(&self.circumstances()));
+        }
         let _ = writeln!(out, "{}\n", paint.dim(&line(&self.target)));
         let verdict = match self.exit_code() {
             0 => Verdict::Pass,

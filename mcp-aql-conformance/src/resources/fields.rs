@@ -133,6 +133,11 @@ impl Resource {
             .is_some_and(|parameter| !parameter.required && parameter.member("default").is_none())
     }
 
+    /// Whether the type of the thing says anything of this field.
+    pub(crate) fn is_typed(&self, run: &Run, name: &str) -> bool {
+        self.fields(run).iter().any(|field| field.name == name)
+    }
+
     /// The same of a field inside of another: the type says so that the thing is shown as, for in what
     /// updates take everything may be left out.
     pub(crate) fn may_lack_inside(&self, run: &Run, outer: &str, inner: Shape<'_>) -> bool {
@@ -257,7 +262,7 @@ pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, 
 }
 
 /// The same parameters with other texts, where the first were taken.
-pub(super) fn varied(
+pub(crate) fn varied(
     run: &Run,
     operation: &Operation,
     params: &Map<String, Value>,

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create};
+pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create, varied};
 pub(crate) use things::{Thing, confirmed, token_of};
 
+use crate::cases::Skip;
 use crate::config::File;
 use crate::learn::{Adapter, Category, Operation};
 use crate::run::Run;
@@ -28,7 +29,7 @@ const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set",
 const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
 
 /// Operations of the safety loop, which are about no things.
-const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
+pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
 
 /// What anything may be called in a result about it.
 const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
@@ -69,17 +70,32 @@ pub(crate) struct Resources {
     unanswered: Mutex<BTreeMap<String, usize>>,
     /// By kind, the identifiers that results have shown, and when each was seen first.
     met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
+    /// About how many bytes these take.
+    met_bytes: AtomicUsize,
     /// Counts calls, to tell what was seen before a call from what came of it.
     clock: AtomicU64,
     /// EXECUTE operations that begin something.
     starts: BTreeSet<String>,
-    /// What EXECUTE operations were called with or have begun, and is nobody else's: the name of a
-    /// parameter, and the value.
+    /// What EXECUTE operations were called with, and is nobody else's: the name of a parameter, and the
+    /// value.
     begun: Mutex<BTreeSet<(String, String)>>,
+    /// By call, the executions that it has begun.
+    started: Mutex<BTreeMap<String, BTreeSet<String>>>,
+    /// By kind, what shows that the things that were created are new.
+    proofs: Mutex<BTreeMap<String, Proof>>,
     /// For texts that must not be there twice.
     numbers: AtomicUsize,
     /// What asks for confirmation, once somebody wanted to know.
-    pub(crate) gated: OnceCell<Vec<Gated>>,
+    pub(crate) gated: OnceCell<AllGated>,
+}
+
+/// What asks for confirmation.
+#[derive(Debug, Default)]
+pub(crate) struct AllGated {
+    /// The operations.
+    pub(crate) found: Vec<Gated>,
+    /// Why there may be more, if there may.
+    pub(crate) untried: Option<Skip>,
 }
 
 /// An operation on a thing that asks for confirmation.
@@ -89,6 +105,15 @@ pub(crate) struct Gated {
     pub(crate) resource: String,
     /// The operation.
     pub(crate) operation: String,
+}
+
+/// What shows that an operation which creates has not answered with what was there.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    /// All that there was had been listed before.
+    Listed,
+    /// Asked for the same twice it makes two, or refuses the second; with parameters of these names.
+    Anew(BTreeSet<String>),
 }
 
 /// What an operation does to a thing.
@@ -288,7 +313,7 @@ fn snake_case(name: &str) -> String {
 }
 
 /// One of them, of a word for many.
-fn singular(noun: &str) -> String {
+pub(crate) fn singular(noun: &str) -> String {
     let cut = |end: &str| noun.strip_suffix(end).filter(|stem| stem.len() > 1);
     if let Some(stem) = cut("ies") {
         return format!("{stem}y");
@@ -372,8 +397,11 @@ impl Resource {
     /// Which one it is.
     pub(crate) fn identity(&self, object: &Value) -> Option<Value> {
         let own = format!("{}_id", self.name);
-        [self.id.as_str(), own.as_str(), "id"]
-            .into_iter()
+        // A number or a slug is called nothing else: an `id` beside it would hit another thing.
+        let is_plain = self.id == "id" || self.id == own;
+        let others = [own.as_str(), "id"].into_iter().filter(|_| is_plain);
+        std::iter::once(self.id.as_str())
+            .chain(others)
             .find_map(|name| object.get(name))
             .filter(|id| id.is_string() || id.is_number())
             .cloned()
@@ -383,6 +411,27 @@ impl Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_called_by_a_number_has_no_other_identifier() {
+        let named = |id: &str| Resource {
+            name: "issue".to_owned(),
+            id: id.to_owned(),
+            create: "create_issue".to_owned(),
+            read: None,
+            list: None,
+            update: None,
+            delete: None,
+            shown_as: Vec::new(),
+            read_only: Vec::new(),
+            append_only: Vec::new(),
+        };
+        let both = serde_json::json!({ "id": 4711, "number": 3 });
+        let only_id = serde_json::json!({ "id": 4711 });
+        assert_eq!(named("number").identity(&both), Some(3.into()));
+        assert_eq!(named("number").identity(&only_id), None);
+        assert_eq!(named("issue_id").identity(&only_id), Some(4711.into()));
+    }
 
     #[test]
     fn types_are_named_like_members() {

@@ -1,17 +1,18 @@
 //! Making things, looking at them, changing and removing them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{EXECUTION, RESERVED, Resource, Resources, Role, fields};
-use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use super::{EXECUTION, Proof, RESERVED, Resource, Resources, Role, fields};
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Skip, brief};
 use crate::learn::{Category, Operation, Parameter};
+use crate::pages;
 use crate::run::{Run, arguments};
 use crate::values;
 use crate::wire::Connection;
@@ -24,11 +25,20 @@ const IN_ONE_SESSION: usize = 100;
 /// So long things may be removed where the time of the run is over.
 const TO_CLEAR_UP: Duration = Duration::from_secs(20);
 
+/// Identifiers that results have shown take about so many bytes.
+const MOST_MET: usize = 8 << 20;
+/// What a call may have beside what the configuration names: nothing of it says what is acted on.
+const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"];
+
 /// A thing that the run has made.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     resource: String,
     id: Option<Value>,
+    /// The names of what it was made with.
+    with: BTreeSet<String>,
+    /// When, in calls.
+    born: u64,
     /// A check has it for itself.
     kept: bool,
     /// It was removed.
@@ -117,6 +127,31 @@ impl Run {
         }
     }
 
+    /// Makes a thing beside this one. Some adapters find what is there when they are asked for the same.
+    pub(crate) async fn make_another<'r>(
+        &self,
+        first: &Thing<'r>,
+        cases: &Cases,
+    ) -> Option<Thing<'r>> {
+        let kind = first.resource;
+        let made = self.make(kind, cases).await?;
+        if made.id != first.id {
+            return Some(made);
+        }
+        let params = fields::varied(self, kind.operation(self, Role::Create)?, &first.sent, 1);
+        let made = self.make_with(kind, params, cases).await?;
+        if made.id != first.id {
+            return Some(made);
+        }
+        cases.skip(Skip::NoFixture(format!(
+            "two things: `{}` gives the {} `{}` again and again",
+            made.made.operation(),
+            kind.name,
+            made.id
+        )));
+        None
+    }
+
     /// Calls the operation that makes a thing; the thing is this check's own.
     pub(crate) async fn create(
         &self,
@@ -125,9 +160,6 @@ impl Run {
         cases: &Cases,
     ) -> Option<Exchange> {
         let (_, made) = self.create_somehow(kind, params, cases).await?;
-        if let Some(id) = made.data().and_then(|data| kind.identity(kind.object(data)?)) {
-            self.resources().keep(&kind.name, &id);
-        }
         Some(made)
     }
 
@@ -139,20 +171,34 @@ impl Run {
     ) -> Option<(Map<String, Value>, Exchange)> {
         let operation = kind.operation(self, Role::Create)?;
         let mut sent = params;
-        let mut made = self.act(operation, sent.clone(), cases).await?;
-        for turn in 1..4 {
-            let Some(code) = made.code() else { break };
-            let others = if code.starts_with("CONFLICT_") {
-                fields::varied(self, operation, &sent, turn)
-            } else if turn == 1 && code.starts_with("VALIDATION_") {
-                self.valid(operation).unwrap_or_default()
-            } else {
-                break;
+        for turn in 1..5 {
+            let since = self.resources().now();
+            let made = self.act(operation, sent.clone(), cases).await?;
+            let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
+            let is_old = id.is_some_and(|id| !self.resources().keep(&kind.name, &id, since));
+            let others = match made.code() {
+                Some(code) if code.starts_with("CONFLICT_") => {
+                    fields::varied(self, operation, &sent, turn)
+                }
+                Some(code) if turn == 1 && code.starts_with("VALIDATION_") => {
+                    self.valid(operation).unwrap_or_default()
+                }
+                None if is_old => fields::varied(self, operation, &sent, turn),
+                _ => return Some((sent, made)),
             };
-            sent = others;
-            made = self.act(operation, sent.clone(), cases).await?;
+            if turn < 4 && others != sent {
+                sent = others;
+            } else if is_old {
+                break;
+            } else {
+                return Some((sent, made));
+            }
         }
-        Some((sent, made))
+        cases.skip(Skip::NoFixture(format!(
+            "`{name}` answers with what is there already: give other parameters under [params.{name}]",
+            name = operation.name
+        )));
+        None
     }
 
     /// The same with these parameters. Where they are taken already, others like them; where they are
@@ -167,13 +213,15 @@ impl Run {
         let (sent, made) = self.create_somehow(kind, params, cases).await?;
         let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
         match id {
-            Some(id) => {
-                self.resources().keep(&kind.name, &id);
-                Some(Thing { resource: kind, id, sent, made })
-            }
+            Some(id) => Some(Thing { resource: kind, id, sent, made }),
             None => {
                 cases.skip(Skip::NoFixture(if made.succeeded() {
-                    format!("`{}` does not tell the `{}` of what it creates", operation.name, kind.id)
+                    format!(
+                        "`{}` does not tell the `{id}` of what it creates: answer with an object that \
+                         has it as `{id}` or `id`, and not with the bare identifier",
+                        operation.name,
+                        id = kind.id,
+                    )
                 } else {
                     format!(
                         "`{name}` creates nothing for us, it answers {}: give parameters under [params.{name}]",
@@ -218,6 +266,9 @@ impl Run {
     /// Reads a thing.
     pub(crate) async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
         let Some(read) = thing.resource.operation(self, Role::Read) else {
+            if let Some(list) = thing.resource.operation(self, Role::List) {
+                return self.look_up(thing, list, cases).await;
+            }
             cases.skip(Skip::NoFixture(format!(
                 "no READ operation for one {name}: name it under [resources.{name}]",
                 name = thing.resource.name
@@ -228,9 +279,48 @@ impl Run {
         self.call(read, params.map_err(|why| cases.skip(why)).ok()?, cases).await
     }
 
+    /// Reads a thing where it is listed, for nothing reads it by itself. What comes back is as if it had
+    /// been read, or all that is listed where it is not.
+    async fn look_up(
+        &self,
+        thing: &Thing<'_>,
+        list: &Operation,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        const PARTS: [&str; 5] = ["limit", "offset", "page", "page_size", "first"];
+        let params = self.valid(list).map_err(|why| cases.skip(why)).ok()?;
+        let items = pages::all(self, list, params.clone(), cases).await?;
+        let kind = thing.resource;
+        let found = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
+        let is_part = !pages::is_paged(list) && PARTS.iter().any(|it| list.parameter(it).is_some());
+        if found.is_none() && is_part {
+            cases.skip(Skip::NoFixture(format!(
+                "`{}` may show a part of what there is: name a READ operation for one under \
+                 [resources.{}]",
+                list.name, kind.name
+            )));
+            return None;
+        }
+        let data = found.cloned().unwrap_or_else(|| json!({ "items": &*items }));
+        let body = json!({ "success": true, "data": data });
+        let reply = Reply::Result { raw: body.clone(), body: Some(body) };
+        let arguments = arguments(&list.name, params);
+        Some(Exchange { tool: list.tool.clone(), arguments, reply })
+    }
+
     /// What there is of a thing. That it can be read at all is for `creates.read_back` to say.
     pub(crate) async fn stored(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Value> {
         let looked = self.look(thing, cases).await?;
+        self.shown(thing, &looked, cases)
+    }
+
+    /// The thing in what came back when it was looked at.
+    pub(crate) fn shown(
+        &self,
+        thing: &Thing<'_>,
+        looked: &Exchange,
+        cases: &Cases,
+    ) -> Option<Value> {
         let object = looked.data().and_then(|data| thing.resource.object(data));
         if object.is_none() {
             cases.skip(Skip::NoFixture(format!(
@@ -296,30 +386,65 @@ impl Run {
             let Some(value) = parameter(arguments, &which.name) else { return true };
             is_named(&which.name, value)
                 || self.resources().is_ours(&operation.name, &which.name, value)
-                || self.is_nobody(operation, &which.name, value)
                 || (is_execute && self.is_made_up(operation, which, value))
+                || self.is_nobody(operation, &which.name, value)
         });
         // It is for running that EXECUTE was allowed; all else has to be aimed at something, or else be
         // called just as the configuration says.
         is_aimed |= is_execute && (operation.required().next().is_some() || named.is_some());
-        is_aimed |= named.is_some_and(|named| {
-            let mut required = operation.required().filter(|required| required.name != "input");
-            required.all(|required| named.contains_key(&required.name))
-                && named.iter().all(|(name, value)| parameter(arguments, name) == Some(value))
-        });
-        if is_aimed && are_ours { None } else { Some(Skip::NotOurs(operation.name.clone())) }
+        is_aimed |= self.is_named_whole(operation)
+            && named.is_some_and(|named| {
+                // What else it takes could make it act on more.
+                let mut others = operation.parameters.iter().filter(|other| {
+                    !named.contains_key(&other.name)
+                        && !BESIDE.contains(&other.name.as_str())
+                        && parameter(arguments, &other.name).is_some()
+                });
+                others.next().is_none()
+                    && named.iter().all(|(name, value)| parameter(arguments, name) == Some(value))
+            });
+        if is_aimed && are_ours {
+            None
+        } else if self.is_named_whole(operation) {
+            Some(Skip::Unsafe(operation.name.clone()))
+        } else {
+            Some(Skip::NotOurs(operation.name.clone()))
+        }
     }
 
-    /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's.
+    /// Whether the configuration says all that it takes to call an operation that changes, removes or runs
+    /// something, and nothing in whose parameters is known to say what.
+    pub(crate) fn is_named_whole(&self, operation: &Operation) -> bool {
+        let acts = !operation.is_read() && operation.category != Some(Category::Create);
+        let is_aim = |which: &Parameter| {
+            values::is_identifier(&which.name)
+                || self.resources().meant(&operation.name, &which.name).next().is_some()
+        };
+        let named = self.settings.file.params.get(&operation.name).filter(|_| acts);
+        named.is_some_and(|named| {
+            operation.required().all(|required| {
+                !is_aim(required)
+                    && (required.name == "input" || named.contains_key(&required.name))
+            })
+        })
+    }
+
+    /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's,
+    /// to be run. That no result has shown it yet is not enough: lists show the first of many.
     fn is_made_up(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
+        if self.resources().has_begun(&which.name, value) {
+            return true;
+        }
+        let is_own = value.as_str().is_some_and(|text| text.contains("conformance"))
+            || self.nobodies(&operation.name, &which.name).contains(value);
         let is_theirs = self.harvested(&which.name).contains(value)
             || values::in_examples(operation, &which.name).any(|shown| shown == value)
             || self.settings.file.values.get(&which.name) == Some(value)
             || which.member("default") == Some(value);
-        if !is_theirs {
+        if is_own && !is_theirs {
             self.resources().begin(&which.name, value);
         }
-        !is_theirs
+        is_own && !is_theirs
     }
 
     /// Parameters for an operation that is run, on things that are made for it where it takes any.
@@ -361,7 +486,8 @@ impl Run {
             );
             let again = self.clear_elsewhere(held).await;
             for (made, gone) in rest.into_iter().chain(again) {
-                let Err(why) = gone else { continue };
+                let Err(mut why) = gone else { continue };
+                brief(&mut why, self.secrets());
                 let id =
                     made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
                 left.entry((made.resource.clone(), why)).or_default().push(id);
@@ -422,6 +548,12 @@ impl Run {
         let Some(id) = &made.id else {
             return Err("nothing tells which one it is".to_owned());
         };
+        if !self.resources().is_new(made) {
+            return Err(format!(
+                "nothing shows that `{}` has made it, and not found it there",
+                kind.create
+            ));
+        }
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
         }
@@ -512,18 +644,30 @@ impl Resources {
             && let Some(id) = data.get(EXECUTION)
             && !self.was_met(EXECUTION, id, sent)
         {
-            self.begin(EXECUTION, id);
+            let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+            started.entry(started_with(operation, arguments)).or_default().insert(id.to_string());
         }
         for kind in &self.kinds {
             if kind.create == operation {
                 let id = kind.object(data).and_then(|object| kind.identity(object));
                 let mut all = self.lock();
                 match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
-                    Some(made) => made.gone = false,
+                    // Identifiers of what is gone are given again.
+                    Some(made) if made.gone => {
+                        (made.gone, made.kept, made.born) = (false, false, self.now());
+                    }
+                    Some(_) => {}
                     // It was there before: what was asked to create it has found it.
                     None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
-                        all.push(Made { resource: kind.name.clone(), id, kept: false, gone: false })
+                        all.push(Made {
+                            resource: kind.name.clone(),
+                            id,
+                            with: names_of(arguments),
+                            born: self.now(),
+                            kept: false,
+                            gone: false,
+                        });
                     }
                 }
             } else if kind.delete.as_deref() == Some(operation) {
@@ -551,21 +695,70 @@ impl Resources {
             if !ids.is_empty() {
                 let known = met.entry(kind.name.clone()).or_default();
                 for id in ids.drain(..) {
-                    known.entry(id.to_string()).or_insert(now);
+                    self.meet_one(known, id, now);
                 }
             }
         }
         executions(data, &mut ids);
         let known = met.entry(EXECUTION.to_owned()).or_default();
         for id in ids {
-            known.entry(id.to_string()).or_insert(now);
+            self.meet_one(known, id, now);
+        }
+    }
+
+    /// Takes down one of them, as long as there is room.
+    fn meet_one(&self, known: &mut BTreeMap<String, u64>, id: &Value, now: u64) {
+        let id = id.to_string();
+        if !known.contains_key(&id)
+            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MOST_MET
+        {
+            known.insert(id, now);
         }
     }
 
     /// Whether a result had shown this one when that call was sent.
     fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
+        // Where there is no more room, anything may have been.
+        if self.met_bytes.load(Ordering::Relaxed) > MOST_MET {
+            return true;
+        }
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
+    }
+
+    /// Whether this one has been run under an identifier of the run's own.
+    fn has_begun(&self, parameter: &str, value: &Value) -> bool {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.contains(&(parameter.to_owned(), value.to_string()))
+    }
+
+    /// Whether this execution is the run's own. What answers the same call with the same execution twice may
+    /// have answered with that of somebody else.
+    pub(crate) fn has_started(&self, id: &Value) -> bool {
+        let id = id.to_string();
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.values().any(|ids| ids.len() > 1 && ids.contains(&id))
+    }
+
+    /// Says what shows that things of this kind are new.
+    pub(crate) fn prove(&self, kind: &str, proof: Proof) {
+        let mut proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        proofs.insert(kind.to_owned(), proof);
+    }
+
+    /// Whether anything shows that things of this kind are new.
+    pub(crate) fn is_proved(&self, kind: &str) -> bool {
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(kind)
+    }
+
+    /// Whether it is certain that this was not there before.
+    fn is_new(&self, made: &Made) -> bool {
+        let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        match proofs.get(&made.resource) {
+            Some(Proof::Listed) => true,
+            Some(Proof::Anew(names)) => made.with.is_subset(names),
+            None => false,
+        }
     }
 
     /// An identifier of something to be run is the run's own.
@@ -583,12 +776,14 @@ impl Resources {
         self.kinds.iter().filter(move |kind| kind.is_meant(operation, parameter))
     }
 
-    /// One check has it for itself from now on.
-    fn keep(&self, resource: &str, id: &Value) {
-        self.lock()
-            .iter_mut()
-            .filter(|made| made.is(resource, Some(id)))
-            .for_each(|made| made.kept = true);
+    /// One check has it for itself from now on, if it came of a call that was made since, and no other
+    /// check has it: an operation that creates may answer with what is there.
+    fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
+        let mut all = self.lock();
+        let made = all.iter_mut().find(|made| made.is(resource, Some(id)));
+        let Some(made) = made.filter(|made| made.born >= since && !made.kept) else { return false };
+        made.kept = true;
+        true
     }
 
     /// Identifiers of what the run has made and keeps for no check alone, by the name of their parameter.
@@ -618,14 +813,12 @@ impl Resources {
 
     /// Whether the run has made what this parameter of an operation says, whether it is still there or not.
     fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        if begun.contains(&(parameter.to_owned(), id.to_string())) {
+        if parameter == EXECUTION && self.has_started(id) {
             return true;
         }
-        drop(begun);
         let all = self.lock();
         self.meant(operation, parameter)
-            .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id))))
+            .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
     }
 
     /// Operations that create and did not answer, and how often.
@@ -711,6 +904,28 @@ fn is_dry(arguments: &Value) -> bool {
 /// A parameter of a call, wherever it is.
 fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
+}
+
+/// What a call says beside how it is made: the names.
+fn names_of(arguments: &Value) -> BTreeSet<String> {
+    let nested = arguments.get("params").and_then(Value::as_object);
+    let beside = arguments.as_object();
+    let names = nested.into_iter().chain(beside).flat_map(Map::keys);
+    names
+        .filter(|name| !["operation", "params"].contains(&name.as_str()))
+        .filter(|name| !super::is_control(name))
+        .cloned()
+        .collect()
+}
+
+/// An operation that begins something, and what it was called with.
+fn started_with(operation: &str, arguments: &Value) -> String {
+    let said: Vec<_> = names_of(arguments)
+        .into_iter()
+        .map(|name| (parameter(arguments, &name).cloned(), name))
+        .map(|(value, name)| format!("{name}={}", value.unwrap_or_default()))
+        .collect();
+    format!("{operation} {}", said.join(" "))
 }
 
 fn name_of(id: &Value) -> String {

@@ -1,6 +1,9 @@
 //! Text that matches a `pattern`.
 
-use regex::Regex;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// No text is made that is longer.
@@ -10,10 +13,54 @@ const REPEATS: [u32; 7] = [1, 0, 2, 3, 8, 16, 32];
 /// Characters that are taken first where a class lets us choose.
 const PLAIN: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ";
 
+/// What a pattern may take of our memory, as a rule,
+const SMALL: usize = 256 << 10;
+/// and so many more than that, `^\w{1,64}$` say.
+const LARGE: usize = 4 << 20;
+const MOST_LARGE: usize = 4;
+/// So many patterns are kept.
+const MOST_KEPT: usize = 64;
+
+/// Patterns that were read, for that takes long: `None` where one cannot be.
+#[derive(Default)]
+struct Kept {
+    patterns: HashMap<String, Option<Regex>>,
+    large: usize,
+}
+
+impl Kept {
+    fn compiled(&mut self, pattern: &str) -> Option<Regex> {
+        if let Some(known) = self.patterns.get(pattern) {
+            return known.clone();
+        }
+        if self.patterns.len() >= MOST_KEPT {
+            *self = Self::default();
+        }
+        let compile = |limit| {
+            RegexBuilder::new(pattern).size_limit(limit).dfa_size_limit(limit.min(SMALL)).build()
+        };
+        let regex = match compile(SMALL) {
+            Err(regex::Error::CompiledTooBig(_)) if self.large < MOST_LARGE => {
+                self.large += 1;
+                compile(LARGE).ok()
+            }
+            other => other.ok(),
+        };
+        self.patterns.insert(pattern.to_owned(), regex.clone());
+        regex
+    }
+}
+
+/// The pattern, unless it cannot be read, or is a very large one.
+pub(super) fn compiled(pattern: &str) -> Option<Regex> {
+    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).compiled(pattern)
+}
+
 /// A text that matches and that `fits`; another `turn` may give another one. None where the pattern is
 /// of a kind that cannot be read, or nothing was found.
 pub(super) fn matching(pattern: &str, turn: usize, fits: impl Fn(&str) -> bool) -> Option<String> {
-    let regex = Regex::new(pattern).ok()?;
+    let regex = compiled(pattern)?;
     let hir = regex_syntax::parse(pattern).ok()?;
     REPEATS.into_iter().find_map(|repeats| {
         let mut writer = Writer { text: String::new(), turn, repeats };
@@ -95,6 +142,17 @@ mod tests {
             let text = matching(pattern, 0, |_| true).unwrap_or_else(|| panic!("{pattern}"));
             assert!(Regex::new(pattern).unwrap().is_match(&text), "{pattern}: {text}");
         }
+    }
+
+    #[test]
+    fn patterns_are_read_but_once_and_not_if_they_are_very_large() {
+        let mut kept = Kept::default();
+        assert!(kept.compiled(r"^\w{1,64}$").is_some_and(|pattern| pattern.is_match("é")));
+        for _ in 0..1_000 {
+            assert!(kept.compiled(r"^(?:\w{1,100}){1,100}$").is_none());
+        }
+        // Compiled as a large one once, or not even that.
+        assert!(kept.large <= 2 && kept.patterns.len() == 2);
     }
 
     #[test]

@@ -274,7 +274,7 @@ impl<'a> Shape<'a> {
             // A pattern that we cannot read lets everything through here.
             && self
                 .text("pattern")
-                .and_then(|pattern| Regex::new(pattern).ok())
+                .and_then(pattern::compiled)
                 .is_none_or(|pattern| pattern.is_match(text))
             && self.text("format").is_none_or(|format| is_in_format(format, text))
     }
@@ -534,7 +534,7 @@ impl<'a> Shape<'a> {
             self.count("minLength").is_none_or(|least| length >= least)
                 && self.count("maxLength").is_none_or(|most| length <= most)
         };
-        if let Some(pattern) = self.text("pattern").and_then(|pattern| Regex::new(pattern).ok()) {
+        if let Some(pattern) = self.text("pattern").and_then(pattern::compiled) {
             let foreign = ["!", "no such form", "Ω", "~~~~~~~~", "0", "x", ""];
             if let Some(text) = foreign.iter().filter(length).find(|text| !pattern.is_match(text)) {
                 add(Fault::Pattern, json!(text));

@@ -3,21 +3,25 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
-use reqwest::header::{
-    ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
-use reqwest::redirect::Policy;
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use hyper::{Method, StatusCode, Uri};
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use url::Url;
 
+use super::client::{Client, Failed, Reply};
 use super::events::Events;
 use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::config::ConfigError;
 use crate::learn::Mode;
-use crate::secrets::is_secret;
+use crate::secrets::{decoded, is_secret};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -27,6 +31,8 @@ const SMALL: usize = 256 << 10;
 const AFTER_THE_ANSWER: Duration = Duration::from_millis(200);
 /// How long leaving may take at most.
 const GOOD_BYE: Duration = Duration::from_secs(2);
+/// What a query gives is a secret if it is so long, whatever it is called.
+const SHORTEST_KEY: usize = 8;
 /// So much of a reply that is no MCP is told.
 const TOLD: usize = 200;
 
@@ -34,6 +40,9 @@ const TOLD: usize = 200;
 ///
 /// Redirects are not followed, and a server on this machine is spoken to without the proxy that the
 /// environment may name.
+///
+/// An https:// URL needs the feature `tls`. What the system trusts is trusted; the variable `SSL_CERT_FILE`
+/// names a PEM file of certificates that are trusted instead.
 ///
 /// ```
 /// use mcp_aql_conformance::UrlTarget;
@@ -58,14 +67,14 @@ impl UrlTarget {
         let parsed = Url::parse(url).map_err(|error| wrong(format!("is no URL: {error}")))?;
         match parsed.scheme() {
             "http" => {}
+            "https" if cfg!(feature = "tls") => {}
             "https" => {
                 return Err(wrong(
-                    "needs TLS, which is not built in: start a proxy on this machine that adds it, \
-                     `caddy reverse-proxy --from :8080 --to https://…` say, and give its http:// URL"
+                    "needs TLS, which is not built in: build with the cargo feature `tls`"
                         .to_owned(),
                 ));
             }
-            _ => return Err(wrong("does not begin with http://".to_owned())),
+            _ => return Err(wrong("does not begin with http:// or https://".to_owned())),
         }
         let is_local = match parsed.host_str() {
             None => return Err(wrong("names no host".to_owned())),
@@ -75,14 +84,16 @@ impl UrlTarget {
                 address.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
             }
         };
-        let mut client = Client::builder().redirect(Policy::none()).referer(false);
-        if is_local {
-            client = client.no_proxy();
-        }
-        let client =
-            client.build().map_err(|error| wrong(format!("cannot be asked: {}", told(error))))?;
         let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
-        let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
+        let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
+        headers.extend(authorization(&parsed).map(|value| (AUTHORIZATION, value)));
+        let mut bare = parsed.clone();
+        // They fail only for URLs without a host.
+        let _ = bare.set_password(None);
+        let _ = bare.set_username("");
+        let uri = Uri::try_from(bare.as_str())
+            .map_err(|error| wrong(format!("cannot be asked: {error}")))?;
+        let client = Client::new(uri, is_local).map_err(wrong)?;
         Ok(Self { client, url: parsed, headers })
     }
 
@@ -138,7 +149,18 @@ impl Way for UrlTarget {
     }
 
     fn secrets(&self) -> Vec<String> {
-        let mut found: Vec<_> = self.url.password().map(str::to_owned).into_iter().collect();
+        let mut found = Vec::new();
+        let mut add = |text: &str| found.extend([text.to_owned(), decoded(text)]);
+        // Without a password, the name may be a token.
+        add(self.url.password().unwrap_or_else(|| self.url.username()));
+        let query = self.url.query().unwrap_or_default();
+        add(query);
+        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            // `true` is none, and reports are full of it.
+            if is_secret(name) || value.len() >= SHORTEST_KEY {
+                add(value);
+            }
+        }
         let headers = self.headers.iter().filter(|(name, _)| is_secret(name.as_str()));
         for value in headers.filter_map(|(_, value)| value.to_str().ok()) {
             // `Bearer …`: the words before it are none.
@@ -169,27 +191,23 @@ impl Http {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+    fn headers(&self) -> HeaderMap {
         let mut headers = self.target.headers.clone();
         let state = self.lock();
         headers.extend(state.session.clone().map(|session| (SESSION, session)));
         headers.extend(state.version.clone().map(|version| (VERSION, version)));
-        drop(state);
-        request.headers(headers)
+        headers
     }
 
     /// Posts a message, and reads until it is answered, or the reply is over.
     async fn post(&self, message: &[u8]) -> Result<(), Lost> {
         let asked = asked(message);
-        let request = self.target.client.post(self.target.url.clone());
-        let response = self
-            .with_headers(request)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "application/json, text/event-stream")
-            .body(message.to_vec())
-            .send()
-            .await
-            .map_err(|error| self.failed(error))?;
+        let mut headers = self.headers();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        let sent = self.target.client.send(Method::POST, headers, message.to_vec()).await;
+        let response = sent.map_err(|error| self.failed(error))?;
         let status = response.status();
         if let Some(session) = response.headers().get(SESSION)
             && status.is_success()
@@ -218,7 +236,7 @@ impl Http {
         }
     }
 
-    async fn read(&self, response: Response, asked: Option<&str>) -> Result<(), Lost> {
+    async fn read(&self, response: Reply, asked: Option<&str>) -> Result<(), Lost> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
         match kind.to_ascii_lowercase().as_str() {
@@ -242,7 +260,7 @@ impl Http {
     }
 
     /// A whole body, which is one message.
-    async fn whole(&self, mut response: Response) -> Result<Vec<u8>, Lost> {
+    async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, Lost> {
         let mut body = Vec::new();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
@@ -258,7 +276,7 @@ impl Http {
     }
 
     /// The first words of what should not have come.
-    async fn beginning(&self, mut response: Response) -> String {
+    async fn beginning(&self, mut response: Reply) -> String {
         match response.chunk().await {
             Ok(Some(chunk)) => {
                 let text = String::from_utf8_lossy(&chunk);
@@ -271,7 +289,7 @@ impl Http {
     }
 
     /// Events, each a message, until the one that is waited for.
-    async fn events(&self, mut response: Response, asked: Option<&str>) -> Result<(), Lost> {
+    async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), Lost> {
         let mut events = Events::default();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
@@ -304,10 +322,8 @@ impl Http {
     }
 
     /// A server that cannot be connected to any more is gone; otherwise only this message is lost.
-    fn failed(&self, error: reqwest::Error) -> Lost {
-        let is_gone = error.is_connect();
-        let why = told(error);
-        if !is_gone {
+    fn failed(&self, Failed { is_connect, why }: Failed) -> Lost {
+        if !is_connect {
             return Lost::Closed(why);
         }
         if self.lock().version.is_none() {
@@ -320,12 +336,12 @@ impl Http {
 
     /// Tells the server that the session is over.
     fn good_bye(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let request = self.target.client.delete(self.target.url.clone());
-        let request = self.with_headers(request).timeout(GOOD_BYE);
+        let (client, headers) = (self.target.client.clone(), self.headers());
         self.lock().session.take()?;
         Some(async move {
+            let told = client.send(Method::DELETE, headers, Vec::new());
             // Servers may refuse to be told.
-            let _ = request.send().await;
+            let _ = tokio::time::timeout(GOOD_BYE, told).await;
         })
     }
 }
@@ -359,7 +375,7 @@ impl Drop for Http {
 }
 
 /// Reads what a stream has to say after the answer, for a short time.
-async fn rest(mut response: Response, mut events: Events, inbox: Arc<Inbox>) {
+async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
             let goes_on = events.take(&chunk).iter().all(|message| inbox.take(message));
@@ -379,17 +395,15 @@ fn asked(message: &[u8]) -> Option<String> {
     message.get("id").map(Value::to_string)
 }
 
-/// An error with what caused it, and without the URL, which may hold secrets.
-fn told(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        let deeper = error.to_string();
-        if !text.contains(&deeper) {
-            text = format!("{text}: {deeper}");
-        }
-        cause = error.source();
+/// What a URL says about who asks, as a header.
+fn authorization(url: &Url) -> Option<HeaderValue> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
     }
-    text
+    let mut who: Vec<u8> = percent_decode_str(url.username()).collect();
+    who.push(b':');
+    who.extend(percent_decode_str(url.password().unwrap_or_default()));
+    let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(who))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }

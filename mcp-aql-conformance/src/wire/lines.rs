@@ -100,7 +100,12 @@ impl Way for CommandTarget {
                 stdout,
                 stdin,
                 tap,
-                Ended::Process { child: Arc::clone(&child), last_words, heard },
+                Ended::Process {
+                    child: Arc::clone(&child),
+                    group: group.clone(),
+                    last_words,
+                    heard,
+                },
             );
             lines.keep(listening, child, group);
             Ok(lines.into_link())
@@ -197,6 +202,7 @@ enum Ended {
     Memory,
     Process {
         child: Arc<AsyncMutex<Child>>,
+        group: Group,
         last_words: Arc<Mutex<Vec<String>>>,
         /// Errs once there are no more of them.
         heard: oneshot::Receiver<()>,
@@ -207,11 +213,14 @@ impl Ended {
     async fn why(self) -> Lost {
         Lost::Closed(match self {
             Self::Memory => "it stopped serving".to_owned(),
-            Self::Process { child, last_words, heard } => {
+            Self::Process { child, group, last_words, heard } => {
                 let status =
                     tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
                 let status = match status.await {
-                    Ok(Ok(status)) => format!("the process ended, {status}"),
+                    Ok(Ok(status)) => {
+                        group.end();
+                        format!("the process ended, {status}")
+                    }
                     _ => "it closed its standard output".to_owned(),
                 };
                 // They may come a little later than the end.
@@ -227,19 +236,29 @@ impl Ended {
     }
 }
 
-/// A process and all that it has started, which end with this value: a launcher may be gone long before
-/// the adapter that it launched.
-#[derive(Debug)]
+/// A process and all that it has started: a launcher may be gone long before the adapter that it launched.
+#[derive(Debug, Clone)]
 struct Group {
+    /// Until it is ended. The number may be that of others, once the process has been waited for.
     #[cfg(unix)]
-    leader: Option<rustix::process::Pid>,
+    leader: Arc<Mutex<Option<rustix::process::Pid>>>,
 }
 
 impl Group {
     #[cfg(unix)]
     fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self { leader: id.and_then(rustix::process::Pid::from_raw) }
+        Self { leader: Arc::new(Mutex::new(id.and_then(rustix::process::Pid::from_raw))) }
+    }
+
+    /// Ends all of it, once.
+    #[cfg(unix)]
+    fn end(&self) {
+        let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(leader) = leader {
+            // Usually nobody is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
     }
 
     /// Elsewhere, the process alone is ended, as its own value sees to.
@@ -247,16 +266,9 @@ impl Group {
     const fn of(_child: &Child) -> Self {
         Self {}
     }
-}
 
-#[cfg(unix)]
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(leader) = self.leader {
-            // Usually nobody is left.
-            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
-    }
+    #[cfg(not(unix))]
+    const fn end(&self) {}
 }
 
 /// A connection of lines.
@@ -352,8 +364,13 @@ impl Outgoing for Lines {
             *self.writer.lock().await = Box::new(tokio::io::sink());
             if let Some(child) = &self.child {
                 let mut child = child.lock().await;
-                if tokio::time::timeout(limit, child.wait()).await.is_err() {
+                let ended = tokio::time::timeout(limit, child.wait()).await;
+                if ended.is_err() {
                     let _ = child.start_kill();
+                }
+                // Now, for the number is free as soon as the process has been waited for.
+                if let Some(group) = &self.group {
+                    group.end();
                 }
             }
         })
@@ -362,6 +379,9 @@ impl Outgoing for Lines {
 
 impl Drop for Lines {
     fn drop(&mut self) {
+        if let Some(group) = &self.group {
+            group.end();
+        }
         for task in &self.tasks {
             task.abort();
         }

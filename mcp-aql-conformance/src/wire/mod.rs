@@ -4,18 +4,22 @@
 //! lines that are no JSON, answers to nobody.
 
 #[cfg(feature = "http")]
+mod client;
+#[cfg(feature = "http")]
 mod events;
 #[cfg(feature = "http")]
 mod http;
 mod lines;
 mod modes;
 mod tap;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -185,8 +189,11 @@ struct InboxState {
     /// The id of the last of them that waits for an answer: an error of no id is about that one, since who
     /// could not read it does not know its id.
     raw: Option<String>,
+    /// What came since the last answer that somebody waited for.
     unasked: usize,
     unasked_bytes: usize,
+    /// When that answer came.
+    answered: Option<Instant>,
     ended: Option<Lost>,
 }
 
@@ -224,7 +231,12 @@ impl Inbox {
             let waiting = {
                 let mut state = self.lock();
                 let id = id.or_else(|| state.raw.take().filter(|_| is_refusal));
-                id.and_then(|id| state.waiting.remove(&id))
+                let waiting = id.and_then(|id| state.waiting.remove(&id));
+                if waiting.is_some() {
+                    (state.unasked, state.unasked_bytes) = (0, 0);
+                    state.answered = Some(Instant::now());
+                }
+                waiting
             };
             return match waiting {
                 Some(sender) => {
@@ -290,12 +302,17 @@ impl Inbox {
     }
 }
 
+/// What is said to a request that a client without any capability cannot answer.
+fn unanswered(method: &str) -> String {
+    format!("this client has no method `{method}`")
+}
+
 /// What a client without any capability answers to a request.
 fn answer(id: &Value, method: &str) -> Value {
     match method {
         "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
         _ => json!({ "jsonrpc": "2.0", "id": id, "error": {
-            "code": -32601, "message": format!("this client has no method `{method}`"),
+            "code": -32601, "message": unanswered(method),
         } }),
     }
 }
@@ -365,6 +382,9 @@ impl Connection {
                 }
                 connection.hello = hello;
             }
+            Answer::Error { message, .. } if message == unanswered("initialize") => {
+                return Err(Lost::Unreachable("it sends back what it is sent".to_owned()));
+            }
             Answer::Error { code, message, .. } => {
                 return Err(Lost::Unreachable(format!(
                     "`initialize` was answered with the JSON-RPC error {code}: {message}"
@@ -431,7 +451,10 @@ impl Connection {
         self.ask(id, message, limit).await
     }
 
+    /// Waits so long from the request on, or from any answer that came since: who serves one call after the
+    /// other is not late with those that wait behind others.
     async fn ask(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
+        let mut since = Instant::now();
         let id = id.to_string();
         let (sender, receiver) = oneshot::channel();
         {
@@ -447,8 +470,17 @@ impl Connection {
             let gone = || Lost::Closed("while a request was waiting".to_owned());
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
+        tokio::pin!(answered);
         // Its place is kept when time is over: an answer that is late is still an answer to it.
-        match tokio::time::timeout(limit, answered).await {
+        let outcome = loop {
+            let outcome = tokio::time::timeout_at((since + limit).into(), &mut answered).await;
+            let last = self.link.inbox.lock().answered;
+            match last.filter(|last| outcome.is_err() && *last > since) {
+                Some(last) => since = last,
+                None => break outcome,
+            }
+        };
+        match outcome {
             Err(_) => Answer::Lost(Lost::TimedOut(limit)),
             Ok(Err(lost)) => Answer::Lost(lost),
             Ok(Ok(mut message)) => match message.get_mut("result") {
@@ -500,5 +532,72 @@ impl Connection {
     /// Leaves.
     pub(crate) async fn close(self) {
         self.link.outgoing.close(self.limit.min(LONGEST_GOOD_BYE)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may")]
+
+    use super::*;
+
+    fn asked(inbox: &Inbox, id: &str) -> oneshot::Receiver<Value> {
+        let (sender, receiver) = oneshot::channel();
+        inbox.lock().waiting.insert(id.to_owned(), sender);
+        receiver
+    }
+
+    #[test]
+    fn who_answers_may_tell_much_besides() {
+        let inbox = Inbox::new(Arc::default());
+        let text = "x".repeat(64 << 10);
+        let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": text });
+        for id in 0..MOST_UNASKED_BYTES / text.len() + 10 {
+            let id = id.to_string();
+            let mut answer = asked(&inbox, &id);
+            assert!(inbox.take(log.to_string().as_bytes()), "after {id} answers");
+            let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            assert!(inbox.take(reply.as_bytes()));
+            answer.try_recv().unwrap();
+        }
+        // Without an answer, there is an end.
+        while inbox.take(log.to_string().as_bytes()) {}
+        assert_eq!(inbox.ended(), Some(Lost::Flooded));
+    }
+
+    /// Answers nothing until it is closed.
+    struct Silent;
+
+    impl Outgoing for Silent {
+        fn send<'a>(&'a self, _message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+            Box::pin(async { Ok(()) })
+        }
+
+        fn close(&self, _limit: Duration) -> BoxFuture<'_, ()> {
+            Box::pin(async {})
+        }
+    }
+
+    #[tokio::test]
+    async fn who_answers_others_is_not_late() {
+        let inbox = Inbox::new(Arc::default());
+        let link = Link { outgoing: Arc::new(Silent), inbox: Arc::clone(&inbox) };
+        let limit = Duration::from_millis(300);
+        let connection = Connection { link, next_id: AtomicU64::new(1), limit, hello: Value::Null };
+        let params = json!({});
+        let calls = (0..5).map(|_| connection.request("tools/list", &params));
+        let calls = futures_util::future::join_all(calls);
+        let one_by_one = async {
+            // The fifth is lost.
+            for id in 1..5 {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+                assert!(inbox.take(reply.as_bytes()));
+            }
+        };
+        let (answers, ()) = tokio::join!(calls, one_by_one);
+        let answered = answers.iter().filter(|it| matches!(it, Answer::Result(_))).count();
+        assert_eq!(answered, 4);
+        assert!(matches!(answers.last(), Some(Answer::Lost(Lost::TimedOut(_)))));
     }
 }

@@ -17,6 +17,10 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "http_fails", told: &[NO_ADAPTER, "HTTP status 500"] },
     Case { name: "http_wants_to_know_who", told: &[NO_ADAPTER, "HTTP status 401", "--header"] },
     Case { name: "http_redirects", told: &[NO_ADAPTER, "a redirect to `http://169.254.169.254/`"] },
+    Case {
+        name: "http_redirects_with_keys",
+        told: &[NO_ADAPTER, "a redirect to `http://host/?***`"],
+    },
     Case { name: "http_hangs", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "http_hangs_up", told: &[NO_ADAPTER] },
     Case { name: "http_is_no_http", told: &[NO_ADAPTER] },
@@ -35,8 +39,9 @@ pub(crate) const CASES: &[Case] = &[
 
 pub(crate) fn run(case: &Case) -> Ran {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let name = case.name;
+    let query = if name == "http_redirects_with_keys" { "?api_key=s3cretkey123&v=1" } else { "" };
+    let url = format!("http://{}/mcp{query}", listener.local_addr().unwrap());
     // It ends with the process: nobody can tell it that the run is over.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -113,6 +118,10 @@ fn answer(
         }
         "http_fails" => return reply(stream, "500 Internal Server Error", "", "at src/main.rs:7"),
         "http_wants_to_know_who" => return reply(stream, "401 Unauthorized", "", ""),
+        "http_redirects_with_keys" => {
+            let headers = "Location: http://host/?api_key=s3cretkey123&v=1\r\n";
+            return reply(stream, "307 Temporary Redirect", headers, "");
+        }
         "http_redirects" => {
             return reply(
                 stream,

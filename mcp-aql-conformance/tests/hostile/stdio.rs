@@ -42,6 +42,11 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message of too many values"] },
     Case { name: "lists_too_much", told: &[NO_ADAPTER, "more than 5000 tools"] },
     Case { name: "gives_pages_without_an_end", told: &[NO_ADAPTER] },
+    Case { name: "tells_much_of_its_operations", told: &[NO_ADAPTER, "take more than 12 MiB"] },
+    Case { name: "tells_much_of_its_tools", told: &[NO_ADAPTER, "take more than 12 MiB"] },
+    Case { name: "shows_ever_new_names", told: &["FAIL"] },
+    Case { name: "lists_long_items", told: &["FAIL"] },
+    Case { name: "has_heavy_patterns", told: &["FAIL"] },
     Case { name: "talks_no_json", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "talks_no_utf8", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "nests_without_an_end", told: &[NO_ADAPTER] },
@@ -212,6 +217,67 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
         ("gives_pages_without_an_end", "tools/list") => {
             let cursor = format!("{calls}");
             return line(&result(json!({ "tools": [{ "name": "more" }], "nextCursor": cursor })));
+        }
+        ("tells_much_of_its_tools", "tools/list") => {
+            let tools =
+                json!([{ "name": format!("tool_{calls}"), "description": "x".repeat(1 << 20) }]);
+            return line(&result(json!({ "tools": tools, "nextCursor": "more" })));
+        }
+        ("tells_much_of_its_operations", "tools/call") if introspects => {
+            let name = arguments["params"]["name"].as_str();
+            let mut body = introspected(&arguments["params"]);
+            match name {
+                Some(_) => body["data"]["operation"]["description"] = json!("x".repeat(1 << 20)),
+                None => {
+                    let listed = body["data"]["operations"][1].clone();
+                    let many = (0..1_000).map(|at| {
+                        let mut listed = listed.clone();
+                        listed["name"] = json!(format!("get_{at}"));
+                        listed
+                    });
+                    body["data"]["operations"] = many.collect();
+                }
+            }
+            return line(&text(body));
+        }
+        ("shows_ever_new_names", "tools/call") if !introspects => {
+            let members = (0..4).map(|at| (format!("n{calls}_{at}"), json!("x".repeat(100_000))));
+            let data = Value::Object(members.collect());
+            return line(&text(json!({ "success": true, "data": data })));
+        }
+        ("lists_long_items", "tools/call") if introspects => {
+            let mut body = introspected(&arguments["params"]);
+            if !arguments["params"]["name"].is_null() {
+                body["data"]["operation"]["parameters"] = json!([
+                    { "name": "first", "type": "integer", "required": false, "description": "So many." },
+                    { "name": "after", "type": "string", "required": false, "description": "From there." },
+                ]);
+            }
+            return line(&text(body));
+        }
+        ("lists_long_items", "tools/call") => {
+            let at = format!("c{calls}");
+            let data = json!({
+                "items": [{ "thing_id": at, "text": "" }],
+                "pageInfo": { "hasNextPage": true, "endCursor": at },
+            });
+            let message = text(json!({ "success": true, "data": data })).to_string();
+            // Put in here, for it would take long to write it twice.
+            let long = format!(r#"\"text\":\"{}\""#, "x".repeat(128 << 10));
+            return write((message.replace(r#"\"text\":\"\""#, &long) + "\n").as_bytes());
+        }
+        ("has_heavy_patterns", "tools/call") if introspects => {
+            let mut body = introspected(&arguments["params"]);
+            if !arguments["params"]["name"].is_null() {
+                let parameters = (0..20).map(|at| {
+                    json!({
+                        "name": format!("a{at}"), "type": "string", "required": false,
+                        "description": "A text.", "pattern": r"^(\w{3}|\pL\d{2,60}){1,60}$",
+                    })
+                });
+                body["data"]["operation"]["parameters"] = parameters.collect();
+            }
+            return line(&text(body));
         }
         ("talks_no_json", _) => return write(b"Hello! {I} am [not] \"JSON\n<html>\n"),
         ("talks_no_utf8", _) => {

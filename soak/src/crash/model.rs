@@ -70,8 +70,8 @@ struct Execution {
     ended: Option<String>,
 }
 
-/// How many of each kind are tried again after a restart. A session may fail ten times a minute.
-const AGAIN: usize = 3;
+/// How many of each of four kinds are tried again after a restart. A session may fail ten times a minute.
+const AGAIN: usize = 2;
 
 impl Model {
     pub(super) fn new(folder: Folder, seed: u64) -> Self {

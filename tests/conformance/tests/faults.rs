@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql_conformance::{
-    Finding, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
+    File, Finding, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
 };
 use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults};
 use serde_json::Value;
@@ -146,6 +146,31 @@ fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> 
 
 fn list(found: &BTreeMap<String, String>) -> String {
     found.iter().map(|(id, first)| format!("  {id}: {first}")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_left_out_finds_nothing() {
+    let fault = faults::all().find(|fault| fault.check == "errors.quoted").expect("there is one");
+    let file = "[[skip]]\ncheck = 'errors.quoted'\nreason = 'we know'";
+    let file = File::parse(file, |_| None).expect("it is sound");
+    let settings = settings().category("errors").category("parameters").file(file);
+    let report = Runner::new(target(Some(&fault.tamper)).as_it_is(), settings).run().await;
+    let check = report.checks().find(|check| check.id == fault.check).expect("it is there");
+    assert_eq!(check.verdict, Verdict::Skip, "{check:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operations_that_are_misspelt_are_not_passed_over() {
+    for (file, place) in [
+        ("[[skip]]\noperation = 'delete_bet'\nreason = 'no'", "[[skip]]"),
+        ("[params.delete_bet]\nbed_id = 'bed-1'", "[params]"),
+    ] {
+        let file = File::parse(file, |_| None).expect("it is sound");
+        let report = Runner::new(target(None), settings().file(file)).run().await;
+        assert!(report.modes.is_empty(), "{:?}", report.modes);
+        let told = report.obstacles.join("\n");
+        assert!(told.contains("`delete_bet`") && told.contains(place), "{told}");
+    }
 }
 
 #[test]

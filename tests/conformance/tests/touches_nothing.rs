@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use mcp_aql::prelude::*;
-use mcp_aql_conformance::{MemoryTarget, Report, Runner, Settings};
+use mcp_aql_conformance::{File, MemoryTarget, Report, Runner, Settings, Verdict};
 use serde::Serialize;
 
 /// What there is, by its kind and number.
@@ -47,6 +47,33 @@ struct Labels {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+struct Tag {
+    tag_id: u32,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Tags {
+    items: Vec<Tag>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Stamp {
+    stamp_id: u32,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Job {
+    job_id: u32,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Jobs {
+    items: Vec<Job>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 struct Remark {
     case_id: u32,
     number: u32,
@@ -62,7 +89,16 @@ impl Office {
                 office.open().insert((kind, number), format!("{kind} {number} of others"));
             }
         }
-        office.open().insert(("label", 2), "urgent".to_owned());
+        // Beyond the first page of the tags, and where no list is.
+        for number in 1..=60 {
+            office.open().insert(("tag", number), format!("tag {number} of others"));
+        }
+        for (kind, number) in [("label", 2), ("tag", 50), ("stamp", 1)] {
+            office.open().insert((kind, number), "urgent".to_owned());
+        }
+        for number in 1..=40 {
+            office.open().insert(("job", number), "of others".to_owned());
+        }
         office
     }
 
@@ -76,6 +112,15 @@ impl Office {
         let number = last.max().unwrap_or_default() + 1;
         files.insert((kind, number), text);
         number
+    }
+
+    /// The number of what says so, of which there is only one.
+    fn only(&self, kind: &'static str, text: String) -> u32 {
+        let files = self.open();
+        let found = files.iter().find(|((known, _), there)| *known == kind && **there == text);
+        let found = found.map(|((_, number), _)| *number);
+        drop(files);
+        found.unwrap_or_else(|| self.add(kind, text))
     }
 
     fn text(&self, kind: &'static str, number: u32) -> Result<String, OperationError> {
@@ -249,12 +294,7 @@ impl Office {
         /// What it says.
         text: String,
     ) -> Label {
-        let files = self.open();
-        let found = files.iter().find(|((kind, _), there)| *kind == "label" && **there == text);
-        let found = found.map(|((_, number), _)| *number);
-        drop(files);
-        let label_id = found.unwrap_or_else(|| self.add("label", text.clone()));
-        Label { label_id, text }
+        Label { label_id: self.only("label", text.clone()), text }
     }
 
     /// List the labels.
@@ -288,6 +328,109 @@ impl Office {
     ) -> Result<Label, OperationError> {
         Ok(Label { label_id, text: self.remove("label", label_id)? })
     }
+
+    /// Have a tag of this text, a new one if there is none.
+    #[operation(category = "CREATE", example = { "text": "urgent" })]
+    fn create_tag(
+        &self,
+        /// What it says.
+        text: String,
+    ) -> Tag {
+        Tag { tag_id: self.only("tag", text.clone()), text }
+    }
+
+    /// List the tags, a few at a time.
+    #[operation(category = "READ")]
+    fn list_tags(
+        &self,
+        /// So many.
+        limit: Option<u32>,
+        /// After so many.
+        offset: Option<u32>,
+    ) -> Tags {
+        let (limit, offset) = (limit.unwrap_or(20).min(20), offset.unwrap_or_default());
+        let files = self.open();
+        let tags = files.iter().filter(|((kind, _), _)| *kind == "tag").skip(offset as usize);
+        let tags = tags.take(limit as usize);
+        Tags {
+            items: tags
+                .map(|((_, tag_id), text)| Tag { tag_id: *tag_id, text: text.clone() })
+                .collect(),
+        }
+    }
+
+    /// Get a tag.
+    #[operation(category = "READ", example = { "tag_id": 1 })]
+    fn get_tag(
+        &self,
+        /// The tag.
+        tag_id: u32,
+    ) -> Result<Tag, OperationError> {
+        Ok(Tag { tag_id, text: self.text("tag", tag_id)? })
+    }
+
+    /// Delete a tag.
+    #[operation(category = "DELETE", example = { "tag_id": 1 })]
+    fn delete_tag(
+        &self,
+        /// The tag.
+        tag_id: u32,
+    ) -> Result<Tag, OperationError> {
+        Ok(Tag { tag_id, text: self.remove("tag", tag_id)? })
+    }
+
+    /// Have a stamp of this text, a new one if there is none.
+    #[operation(category = "CREATE", example = { "text": "urgent" })]
+    fn create_stamp(
+        &self,
+        /// What it says.
+        text: String,
+    ) -> Stamp {
+        Stamp { stamp_id: self.only("stamp", text.clone()), text }
+    }
+
+    /// Delete a stamp.
+    #[operation(category = "DELETE", example = { "stamp_id": 1 })]
+    fn delete_stamp(
+        &self,
+        /// The stamp.
+        stamp_id: u32,
+    ) -> Result<Stamp, OperationError> {
+        Ok(Stamp { stamp_id, text: self.remove("stamp", stamp_id)? })
+    }
+
+    /// List the last jobs.
+    #[operation(category = "READ")]
+    fn list_jobs(&self) -> Jobs {
+        let files = self.open();
+        let jobs = files.keys().rev().filter(|(kind, _)| *kind == "job").take(5);
+        Jobs { items: jobs.map(|(_, job_id)| Job { job_id: *job_id }).collect() }
+    }
+
+    /// Start a job once more.
+    #[operation(category = "EXECUTE")]
+    fn start_job(
+        &self,
+        /// The job.
+        #[param(minimum = 1)]
+        job_id: u32,
+    ) -> Result<Job, OperationError> {
+        self.text("job", job_id)?;
+        self.open().insert(("job", job_id), "started".to_owned());
+        Ok(Job { job_id })
+    }
+
+    /// Delete a job.
+    #[operation(category = "DELETE")]
+    fn delete_job(
+        &self,
+        /// The job.
+        #[param(minimum = 1)]
+        job_id: u32,
+    ) -> Result<Job, OperationError> {
+        self.remove("job", job_id)?;
+        Ok(Job { job_id })
+    }
 }
 
 async fn run(office: &Office) -> Report {
@@ -315,8 +458,61 @@ async fn what_was_there_stays_as_it_was() {
         new.filter(|(left, _)| *left == kind).count()
     };
     assert_eq!((left("task"), left("project"), left("case")), (0, 0, 0), "{told}");
+    assert_eq!((left("label"), left("tag")), (0, 0), "{told}");
+    assert!(left("stamp") > 0 && told.contains("and not found it there"), "{told}");
     assert!(left("remark") > 0 && told.contains("create_remark"), "{told}");
     // And it has tried: a run that makes nothing touches nothing either.
     let check = report.checks().find(|check| check.id == "deletes.gone");
     assert!(check.is_some_and(|check| check.passed > 0), "{check:?}");
+}
+
+/// A desk that is cleared at once, and remembers of how old what was.
+#[derive(Clone, Default)]
+struct Desk {
+    cleared: Arc<Mutex<Vec<u32>>>,
+}
+
+#[operations]
+impl Desk {
+    /// Clear the desk.
+    #[operation(category = "DELETE", example = { "older_than": 3 })]
+    fn clear_desk(
+        &self,
+        /// What is older than so many days.
+        #[param(default = 5)]
+        older_than: u32,
+    ) -> u32 {
+        self.cleared.lock().expect("nobody panics with it").push(older_than);
+        older_than
+    }
+
+    /// Look at the desk.
+    #[operation(category = "READ")]
+    fn get_desk(&self) -> String {
+        "a desk".to_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_configuration_names_is_called_as_it_says() {
+    for named in [true, false] {
+        let desk = Desk::default();
+        let shared = desk.clone();
+        let target = MemoryTarget::new("desk", move |_, stream| {
+            let builder = Adapter::builder("desk").version("1.0.0").without_config();
+            let adapter = builder.operations(shared.clone()).build().expect("the desk is sound");
+            tokio::spawn(async move { adapter.serve(stream).await });
+        });
+        let text = if named { "[params.clear_desk]\nolder_than = 90" } else { "" };
+        let file = File::parse(text, |_| None).expect("it is right");
+        let settings = Settings::default().allow_all().level(1).file(file);
+        let report = Runner::new(target, settings).run().await;
+        let cleared = desk.cleared.lock().expect("nobody panics with it").clone();
+        assert_eq!(!cleared.is_empty(), named, "{cleared:?}");
+        assert!(cleared.iter().all(|days| *days == 90), "{cleared:?}");
+        // No other parameter has two words.
+        let check = report.checks().find(|check| check.id == "parameters.camel_case");
+        let expected = if named { Verdict::Pass } else { Verdict::Skip };
+        assert_eq!(check.map(|check| check.verdict), Some(expected), "{check:?}");
+    }
 }

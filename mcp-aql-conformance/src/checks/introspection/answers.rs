@@ -17,6 +17,10 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let details = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
+    let is_listed = run.adapter.operations.iter().any(|operation| operation.name == "introspect");
+    if details.is_null() && !is_listed {
+        return cases.not_applicable("`introspect` is not in the list of operations");
+    }
     let parameter = |name: &str| {
         let list = details.get("parameters").and_then(Value::as_array).into_iter().flatten();
         list.into_iter().find(|parameter| parameter.get("name").is_some_and(|it| it == name))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{all, is_harmless, is_in, subject, unfit, with};
 use crate::call::Exchange;
@@ -41,19 +41,23 @@ fn amid(parameter: &Parameter, edge: &Value) -> Option<Value> {
 }
 
 pub(super) async fn boundaries(run: &Run, cases: &Cases) {
-    let edges = |parameter: &Parameter| Shape::of(&run.adapter, parameter).edges();
+    let edges =
+        |operation: &Operation, parameter: &Parameter| values::edges(run, operation, parameter);
     let mut calls = Vec::new();
     for (operation, params) in all(run, cases) {
         for parameter in &operation.parameters {
-            for edge in edges(parameter) {
+            for edge in edges(operation, parameter) {
                 if is_harmless(operation) {
                     let amid = amid(parameter, &edge);
                     let with = |value| with(&params, operation, &parameter.name, value);
                     calls.push((operation, parameter, with(edge), amid.map(with)));
+                } else if run.is_named_whole(operation) {
+                    cases.skip(Skip::Unsafe(operation.name.clone()));
                 } else {
                     cases.skip(Skip::NoFixture(format!(
-                        "`{}` might really act, and nothing in its parameters keeps it from that",
-                        operation.name
+                        "`{name}` might really act, and nothing in its parameters keeps it from that: \
+                         say under [params.{name}] what it may be called with",
+                        name = operation.name
                     )));
                 }
             }
@@ -61,7 +65,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
     }
     let has_edges = |operation: &Operation| {
         operation.name != "introspect"
-            && operation.parameters.iter().any(|parameter| !edges(parameter).is_empty())
+            && operation.parameters.iter().any(|parameter| !edges(operation, parameter).is_empty())
     };
     if !run.adapter.operations.iter().any(has_edges) {
         cases.not_applicable("no parameter is documented with a constraint that has an edge");
@@ -97,14 +101,43 @@ fn is_told_in_full(parameter: &Parameter) -> bool {
     is_simple && !is_cursor && !values::is_identifier(&parameter.name)
 }
 
+/// Calls an operation just as the configuration says.
+async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, cases: &Cases) {
+    let Some(exchange) = run.act(operation, params.clone(), cases).await else { return };
+    for parameter in &operation.parameters {
+        if !params.contains_key(&parameter.name) {
+            cases.skip(Skip::NoFixture(format!(
+                "a value for `{}` that may be tried: give one under [params.{}]",
+                parameter.name, operation.name
+            )));
+            continue;
+        }
+        cases.expect(!blames(&exchange, &parameter.name), || {
+            Finding::of(
+                &exchange,
+                subject(operation, parameter),
+                format!("`{}` to be taken: the configuration gives it", parameter.name),
+                "take every parameter that introspection shows, in the form that it shows; or mend \
+                 what the configuration says",
+            )
+        });
+    }
+}
+
 pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
     let mut calls = Vec::new();
+    let mut named = Vec::new();
     for (operation, params) in all(run, cases) {
+        if run.is_named_whole(operation) {
+            named.push((operation, params));
+            continue;
+        }
         for parameter in &operation.parameters {
             if !is_harmless(operation) {
                 cases.skip(Skip::NoFixture(format!(
-                    "`{}` might really act, and nothing in its parameters keeps it from that",
-                    operation.name
+                    "`{name}` might really act, and nothing in its parameters keeps it from that: say \
+                     under [params.{name}] what it may be called with",
+                    name = operation.name
                 )));
                 continue;
             }
@@ -147,6 +180,8 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
         });
     });
     do_all(jobs).await;
+    do_all(named.into_iter().map(|(operation, params)| as_named(run, operation, params, cases)))
+        .await;
 }
 
 pub(super) async fn default_effect(run: &Run, cases: &Cases) {
@@ -182,9 +217,22 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                 if params.contains_key(&parameter.name) || !is_fit {
                     continue;
                 }
-                let params = with(&params, operation, &parameter.name, default.clone());
-                let Some(third) = run.call(operation, params, cases).await else { return };
-                cases.expect(third.data() == first.data(), || {
+                let bare = &params;
+                let params = with(bare, operation, &parameter.name, default.clone());
+                let Some(mut third) = run.call(operation, params.clone(), cases).await else {
+                    return;
+                };
+                let mut is_same = third.data() == first.data();
+                if !is_same {
+                    // Something may have come or gone in between: both once more.
+                    let Some(without) = run.call(operation, bare.clone(), cases).await else {
+                        return;
+                    };
+                    let Some(again) = run.call(operation, params, cases).await else { return };
+                    is_same = again.data() == without.data();
+                    third = again;
+                }
+                cases.expect(is_same, || {
                     Finding::of(
                         &third,
                         subject(operation, parameter),

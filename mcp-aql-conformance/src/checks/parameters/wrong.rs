@@ -39,15 +39,18 @@ async fn each(
     let look = &look;
     let mut calls = Vec::new();
     let mut is_any = false;
+    let has = |operation: &Operation| {
+        let mut parameters = operation.parameters.iter();
+        parameters.any(|parameter| !all_wrong(run, operation, parameter, faults).is_empty())
+    };
     for operation in &run.adapter.operations {
-        is_any |= operation.name != "introspect"
-            && operation
-                .parameters
-                .iter()
-                .any(|parameter| !all_wrong(run, operation, parameter, faults).is_empty());
+        is_any |= operation.name != "introspect" && has(operation);
     }
     if !is_any {
-        cases.not_applicable("no parameter is documented with such a constraint");
+        cases.not_applicable(match run.adapter.operation("introspect").is_some_and(has) {
+            true => "no parameter but those of `introspect` is documented with such a constraint",
+            false => "no parameter is documented with such a constraint",
+        });
         return;
     }
     for (operation, params) in all(run, cases) {

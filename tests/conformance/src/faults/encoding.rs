@@ -21,6 +21,12 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Proxy(|| Box::new(Lossy)),
     },
     Fault {
+        name: "bad-bytes-end-it",
+        check: "encoding.invalid_utf8",
+        neighbours: &["wire.answers", "wire.stays_open"],
+        tamper: Tamper::Proxy(|| Box::new(Strict)),
+    },
+    Fault {
         name: "half-pairs-are-replaced",
         check: "encoding.lone_surrogate",
         neighbours: &[],
@@ -81,6 +87,18 @@ struct Lossy;
 impl Proxy for Lossy {
     fn nonsense(&mut self, line: &[u8], wire: &mut Wire) {
         wire.raw_to_adapter(String::from_utf8_lossy(line).as_bytes());
+    }
+}
+
+/// Falls over what is no text.
+struct Strict;
+
+impl Proxy for Strict {
+    fn nonsense(&mut self, line: &[u8], wire: &mut Wire) {
+        match std::str::from_utf8(line) {
+            Ok(_) => wire.pass(),
+            Err(_) => wire.close(),
+        }
     }
 }
 

@@ -91,6 +91,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "file-in-message",
+        check: "errors.no_insides",
+        neighbours: &[],
+        tamper: Tamper::Body(|_, body| {
+            if fails_with(body, "NOT_FOUND_RESOURCE")
+                && let Some(Value::String(message)) = body.pointer_mut("/error/message")
+            {
+                message.push_str("; open /var/lib/garden/beds.json: no such file");
+            }
+        }),
+    },
+    Fault {
         name: "harmless-at",
         check: "errors.official_patterns",
         neighbours: &[],

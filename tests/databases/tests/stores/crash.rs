@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::place::file;
 
 /// Processes that are killed in the test below; `KILLS=1000` kills so many.
-const KILLS: usize = 20;
+const KILLS: u64 = 20;
 /// Processes that write into one file at a time.
 const WRITERS: usize = 3;
 
@@ -105,9 +105,11 @@ async fn check(file: &Path, acknowledged: &[(String, u64)]) {
 #[tokio::test]
 async fn what_was_acknowledged_survives_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let (mut kills, mut writes, mut checks) = (0, 0, 0);
+    let (mut kills, mut writes, mut checks) = (0_u64, 0_u64, 0);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    while kills < wanted {
+    // Lives are longer where a write takes long.
+    let mut longer = 1;
+    while kills < wanted || (writes < kills && longer < 100) {
         // A new file now and then, so that files are killed while they are new, too.
         let (_folder, file) = file();
         let mut acknowledged = Vec::new();
@@ -118,7 +120,7 @@ async fn what_was_acknowledged_survives_every_kill() {
                         let name = format!("{round}-{writer}");
                         // Some are killed before they have opened the file.
                         let limit = if random.below(4) == 0 { 15_000 } else { 150_000 };
-                        let after = Duration::from_micros(random.below(limit));
+                        let after = Duration::from_micros(random.below(limit * longer));
                         let file = &file;
                         scope.spawn(move || {
                             let count = write_until_killed(file, &name, after);
@@ -130,22 +132,22 @@ async fn what_was_acknowledged_survives_every_kill() {
                     acknowledged.push(writer.join().unwrap());
                 }
             });
-            kills += WRITERS;
+            kills += WRITERS as u64;
             // In between it is the next writer that has to recover the file.
             if round % 2 == 1 {
                 check(&file, &acknowledged).await;
                 checks += 1;
             }
-            if kills >= wanted {
-                break;
-            }
         }
         check(&file, &acknowledged).await;
         checks += 1;
         writes += acknowledged.iter().map(|(_, count)| count).sum::<u64>();
+        if writes < kills {
+            longer *= 2;
+        }
     }
     eprintln!("{kills} kills, {writes} acknowledged writes, {checks} checks of the file, 0 lost");
-    assert!(writes >= kills.try_into().unwrap(), "too little was written to lose any of it");
+    assert!(writes >= kills, "too little was written to lose any of it");
 }
 
 #[cfg(unix)]

@@ -1,0 +1,76 @@
+//! TLS for the client: what it trusts, and what to do where that is not enough.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+
+use super::client::Dial;
+
+/// Adds TLS to connections.
+///
+/// # Errors
+/// When it is wanted, and there is nothing that could be trusted.
+pub(super) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Dial>, String> {
+    let mut trusted = RootCertStore::empty();
+    if is_wanted {
+        let found = rustls_native_certs::load_native_certs();
+        trusted.add_parsable_certificates(found.certs);
+        if trusted.is_empty() {
+            let why: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
+            let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
+            return Err(format!(
+                "needs certificates to trust, and there are none on this machine{why}: set \
+                 SSL_CERT_FILE to a PEM file with the certificate of the CA"
+            ));
+        }
+    }
+    // Given here, and not installed for the whole program, which may have its own.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("cannot be asked: {error}"))?
+        .with_root_certificates(trusted)
+        .with_no_client_auth();
+    Ok(HttpsConnectorBuilder::new()
+        .with_tls_config(config)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(dial))
+}
+
+/// Why there is no connection, if it is for TLS, and what to do about it.
+pub(super) fn told(error: &(dyn Error + 'static)) -> Option<String> {
+    // Only the handshake fails with an `io::Error` at this place; what wraps another hides it from `source`.
+    let mut fault: &io::Error = error.source()?.downcast_ref()?;
+    while let Some(inner) = fault.get_ref().and_then(|inner| inner.downcast_ref()) {
+        fault = inner;
+    }
+    match fault.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidMessage(_)) => {
+            Some("the server does not speak TLS: if it has none, write http://".to_owned())
+        }
+        Some(rustls::Error::InvalidCertificate(why)) => {
+            let advice = match why {
+                CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                    ": if it is from a CA of your own, set SSL_CERT_FILE to a PEM file with the \
+                     certificate of that CA"
+                }
+                // What `openssl req -x509` makes, unless told otherwise. The verifier's own error is not
+                // shown to us.
+                CertificateError::Other(other)
+                    if other.to_string().contains("CaUsedAsEndEntity") =>
+                {
+                    ": it is that of a CA itself; give the server one that a CA signed, or one made \
+                     with `basicConstraints=CA:FALSE`, and set SSL_CERT_FILE to its PEM file"
+                }
+                _ => "",
+            };
+            Some(format!("the certificate of the server is not trusted ({why}){advice}"))
+        }
+        Some(_) => None,
+        None => Some(format!("no TLS came about, {fault}: if the server has none, write http://")),
+    }
+}
