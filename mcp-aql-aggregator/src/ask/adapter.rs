@@ -92,8 +92,13 @@ impl Learning {
     }
 }
 
+/// Whether all operations are called through this tool, those that read among them.
+pub(super) fn is_single_door(tool: &Tool) -> bool {
+    is_door(tool) && is_single(&tool.name)
+}
+
 /// Whether operations are called through this tool.
-pub(super) fn is_door(tool: &Tool) -> bool {
+fn is_door(tool: &Tool) -> bool {
     let is = |name, kind| schema::property(tool, name).is_some_and(|it| schema::is_a(it, kind));
     is("operation", "string")
         && is("params", "object")
@@ -194,15 +199,14 @@ fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallP
         }
     }
     // By default there may be names and identifiers alone, which say little.
-    let has_presets = optional("fields", "string")
-        .and_then(|fields| fields.get("description")?.as_str())
-        .is_some_and(|description| description.contains("standard"));
-    if has_presets {
+    if optional("fields", "string").or_else(|| optional("fields", "FieldSelection")).is_some() {
         params = params.with_text("fields", "standard");
     }
     Some(CallPlan {
         tool: told.to_owned(),
         arguments: ArgumentsTemplate::of_operation(name, params),
+        // Any of the words will do there.
+        again: None,
         items: None,
         bounds,
         why: Why::Operation,

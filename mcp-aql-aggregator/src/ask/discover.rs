@@ -110,6 +110,11 @@ const CHANGING: [&str; 78] = [
     "upsert",
     "write",
 ];
+/// Of those, what is a noun elsewhere than at the beginning: `search_order`, `find_commit`.
+const NOUNS: [&str; 17] = [
+    "archive", "book", "build", "call", "change", "commit", "copy", "download", "fork", "import",
+    "mark", "merge", "order", "patch", "post", "run", "store",
+];
 /// What the argument is called that says how many results there may be.
 const LIMITS: [&str; 17] = [
     "limit",
@@ -142,6 +147,8 @@ pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
             let call = CallPlan {
                 tool: tool.name.clone().into_owned(),
                 arguments: with_limit(template(tool, argument), tool),
+                again: is_text(tool, argument)
+                    .then(|| with_limit(ArgumentsTemplate::of_keyword(argument), tool)),
                 items: None,
                 bounds: Bounds::of(tool, MOST_RESULTS),
                 why,
@@ -174,12 +181,15 @@ pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
 }
 
 fn template(tool: &Tool, argument: &str) -> ArgumentsTemplate {
-    let is_text = schema::property(tool, argument).is_some_and(schema::is_free_text);
-    if is_text {
+    if is_text(tool, argument) {
         ArgumentsTemplate::of_query(argument)
     } else {
         ArgumentsTemplate::of_words(argument)
     }
+}
+
+fn is_text(tool: &Tool, argument: &str) -> bool {
+    schema::property(tool, argument).is_some_and(schema::is_free_text)
 }
 
 fn with_limit(arguments: ArgumentsTemplate, tool: &Tool) -> ArgumentsTemplate {
@@ -230,7 +240,13 @@ fn searching(tool: &Tool) -> Option<usize> {
 
 /// Whether a name is, or may be, that of something that changes something.
 pub(super) fn sounds_changing(name: &str) -> bool {
-    words(name).iter().any(|word| CHANGING.contains(&word.as_str()))
+    let mut may_be_verb = true;
+    words(name).iter().any(|word| {
+        let word = word.as_str();
+        let is_changing = CHANGING.contains(&word) && (may_be_verb || !NOUNS.contains(&word));
+        may_be_verb = matches!(word, "and" | "or" | "then");
+        is_changing
+    })
 }
 
 /// The words of a name: `searchDocs`, `search-docs`, `HTTPSearch`.

@@ -3,6 +3,7 @@
 mod adapter;
 mod discover;
 mod filters;
+mod parse;
 mod schema;
 mod template;
 #[cfg(test)]
@@ -52,6 +53,8 @@ pub(crate) struct Plan {
 struct CallPlan {
     tool: String,
     arguments: ArgumentsTemplate,
+    /// What is asked where nothing was found.
+    again: Option<ArgumentsTemplate>,
     items: Option<String>,
     bounds: Bounds,
     why: Why,
@@ -71,13 +74,20 @@ pub(crate) enum Why {
     Operation,
 }
 
-/// A call for one query.
-#[derive(Debug, Clone, PartialEq)]
+/// A call for one query. Its `Debug` shows no values: they may be secret.
+#[derive(Clone, PartialEq)]
 pub(crate) struct PlannedCall {
     pub(crate) tool: String,
     pub(crate) arguments: Map<String, Value>,
     /// Where the items are in the answer, if that is known.
     pub(crate) items: Option<String>,
+}
+
+impl fmt::Debug for PlannedCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.arguments.keys().collect();
+        write!(formatter, "{}{names:?}", self.tool)
+    }
 }
 
 /// What a plan says of itself. Nothing secret is in it.
@@ -210,6 +220,16 @@ impl Plan {
         self.calls.iter().flat_map(|call| call.calls(&asked)).collect()
     }
 
+    /// The calls to make where all of [`calls`](Self::calls) found nothing: some servers look for the query
+    /// as it stands, so tools that discovery has found are asked for its words one by one.
+    pub(crate) fn again(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
+        let asked = Asked::new(query, limit);
+        if !asked.has_words() {
+            return Vec::new();
+        }
+        self.calls.iter().flat_map(|call| call.again(&asked)).collect()
+    }
+
     /// The same as [`calls`](Self::calls), to be shown: with variables of the environment as they are written.
     pub(crate) fn sample(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
         let asked = Asked::new(query, limit);
@@ -248,7 +268,7 @@ impl CallPlan {
             };
             return Err(Problem::NoTool { tool: name(), instead });
         };
-        if !template.may_write && discover::says_it_writes(tool) && !adapter::is_door(tool) {
+        if !template.may_write && may_write(tool, template) {
             return Err(Problem::Writes { tool: name() });
         }
         let arguments = match &template.arguments {
@@ -270,6 +290,7 @@ impl CallPlan {
         Ok(Self {
             tool: template.tool.clone(),
             arguments,
+            again: None,
             items: template.items.clone(),
             bounds: Bounds::of(tool, usize::MAX),
             why: Why::Configured,
@@ -280,12 +301,35 @@ impl CallPlan {
         self.arguments.fill(asked, &self.bounds).into_iter().map(|it| self.planned(it)).collect()
     }
 
+    fn again(&self, asked: &Asked<'_>) -> Vec<PlannedCall> {
+        let filled = self.again.as_ref().map(|template| template.fill(asked, &self.bounds));
+        filled.into_iter().flatten().map(|arguments| self.planned(arguments)).collect()
+    }
+
     fn sample(&self, asked: &Asked<'_>) -> Option<PlannedCall> {
         self.arguments.show(asked, &self.bounds).map(|arguments| self.planned(arguments))
     }
 
     fn planned(&self, arguments: Map<String, Value>) -> PlannedCall {
         PlannedCall { tool: self.tool.clone(), arguments, items: self.items.clone() }
+    }
+}
+
+/// Whether a configured call changes something, as far as anything tells.
+fn may_write(tool: &Tool, template: &CallTemplate) -> bool {
+    // Through the one tool of an adapter everything is done: there, the operation tells.
+    let operation = template
+        .arguments
+        .as_ref()
+        .filter(|_| adapter::is_single_door(tool))
+        .and_then(ArgumentsTemplate::operation);
+    let is_name = |operation: &String| {
+        // Not `{query}`: whoever asks would choose what is done.
+        !operation.contains(|each: char| !each.is_ascii_alphanumeric() && each != '_')
+    };
+    match operation.filter(is_name) {
+        Some(operation) => discover::sounds_changing(&operation),
+        None => discover::says_it_writes(tool),
     }
 }
 

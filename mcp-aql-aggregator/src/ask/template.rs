@@ -1,12 +1,13 @@
 //! Arguments of a call, with places for the query.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::filters::{Filled, Filter};
+use super::parse::escape;
 use super::schema::Bounds;
-use crate::config::{Piece, Variables, nearest, pieces};
 
 /// So many calls for `{keyword}`.
 const MOST_KEYWORDS: usize = 4;
@@ -33,6 +34,12 @@ impl<'q> Asked<'q> {
         Self { query: query.into(), keywords, limit }
     }
 
+    /// Whether the words one by one are something else than the whole.
+    pub(super) fn has_words(&self) -> bool {
+        self.keywords.len() > 1
+            || self.keywords.iter().any(|word| !word.eq_ignore_ascii_case(&self.query))
+    }
+
     /// The words that are asked for one by one, the longest first: they tell the most.
     fn single(&self) -> Vec<&str> {
         let mut words: Vec<&str> = self.keywords.iter().map(String::as_str).collect();
@@ -56,10 +63,10 @@ impl<'q> Asked<'q> {
 
 /// The arguments of a call as the configuration has them, or as discovery makes them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ArgumentsTemplate(Vec<(String, Template)>);
+pub(crate) struct ArgumentsTemplate(pub(super) Vec<(String, Template)>);
 
 #[derive(Debug, Clone)]
-enum Template {
+pub(super) enum Template {
     /// A number, a truth value, `null`.
     Plain(Value),
     Text(Text),
@@ -72,22 +79,32 @@ enum Template {
 }
 
 #[derive(Debug, Clone)]
-struct Text(Vec<Segment>);
+pub(super) struct Text(pub(super) Vec<Segment>);
 
 #[derive(Debug, Clone)]
-enum Segment {
+pub(super) enum Segment {
     Literal(String),
     /// From the environment: perhaps a secret, so that `raw` is shown.
     Variable {
         raw: String,
-        value: String,
+        value: Secret,
     },
     Place(Source, Vec<Filter>),
 }
 
+/// A text that no log gets to see.
+#[derive(Clone)]
+pub(super) struct Secret(pub(super) String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
+    }
+}
+
 /// What is put in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     Query,
     Keywords,
     Keyword,
@@ -96,7 +113,7 @@ enum Source {
 }
 
 impl Source {
-    const ALL: [(&'static str, Self); 5] = [
+    pub(super) const ALL: [(&'static str, Self); 5] = [
         ("query", Self::Query),
         ("keywords", Self::Keywords),
         ("keyword", Self::Keyword),
@@ -109,29 +126,19 @@ impl Source {
     }
 }
 
-/// Where in the arguments, and what is wrong there.
-pub(crate) type TemplateFault = (String, String);
-
 impl ArgumentsTemplate {
-    /// Reads `arguments` of the configuration.
-    pub(crate) fn read(
-        value: &Value,
-        variables: Variables<'_>,
-    ) -> Result<Self, Vec<TemplateFault>> {
-        let mut reading = Reading { variables, faults: Vec::new() };
-        let members = match value {
-            Value::Object(members) => reading.members(members, ""),
-            _ => Vec::new(),
-        };
-        if reading.faults.is_empty() { Ok(Self(members)) } else { Err(reading.faults) }
-    }
-
     /// The query for one argument, and what else is given.
     pub(super) fn of_query(argument: &str) -> Self {
         Self(vec![(argument.to_owned(), Template::Text(Text::query()))])
     }
 
-    /// The query for one element of a list.
+    /// Its words one by one, for one argument.
+    pub(super) fn of_keyword(argument: &str) -> Self {
+        let place = Segment::Place(Source::Keyword, Vec::new());
+        Self(vec![(argument.to_owned(), Template::Text(Text(vec![place])))])
+    }
+
+    /// Its words, for an argument that is a list.
     pub(super) fn of_words(argument: &str) -> Self {
         Self(vec![(argument.to_owned(), Template::List(vec![Template::Words(Vec::new())]))])
     }
@@ -152,6 +159,12 @@ impl ArgumentsTemplate {
     pub(super) fn with_text(mut self, argument: &str, text: &str) -> Self {
         self.0.push((argument.to_owned(), Template::Plain(text.into())));
         self
+    }
+
+    /// The operation that is asked for, where it is always the same.
+    pub(super) fn operation(&self) -> Option<String> {
+        let (_, template) = self.0.iter().find(|(name, _)| name == "operation")?;
+        template.raw().as_str().map(str::to_owned)
     }
 
     /// The names of the arguments.
@@ -214,7 +227,8 @@ fn raw_members(members: &[(String, Template)]) -> Value {
     Value::Object(members.collect())
 }
 
-fn place(source: Source, filters: &[Filter]) -> String {
+/// A place as it is written.
+pub(super) fn place(source: Source, filters: &[Filter]) -> String {
     let mut place = format!("{{{}", source.name());
     for filter in filters {
         place.push('|');
@@ -336,7 +350,7 @@ impl Filling<'_> {
             match segment {
                 Segment::Literal(literal) => filled.push_str(literal),
                 Segment::Variable { raw, value } => {
-                    filled.push_str(if self.is_shown { raw } else { value });
+                    filled.push_str(if self.is_shown { raw } else { &value.0 });
                 }
                 Segment::Place(source, filters) => {
                     let put = match source {
@@ -363,210 +377,4 @@ fn unlike_option(text: String) -> String {
         "" => format!(" {text}"),
         _ => plain.to_owned(),
     }
-}
-
-/// Reads templates and collects what is wrong with them.
-struct Reading<'v> {
-    variables: Variables<'v>,
-    faults: Vec<TemplateFault>,
-}
-
-impl Reading<'_> {
-    fn members(&mut self, members: &Map<String, Value>, path: &str) -> Vec<(String, Template)> {
-        members
-            .iter()
-            .map(|(name, value)| {
-                (name.clone(), self.template(value, &format!("{path}.{name}"), false))
-            })
-            .collect()
-    }
-
-    fn template(&mut self, value: &Value, path: &str, is_in_list: bool) -> Template {
-        match value {
-            Value::String(text) => self.string(text, path, is_in_list),
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                Template::List(
-                    items
-                        .map(|(place, item)| self.template(item, &format!("{path}[{place}]"), true))
-                        .collect(),
-                )
-            }
-            Value::Object(members) => Template::Members(self.members(members, path)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => Template::Plain(value.clone()),
-        }
-    }
-
-    fn string(&mut self, text: &str, path: &str, is_in_list: bool) -> Template {
-        let mut segments = Vec::new();
-        for piece in pieces(text) {
-            match piece {
-                Piece::Text(text) => self.segments(text, path, &mut segments),
-                Piece::Variable { raw, .. } | Piece::Foreign { raw } => {
-                    match piece.value(self.variables) {
-                        Ok(value) => {
-                            segments.push(Segment::Variable { raw: raw.to_owned(), value });
-                        }
-                        Err(fault) => self.fault(path, fault),
-                    }
-                }
-            }
-        }
-        self.judge_sql(&segments, path);
-        match segments.as_slice() {
-            [Segment::Place(Source::Limit, filters)] if filters.is_empty() => Template::Limit,
-            [Segment::Place(Source::Words, filters)] if is_in_list => {
-                Template::Words(filters.clone())
-            }
-            _ => {
-                let has_words = segments
-                    .iter()
-                    .any(|segment| matches!(segment, Segment::Place(Source::Words, _)));
-                if has_words {
-                    self.fault(
-                        path,
-                        "`{words}` stands alone in a list, [\"{words}\"]: elsewhere write `{keywords}`",
-                    );
-                }
-                Template::Text(Text(segments))
-            }
-        }
-    }
-
-    /// The places in a text. `{{query}}` stands for `{query}`, and all other braces for themselves.
-    fn segments(&mut self, text: &str, path: &str, segments: &mut Vec<Segment>) {
-        let mut literal = String::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('{') {
-            literal.push_str(before);
-            rest = after;
-            if let Some(quoted) = after.strip_prefix('{')
-                && let Some((inner, after)) = quoted.split_once("}}")
-                && looks_like_place(inner)
-            {
-                literal.push('{');
-                literal.push_str(inner);
-                literal.push('}');
-                rest = after;
-            } else if let Some((inner, after)) = after.split_once('}')
-                && looks_like_place(inner)
-            {
-                if !literal.is_empty() {
-                    segments.push(Segment::Literal(std::mem::take(&mut literal)));
-                }
-                segments.extend(self.place(inner, path));
-                rest = after;
-            } else {
-                literal.push('{');
-            }
-        }
-        literal.push_str(rest);
-        if !literal.is_empty() {
-            segments.push(Segment::Literal(literal));
-        }
-    }
-
-    fn place(&mut self, inner: &str, path: &str) -> Option<Segment> {
-        let mut words = inner.split('|');
-        let name = words.next().unwrap_or_default();
-        let source = Source::ALL.iter().find(|(each, _)| *each == name).map(|(_, source)| *source);
-        if source.is_none() {
-            let names = || Source::ALL.iter().map(|(name, _)| *name);
-            let hint = nearest(names(), name).map(|near| format!("did you mean `{{{near}}}`?"));
-            let hint = hint.unwrap_or_else(|| {
-                let names: Vec<_> = names().map(|name| format!("`{{{name}}}`")).collect();
-                format!(
-                    "there are {}; write `{{{{{inner}}}}}` for these very braces",
-                    names.join(", ")
-                )
-            });
-            self.fault(path, format!("`{{{name}}}` is unknown: {hint}"));
-        }
-        let mut filters = Vec::new();
-        for name in words {
-            match Filter::of(name) {
-                Ok(filter) => filters.push(filter),
-                Err(fault) => self.fault(path, fault),
-            }
-        }
-        if source == Some(Source::Limit) && !filters.is_empty() {
-            self.fault(path, "`{limit}` is a number: it takes no filter");
-        }
-        Some(Segment::Place(source?, filters))
-    }
-
-    /// A query comes from a model: in SQL it must not get out of its quotes.
-    fn judge_sql(&mut self, segments: &[Segment], path: &str) {
-        let is_sql = matches!(segments.first(), Some(Segment::Literal(text)) if {
-            let word = text.trim_start().split(|each: char| !each.is_ascii_alphabetic()).next();
-            word.is_some_and(|word| {
-                ["select", "with", "from", "call", "exec", "explain", "values"]
-                    .contains(&word.to_ascii_lowercase().as_str())
-                    && text.trim_start().len() > word.len()
-            })
-        });
-        let mut quotes = 0;
-        for segment in segments {
-            match segment {
-                Segment::Literal(text) => quotes += text.matches('\'').count(),
-                Segment::Variable { .. } | Segment::Place(Source::Limit, _) => {}
-                Segment::Place(source, filters) => {
-                    let is_quoted = filters.last() == Some(&Filter::SqlString);
-                    if is_quoted && quotes % 2 == 0 {
-                        self.fault(
-                            path,
-                            format!(
-                                "`sqlString` is for between single quotes: write '{}'",
-                                place(*source, filters)
-                            ),
-                        );
-                    }
-                    if is_sql && !is_quoted {
-                        let mut filters = filters.clone();
-                        filters.push(Filter::SqlString);
-                        self.fault(
-                            path,
-                            format!(
-                                "a query in SQL could end its quotes: write '{}'",
-                                place(*source, &filters)
-                            ),
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    fn fault(&mut self, path: &str, message: impl Into<String>) {
-        self.faults.push((path.to_owned(), message.into()));
-    }
-}
-
-/// Whether this, between braces, is meant as a place: names with bars between them, without a blank.
-fn looks_like_place(inner: &str) -> bool {
-    const LONGEST: usize = 100;
-    inner.len() <= LONGEST
-        && inner.split('|').all(|word| {
-            !word.is_empty() && word.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
-        })
-}
-
-/// A literal as a template has it.
-fn escape(literal: &str) -> String {
-    let mut escaped = String::new();
-    let mut rest = literal;
-    while let Some((before, after)) = rest.split_once('{') {
-        escaped.push_str(before);
-        escaped.push('{');
-        rest = after;
-        if let Some((inner, after)) = after.split_once('}')
-            && looks_like_place(inner)
-        {
-            escaped.push('{');
-            escaped.push_str(inner);
-            escaped.push_str("}}");
-            rest = after;
-        }
-    }
-    escaped + rest
 }

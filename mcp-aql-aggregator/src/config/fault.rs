@@ -125,6 +125,7 @@ impl fmt::Display for At<'_> {
             Self::Item(above, place) => write!(formatter, "{above}[{place}]"),
             Self::Member(above, name) => {
                 let is_plain = !name.is_empty()
+                    && name.len() <= 100
                     && name.chars().all(|each| each.is_alphanumeric() || "_-$@/".contains(each));
                 if !is_plain {
                     return write!(formatter, "{above}[{}]", Shown(name));

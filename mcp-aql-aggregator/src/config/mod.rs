@@ -138,13 +138,12 @@ impl std::fmt::Debug for How {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             // Arguments and URLs hold tokens often enough.
-            Self::Command { command, args, env, cwd } => formatter
+            Self::Command { command, args, env, .. } => formatter
                 .debug_struct("Command")
                 .field("command", command)
                 .field("args", &args.len())
                 .field("env", &env.keys())
-                .field("cwd", cwd)
-                .finish(),
+                .finish_non_exhaustive(),
             Self::Http { headers, .. } => formatter
                 .debug_struct("Http")
                 .field("headers", &headers.keys())

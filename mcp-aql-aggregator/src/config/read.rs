@@ -78,9 +78,7 @@ impl Reader<'_> {
         }
         members
             .iter()
-            .filter_map(|(name, node)| {
-                servers::read(self, &at.member(name), name, node, http_hosts)
-            })
+            .map(|(name, node)| servers::read(self, &at.member(name), name, node, http_hosts))
             .collect()
     }
 
@@ -144,6 +142,12 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// A string, and nothing that looks like one, with what its variables hold.
+    pub(super) fn strict_text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
+        self.raw_text(at, node)?;
+        self.text(at, node)
     }
 
     pub(super) fn truth(&mut self, at: &At<'_>, node: &Node) -> Option<bool> {

@@ -28,16 +28,16 @@ pub(super) fn read(
     name: &str,
     node: &Node,
     http_hosts: &[String],
-) -> Option<ServerConfig> {
+) -> ServerConfig {
     judge_name(reader, at, name);
-    reader.members(at, node)?;
+    let is_object = reader.members(at, node).is_some();
     let disabled = is_disabled(reader, at, node);
     reader.is_lenient = disabled;
-    let how = how(reader, at, node, http_hosts);
+    let how = if is_object { how(reader, at, node, http_hosts) } else { None };
     reader.is_lenient = false;
-    // A server that cannot be read still has its place: rules may name it, and faults are told anyway.
+    // A server that cannot be read still has its place: rules may name it, and its faults are told anyway.
     let how = how.unwrap_or(How::Http { url: String::new(), headers: BTreeMap::new() });
-    Some(ServerConfig { name: name.to_owned(), how, disabled, settings: ServerSettings::default() })
+    ServerConfig { name: name.to_owned(), how, disabled, settings: ServerSettings::default() }
 }
 
 fn judge_name(reader: &mut Reader<'_>, at: &At<'_>, name: &str) {
@@ -124,7 +124,8 @@ fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'sta
     let (word, told) =
         ["type", "transport"].into_iter().find_map(|word| Some((word, node.get(word)?)))?;
     let at = at.member(word);
-    let text = reader.raw_text(&at, told)?;
+    let raw = reader.raw_text(&at, told)?;
+    let text = reader.text(&at, told)?;
     let plain: String =
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let kind = match plain.as_str() {
@@ -135,7 +136,7 @@ fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'sta
         _ => {
             reader.faults.add(
                 &at,
-                format!("{} is unknown: write \"stdio\" or \"http\", or leave it out", Shown(text)),
+                format!("{} is unknown: write \"stdio\" or \"http\", or leave it out", Shown(raw)),
             );
             return None;
         }
@@ -153,10 +154,7 @@ fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node)
                 .add(&command_at, "this is a list: write the program here, and the rest to `args`");
             None
         }
-        _ => {
-            reader.raw_text(&command_at, command)?;
-            reader.text(&command_at, command)
-        }
+        _ => reader.strict_text(&command_at, command),
     };
     if command.as_deref().is_some_and(|command| command.trim().is_empty()) && !reader.is_lenient {
         reader.faults.add(&command_at, "it is empty: write the program that is the server");
@@ -172,7 +170,7 @@ fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node)
         (name.is_empty() || name.contains(['=', '\0']))
             .then_some("this is no name of a variable: it is empty, or has `=` in it")
     });
-    let cwd = node.get("cwd").and_then(|node| reader.text(&at.member("cwd"), node));
+    let cwd = node.get("cwd").and_then(|node| reader.strict_text(&at.member("cwd"), node));
     Some(How::Command {
         command: command?,
         args,
@@ -189,8 +187,7 @@ fn by_http(
     http_hosts: &[String],
 ) -> Option<How> {
     let url_at = at.member(name);
-    reader.raw_text(&url_at, url)?;
-    let url = reader.text(&url_at, url);
+    let url = reader.strict_text(&url_at, url);
     if let Some(url) = &url
         && !reader.is_lenient
         && let Err(fault) = judge_url(url.trim(), http_hosts)

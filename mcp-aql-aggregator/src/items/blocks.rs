@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 /// Longer texts are no mere "nothing found".
 const LONGEST_EMPTY: usize = 200;
+/// So many lines may stand before the first result.
+const FIRST_LINES: usize = 3;
 /// What is before the first heading is talk, if it is shorter.
 const SHORTEST_START: usize = 80;
 
@@ -38,7 +40,7 @@ pub(super) fn is_empty(text: &str) -> bool {
             // "No relevant documents found for …", "0 results", and no sentence of a document.
             rest.iter().take(6).any(is_found) || (*first == "no" && rest == ["data"])
         }
-        "nothing" => rest.is_empty() || rest.first().is_some_and(|word| is_found(&word)),
+        "nothing" => rest.is_empty() || rest.first().is_some_and(is_found),
         "found" => matches!(rest.first(), Some(&"0" | &"no" | &"nothing" | &"none")),
         "sorry" | "there" => {
             rest.iter().take(4).any(|word| matches!(*word, "no" | "nothing" | "0"))
@@ -50,6 +52,31 @@ pub(super) fn is_empty(text: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a text only says that results follow: "Found 3 results:".
+pub(super) fn is_announcement(text: &str) -> bool {
+    let text = text.trim();
+    text.len() <= SHORTEST_START && text.ends_with(':') && !text.contains('\n')
+}
+
+/// Whether a text is what some servers answer with instead of an error.
+pub(super) fn is_error(text: &str) -> bool {
+    const LONGEST: usize = 1000;
+    const STARTS: [&str; 7] = [
+        "error:",
+        "error executing",
+        "database error:",
+        "unexpected error:",
+        "internal error:",
+        "exception:",
+        "traceback (most recent call last)",
+    ];
+    let text = text.trim();
+    text.len() <= LONGEST
+        && STARTS.iter().any(|start| {
+            text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+        })
 }
 
 /// Lines with where they begin, and whether they are in a fenced block of code.
@@ -75,65 +102,68 @@ fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
 }
 
 /// The parts that begin at these places, without what is before the first if that is mere talk.
-fn cut_at(text: &str, starts: &[usize]) -> Vec<Cow<'static, str>> {
+fn cut_at(text: &str, starts: &[usize]) -> Vec<Cow<'_, str>> {
     let mut parts = Vec::new();
     let first = starts.first().copied().unwrap_or_default();
     let start = text.get(..first).unwrap_or_default().trim();
     if start.chars().count() >= SHORTEST_START && start.contains('\n') {
-        parts.push(Cow::Owned(start.to_owned()));
+        parts.push(Cow::Borrowed(start));
     }
     for (place, from) in starts.iter().enumerate() {
         let to = starts.get(place + 1).copied().unwrap_or(text.len());
         let part = text.get(*from..to).unwrap_or_default().trim();
         if !part.is_empty() {
-            parts.push(Cow::Owned(part.to_owned()));
+            parts.push(Cow::Borrowed(part));
         }
     }
     parts
 }
 
 /// Parts between lines of `---`, if there are at least two.
-pub(super) fn ruled<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
-    let mut parts: Vec<(usize, usize)> = Vec::new();
+pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let front = front(text);
+    let mut parts: Vec<&str> = Vec::new();
     let mut from = 0;
-    let mut end = 0;
-    // Metadata between two rules at the very beginning belong to what follows.
-    let mut is_front = text.starts_with("---\n") || text.starts_with("---\r\n");
-    let mut is_first = true;
-    let mut is_metadata = is_front;
     let mut before = "";
     for (start, line, is_code) in marked(text) {
-        end = start + line.len();
-        let is_rule = !is_code && is_rule(line, before);
-        if is_front && !is_first {
-            if is_rule {
-                is_front = false;
-                if is_metadata {
-                    before = line;
-                    continue;
-                }
-            } else {
-                is_metadata &= line.is_empty()
-                    || line.starts_with([' ', '\t', '-', '#'])
-                    || line.contains(':');
-            }
+        if start >= front && !is_code && is_rule(line, before) {
+            parts.extend(text.get(from..start));
+            from = start + line.len();
         }
-        if is_rule && !is_first {
-            parts.push((from, start));
-            from = end;
-        }
-        is_first = false;
         before = line;
     }
-    parts.push((from, end.max(from)));
+    parts.extend(text.get(from..));
     let parts: Vec<_> = parts
         .into_iter()
-        .filter_map(|(from, to)| text.get(from..to))
         .map(str::trim)
         .filter(|part| !part.is_empty())
-        .map(|part| Cow::Owned(part.to_owned()))
+        .map(Cow::Borrowed)
         .collect();
     (parts.len() >= 2).then_some(parts)
+}
+
+/// Where a text begins that has metadata between two rules before it: those belong to it.
+fn front(text: &str) -> usize {
+    const MOST_LINES: usize = 50;
+    let mut at = 0;
+    for (place, whole) in text.split_inclusive('\n').take(MOST_LINES).enumerate() {
+        at += whole.len();
+        let line = whole.trim_end();
+        let is_rule = line == "---";
+        let is_metadata = line.is_empty()
+            || line.starts_with([' ', '\t', '#'])
+            || line.starts_with("- ")
+            || line.split_once(':').is_some_and(|(name, _)| !name.contains(' '));
+        match (place, is_rule) {
+            (0, false) => return 0,
+            (0, true) => {}
+            (1, true) => return 0,
+            (_, true) => return at,
+            (_, false) if !is_metadata => return 0,
+            _ => {}
+        }
+    }
+    0
 }
 
 /// `---`, and longer; `===` and the like only where they underline nothing.
@@ -145,12 +175,12 @@ fn is_rule(line: &str, before: &str) -> bool {
 }
 
 /// Other texts that surely have several results in them.
-pub(super) fn split<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
+pub(super) fn split(text: &str) -> Option<Vec<Cow<'_, str>>> {
     headings(text).or_else(|| labelled(text)).or_else(|| numbered(text))
 }
 
 /// At the headings of one level: the highest that there are two of.
-fn headings<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
+fn headings(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut levels: [Vec<usize>; 6] = Default::default();
     for (start, line, is_code) in marked(text) {
         let level = line.chars().take_while(|each| *each == '#').count();
@@ -167,7 +197,7 @@ fn headings<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
 }
 
 /// At paragraphs that begin with the same label: `Title: …`, `Commit: …`.
-fn labelled<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
+fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut is_after_blank = true;
     for (start, line, is_code) in marked(text) {
@@ -177,12 +207,21 @@ fn labelled<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
         {
             starts.push((start, label));
         }
-        is_after_blank = line.trim().is_empty();
+        // "Commit history:"
+        is_after_blank = line.trim().is_empty() || line.trim_end().ends_with(':');
     }
-    let (_, first) = *starts.first()?;
+    // The first that comes again.
+    let label = starts
+        .iter()
+        .map(|(_, label)| *label)
+        .take(FIRST_LINES)
+        .find(|label| starts.iter().filter(|(_, each)| each == label).count() >= 2)?;
     let places: Vec<usize> =
-        starts.iter().filter(|(_, label)| *label == first).map(|(start, _)| *start).collect();
-    (places.len() >= 2).then(|| cut_at(text, &places))
+        starts.iter().filter(|(_, each)| *each == label).map(|(start, _)| *start).collect();
+    // Further down it is a document with notes in it.
+    let before = text.get(..places.first().copied()?)?;
+    let is_soon = before.lines().filter(|line| !line.trim().is_empty()).count() <= FIRST_LINES;
+    is_soon.then(|| cut_at(text, &places))
 }
 
 /// The word before the colon: `Title`, `**Title**`, `[Source]`.
@@ -198,28 +237,26 @@ fn label(line: &str) -> Option<&str> {
     is_label.then_some(label)
 }
 
-/// At lines that begin with `1.`, `2.` and so on, if the text begins with them.
-fn numbered<'t>(text: &str) -> Option<Vec<Cow<'t, str>>> {
-    const MOST_BEFORE: usize = 3;
+/// At lines that begin with `1.`, `2.` and so on, if the text begins with them, and they are no mere steps.
+fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts = Vec::new();
     let mut before = 0;
     for (start, line, is_code) in marked(text) {
-        if is_code || line.trim().is_empty() {
-            continue;
-        }
-        if number(line) == Some(starts.len() + 1) {
+        if !is_code && number(line) == Some(starts.len() + 1) {
             starts.push(start);
-        } else if starts.is_empty() {
-            before += 1;
-            if before > MOST_BEFORE {
-                return None;
-            }
-        } else if !line.starts_with([' ', '\t']) && starts.len() < 2 {
-            // Text that goes on at the margin: a document with steps in it.
+        } else if starts.is_empty() && !line.trim().is_empty() {
             before += 1;
         }
     }
-    (starts.len() >= 2 && before <= MOST_BEFORE).then(|| cut_at(text, &starts))
+    if starts.len() < 2 || before > FIRST_LINES {
+        return None;
+    }
+    let parts = cut_at(text, &starts);
+    // Results have addresses, titles in bold, and more than a line each.
+    let is_result = |part: &&Cow<'_, str>| {
+        part.contains("://") || part.contains("**") || part.trim().contains('\n')
+    };
+    (parts.iter().filter(is_result).count() * 2 >= parts.len()).then_some(parts)
 }
 
 /// `12.`, `12)`, `[12]` or `**12.`, with a blank behind.

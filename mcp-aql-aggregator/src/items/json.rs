@@ -1,13 +1,12 @@
-//! Items in JSON: where they are, and how they read.
-
-use std::fmt::Write as _;
+//! Items in JSON: where they are.
 
 use serde_json::{Map, Value};
 
-use super::uri;
+use super::blocks;
+use super::object::{BODIES, DEEPEST, LONG, TITLES};
 
-/// Lists that are called like this are of items, the surest first.
-const LISTS: [&str; 27] = [
+/// Lists that are called like this are of items, whatever stands beside them, the surest first.
+const LISTS: [&str; 19] = [
     "items",
     "results",
     "hits",
@@ -19,54 +18,18 @@ const LISTS: [&str; 27] = [
     "records",
     "rows",
     "entries",
-    "data",
     "articles",
-    "pages",
-    "files",
-    "issues",
-    "observations",
     "snippets",
     "chunks",
     "passages",
-    "sections",
+    "search_results",
+    "searchResults",
     "memories",
-    "notes",
-    "messages",
     "edges",
-    "content",
-    "result",
 ];
-/// What an item is called by.
-const TITLES: [&str; 8] = ["title", "name", "heading", "subject", "label", "headline", "key", "id"];
-/// What an item says.
-const BODIES: [&str; 13] = [
-    "text",
-    "content",
-    "body",
-    "snippet",
-    "summary",
-    "description",
-    "excerpt",
-    "passage",
-    "chunk",
-    "markdown",
-    "document",
-    "page_content",
-    "pageContent",
-];
-/// Where an item is.
-const ADDRESSES: [&str; 10] = [
-    "uri",
-    "url",
-    "link",
-    "href",
-    "html_url",
-    "htmlUrl",
-    "web_url",
-    "permalink",
-    "source",
-    "source_url",
-];
+/// Lists that are called like this may be of items.
+const MAYBE: [&str; 9] =
+    ["data", "result", "content", "pages", "files", "issues", "sections", "notes", "messages"];
 /// What answers say beside their items.
 const TALK: [&str; 12] = [
     "query",
@@ -82,11 +45,6 @@ const TALK: [&str; 12] = [
     "nextCursor",
     "cursor",
 ];
-/// Deeper down nothing is looked for, and nothing is written.
-const DEEPEST: usize = 6;
-/// So long a text is worth a line of its own.
-const LONG: usize = 80;
-
 /// A text as JSON, if it is meant as such.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let text = text.trim().trim_start_matches('\u{feff}');
@@ -153,7 +111,7 @@ pub(super) fn only_text(value: &Value) -> Option<&str> {
 }
 
 /// A text as MCP has it: `{"type": "text", "text": "…"}`.
-fn is_block(members: &Map<String, Value>) -> bool {
+pub(super) fn is_block(members: &Map<String, Value>) -> bool {
     members.len() <= 3
         && members.get("type").is_some_and(|kind| kind == "text")
         && members.get("text").is_some_and(Value::is_string)
@@ -240,10 +198,6 @@ fn at<'v>(value: &'v Value, path: &str) -> Vec<&'v Value> {
 
 /// The list of items in an answer: breadth first, so that the lists of the items themselves come later.
 fn list(members: &Map<String, Value>) -> Option<&Vec<Value>> {
-    // What has a text of its own is an item, whatever lists are in it.
-    if is_item(members) {
-        return None;
-    }
     let mut level = vec![members];
     for _ in 0..DEEPEST {
         if let Some(found) = level.iter().find_map(|members| list_of(members)) {
@@ -251,30 +205,36 @@ fn list(members: &Map<String, Value>) -> Option<&Vec<Value>> {
         }
         level = level
             .into_iter()
+            // What has a text of its own is an item, whatever lists are in it.
+            .filter(|members| !is_item(members))
             .flat_map(|members| members.values())
             .filter_map(Value::as_object)
-            .filter(|members| !is_item(members))
             .collect();
-        if level.is_empty() {
-            return None;
-        }
     }
     None
 }
 
 /// The list among the members, if there is one of items.
 fn list_of(members: &Map<String, Value>) -> Option<&Vec<Value>> {
-    let named = LISTS.iter().find_map(|name| members.get(*name)?.as_array());
+    let named = |names: &[&str]| names.iter().find_map(|name| members.get(*name)?.as_array());
+    if let Some(sure) = named(&LISTS) {
+        return Some(sure);
+    }
+    if is_item(members) {
+        return None;
+    }
     let is_of_objects = |list: &&Vec<Value>| list.iter().any(Value::is_object);
-    named
+    let maybe = named(&MAYBE);
+    let lists = || members.values().filter_map(Value::as_array);
+    let is_called = TITLES.iter().any(|name| members.contains_key(*name));
+    maybe
         .filter(|list| is_of_objects(list))
-        .or_else(|| members.values().filter_map(Value::as_array).find(is_of_objects))
-        .or(named)
+        .or_else(|| lists().find(is_of_objects))
+        .or(maybe.filter(|_| !is_called))
+        // Texts, such as names of files: where there is nothing else to read.
         .or_else(|| {
-            // Texts, such as names of files: where there is nothing else to read.
             let has_texts = members.values().any(Value::is_string);
-            let mut lists = members.values().filter_map(Value::as_array);
-            lists.next().filter(|_| !has_texts && lists.next().is_none())
+            lists().next().filter(|_| !has_texts && lists().count() == 1)
         })
 }
 
@@ -307,167 +267,9 @@ fn is_only_talk(members: &Map<String, Value>) -> bool {
         Value::Object(members) => members.is_empty(),
         _ => false,
     };
-    has_no_hits || members.values().all(is_empty)
-}
-
-/// An item as text, at least its first `most_chars` characters, and its address.
-pub(super) fn text(item: &Value, most_chars: usize) -> (String, Option<String>) {
-    let item = unwrapped(item);
-    let mut text = Bounded { text: String::new(), left: most_chars.saturating_mul(4) + 1000 };
-    let mut address = None;
-    match item {
-        Value::Object(members) => {
-            address = ADDRESSES
-                .iter()
-                .find_map(|name| members.get(*name)?.as_str())
-                .and_then(|told| uri(told));
-            object(members, &mut text);
-        }
-        _ => inline(item, &mut text, 0),
-    }
-    (text.text, address)
-}
-
-/// `{"node": {…}}`, `{"document": {…}, "score": 0.5}`: what is wrapped is the item.
-fn unwrapped(item: &Value) -> &Value {
-    const WRAPPERS: [&str; 7] =
-        ["node", "document", "item", "entity", "_source", "record", "payload"];
-    let Value::Object(members) = item else { return item };
-    let has_texts = members.iter().any(|(name, member)| {
-        member.is_string() && !matches!(name.as_str(), "cursor" | "id" | "_id" | "_index" | "type")
-    });
-    let wrapped = WRAPPERS.iter().find_map(|name| members.get(*name).filter(|it| it.is_object()));
-    match wrapped {
-        Some(wrapped) if !has_texts => wrapped,
-        _ => item,
-    }
-}
-
-/// A text that stops growing.
-struct Bounded {
-    text: String,
-    left: usize,
-}
-
-impl Bounded {
-    fn push(&mut self, text: &str) {
-        if self.left == 0 {
-            return;
-        }
-        match text.char_indices().nth(self.left) {
-            Some((at, _)) => {
-                self.text.push_str(text.get(..at).unwrap_or_default());
-                self.left = 0;
-            }
-            None => {
-                self.text.push_str(text);
-                self.left -= text.chars().count();
-            }
-        }
-    }
-}
-
-/// A line for each member: what it is called by, what is short, and what it says.
-fn object(members: &Map<String, Value>, text: &mut Bounded) {
-    if is_block(members)
-        && let Some(Value::String(only)) = members.get("text")
-    {
-        text.push(only);
-        return;
-    }
-    let rank = |name: &str, member: &Value| {
-        if let Some(place) = TITLES.iter().position(|title| *title == name) {
-            return (0, place);
-        }
-        let is_body = BODIES.contains(&name) && member.is_string();
-        let is_long = match member {
-            Value::String(text) => text.len() > LONG || text.contains('\n'),
-            Value::Array(_) | Value::Object(_) => true,
-            _ => false,
-        };
-        (
-            if is_body {
-                3
-            } else if is_long {
-                2
-            } else {
-                1
-            },
-            0,
-        )
-    };
-    let mut sorted: Vec<_> = members.iter().collect();
-    sorted.sort_by_key(|(name, member)| rank(name, member));
-    let mut is_first = true;
-    for (name, member) in sorted {
-        if text.left == 0 {
-            break;
-        }
-        if is_blank(member) {
-            continue;
-        }
-        if !std::mem::take(&mut is_first) {
-            text.push("\n");
-        }
-        match member {
-            // What it says needs no name, and reads the same from every server.
-            Value::String(body) if BODIES.contains(&name.as_str()) => text.push(body),
-            _ => {
-                text.push(name);
-                text.push(": ");
-                inline(member, text, 1);
-            }
-        }
-    }
-}
-
-fn is_blank(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        _ => false,
-    }
-}
-
-/// A value in one line: `a, b`, `name: x, size: 3`.
-fn inline(value: &Value, text: &mut Bounded, depth: usize) {
-    if text.left == 0 {
-        return;
-    }
-    match value {
-        Value::String(only) => text.push(only),
-        Value::Array(items) if depth < DEEPEST => {
-            // Sentences are told apart by more than a comma.
-            let has_long = items.iter().any(|item| {
-                item.is_object() || item.as_str().is_some_and(|text| text.contains([' ', ',']))
-            });
-            let between = if has_long { "; " } else { ", " };
-            for (place, item) in items.iter().enumerate() {
-                if place > 0 {
-                    text.push(between);
-                }
-                inline(item, text, depth + 1);
-            }
-        }
-        Value::Object(members) if depth < DEEPEST => {
-            let mut is_first = true;
-            for (name, member) in members.iter().filter(|(_, member)| !is_blank(member)) {
-                if !std::mem::take(&mut is_first) {
-                    text.push(", ");
-                }
-                text.push(name);
-                text.push(": ");
-                inline(member, text, depth + 1);
-            }
-        }
-        Value::Array(_) | Value::Object(_) => text.push("…"),
-        _ => {
-            let mut plain = String::new();
-            if write!(plain, "{value}").is_ok() {
-                text.push(&plain);
-            }
-        }
-    }
+    let says_so = |value: &Value| value.as_str().is_some_and(|it| blocks::is_empty(it));
+    has_no_hits
+        || members.values().all(is_empty)
+        || (members.values().any(says_so)
+            && !members.values().any(|it| it.is_object() || it.is_array()))
 }

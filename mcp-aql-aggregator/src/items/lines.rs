@@ -1,112 +1,161 @@
 //! Lines of programs that search files: `path:12:text`, and lists of paths.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-/// So far apart, lines of one file belong together.
+/// So far apart, lines of one file belong together,
 const NEAR: u64 = 3;
-/// So many lines make one item at most.
+/// but not more of them than these.
 const MOST_LINES: usize = 40;
+/// Longer names of files are none.
+const LONGEST_PATH: usize = 1000;
 
-/// The items of such lines, if most lines are.
+/// The items of such lines, if nearly all lines are.
 pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
     matches(text).or_else(|| paths(text))
 }
 
-/// A line of a file that was found.
-struct Hit<'t> {
-    path: &'t str,
-    line: u64,
+/// What a line is.
+enum Line<'t> {
+    /// What was looked for is in line `number` of the file `path`.
+    Hit {
+        path: &'t str,
+        number: u64,
+    },
+    /// It stands near one.
+    Near,
+    /// Nothing, or `--`: what follows is elsewhere.
+    Gap,
+    Other,
 }
 
 /// `path:12:text` or `path:12:7:text`.
-fn hit(line: &str) -> Option<Hit<'_>> {
-    const LONGEST: usize = 1000;
+fn hit(line: &str) -> Option<Line<'_>> {
     // `C:\path:12:` has a colon before.
-    let drive = line.get(..2).is_some_and(|start| {
-        start.ends_with(':') && start.starts_with(|first: char| first.is_ascii_alphabetic())
+    let is_drive = line.get(..3).is_some_and(|start| {
+        start.ends_with(":\\") && start.starts_with(|first: char| first.is_ascii_alphabetic())
     });
-    let from = if drive { 2 } else { 0 };
-    let at = from + line.get(from..)?.find(':')?;
-    let (path, rest) = (line.get(..at)?, line.get(at + 1..)?);
+    let from = if is_drive { 2 } else { 0 };
+    let colon = from + line.get(from..)?.find(':')?;
+    let (path, rest) = (line.get(..colon)?, line.get(colon + 1..)?);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let number = rest.get(..digits)?.parse().ok()?;
-    let goes_on = rest.get(digits..)?.starts_with(':');
-    let is_path = !path.is_empty()
-        && path.len() <= LONGEST
-        && path.trim() == path
-        && (path.contains(['/', '\\', '.']) || !path.contains(' '))
-        && !path.contains("://");
-    (goes_on && is_path).then_some(Hit { path, line: number })
+    // A time of day looks similar.
+    let is_named = path.contains(['/', '\\', '.'])
+        || (path.starts_with(char::is_alphabetic) && path.chars().all(char::is_alphabetic));
+    let is_path = is_named && path.len() <= LONGEST_PATH && path.trim() == path;
+    (is_path && rest.get(digits..)?.starts_with(':')).then_some(Line::Hit { path, number })
+}
+
+/// `path-12-text`, where the path is that of a hit.
+fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
+    line.match_indices('-').any(|(at, _)| {
+        line.get(..at).is_some_and(|path| paths.contains(path))
+            && line.get(at + 1..).is_some_and(|rest| {
+                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                digits > 0 && rest.get(digits..).is_some_and(|rest| rest.starts_with('-'))
+            })
+    })
 }
 
 /// Lines of files, those that are near one another together.
-fn matches(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    let (mut hits, mut others) = (0_usize, 0_usize);
-    for line in text.lines().filter(|line| !line.trim().is_empty() && *line != "--") {
-        if hit(line).is_some() {
-            hits += 1;
-        } else {
-            others += 1;
-        }
-    }
-    // With lines around them, there are more of those.
-    let is_such = hits >= 1 && (others == 0 || hits * 2 >= others) && hits + others >= 1;
-    let first = text.lines().find(|line| !line.trim().is_empty())?;
-    if !is_such || (hits < 2 && hit(first).is_none()) || (others > hits && !text.contains("\n--\n"))
-    {
+fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
+    let paths: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| match hit(line) {
+            Some(Line::Hit { path, .. }) => Some(path),
+            _ => None,
+        })
+        .collect();
+    if paths.is_empty() {
         return None;
     }
-    let mut groups: Vec<(Option<Hit<'_>>, Vec<&str>)> = Vec::new();
-    let mut is_new = true;
+    let judge = |line: &'t str| match hit(line) {
+        Some(hit) => hit,
+        None if line.trim().is_empty() || line == "--" => Line::Gap,
+        None if line.len() <= LONGEST_PATH && is_near(line, &paths) => Line::Near,
+        None => Line::Other,
+    };
+    let (mut ours, mut others) = (0_usize, 0_usize);
     for line in text.lines() {
-        if line == "--" || line.trim().is_empty() {
-            is_new = true;
-            continue;
+        match judge(line) {
+            Line::Hit { .. } | Line::Near => ours += 1,
+            Line::Other => others += 1,
+            Line::Gap => {}
         }
-        let found = hit(line);
-        let goes_on = match (groups.last(), &found) {
-            (Some((_, lines)), _) if lines.len() >= MOST_LINES => false,
-            (Some((Some(last), _)), Some(found)) => {
-                last.path == found.path && found.line.abs_diff(last.line) <= NEAR
-            }
-            (Some(_), None) => !is_new,
-            (Some((None, _)), Some(_)) => !is_new,
-            (None, _) => false,
-        };
-        match groups.last_mut() {
-            Some((last, lines)) if goes_on => {
-                lines.push(line);
-                if found.is_some() {
-                    *last = found;
-                }
-            }
-            _ => groups.push((found, vec![line])),
-        }
-        is_new = false;
     }
-    // What has no line of a file in it is talk: "Found 3 matches".
-    groups.retain(|(hit, _)| hit.is_some());
-    Some(groups.into_iter().map(|(_, lines)| Cow::Owned(lines.join("\n"))).collect())
+    // "Found 3 matches" may stand before, a hint behind.
+    let are_few = others * 4 <= ours || (others <= 2 && others < ours);
+    if !are_few {
+        return None;
+    }
+    let mut groups: Vec<Group<'t>> = Vec::new();
+    let mut is_elsewhere = true;
+    for line in text.lines() {
+        match judge(line) {
+            Line::Gap => is_elsewhere = true,
+            Line::Other => {}
+            Line::Near => {
+                Group::put(&mut groups, line, |_| !is_elsewhere);
+                is_elsewhere = false;
+            }
+            Line::Hit { path, number } => {
+                let group = Group::put(&mut groups, line, |last| {
+                    last.hit.map_or(!is_elsewhere, |(before, at)| {
+                        path == before && number.abs_diff(at) <= NEAR
+                    })
+                });
+                if let Some(group) = group {
+                    group.hit = Some((path, number));
+                }
+                is_elsewhere = false;
+            }
+        }
+    }
+    // What no hit is near was beside the one before.
+    Some(groups.into_iter().map(|group| Cow::Owned(group.lines.join("\n"))).collect())
+}
+
+/// Lines that belong together.
+struct Group<'t> {
+    hit: Option<(&'t str, u64)>,
+    lines: Vec<&'t str>,
+}
+
+impl<'t> Group<'t> {
+    /// Puts a line to the last group if it belongs there, else to a new one.
+    fn put<'g>(
+        groups: &'g mut Vec<Self>,
+        line: &'t str,
+        belongs: impl Fn(&Self) -> bool,
+    ) -> Option<&'g mut Self> {
+        let is_last = groups.last().is_some_and(|it| it.lines.len() < MOST_LINES && belongs(it));
+        if !is_last {
+            groups.push(Group { hit: None, lines: Vec::new() });
+        }
+        let last = groups.last_mut()?;
+        last.lines.push(line);
+        Some(last)
+    }
 }
 
 /// A list of paths, an item each.
 fn paths(text: &str) -> Option<Vec<Cow<'_, str>>> {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let paths = lines.iter().filter(|line| is_path(line)).count();
-    if paths == 0 || paths * 10 < lines.len() * 8 {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (all, paths) = (lines().count(), lines().filter(|line| is_path(line)).count());
+    // A line of talk may stand before.
+    if paths == 0 || all - paths > 1 + all / 10 || (paths == 1 && all > 1) {
         return None;
     }
-    let found = lines.into_iter().filter(|line| is_path(line));
-    Some(found.map(Cow::Borrowed).collect())
+    Some(lines().filter(|line| is_path(line)).map(Cow::Borrowed).collect())
 }
 
 fn is_path(line: &str) -> bool {
-    const LONGEST: usize = 1000;
     let line = line.strip_prefix("- ").unwrap_or(line);
     let is_windows = line.get(1..3).is_some_and(|it| it == ":\\");
-    line.len() <= LONGEST
-        && (line.starts_with('/') || line.starts_with("./") || is_windows || {
-            line.contains('/') && !line.contains("://") && !line.contains(char::is_whitespace)
-        })
-        && !line.contains(". ")
+    let is_rooted = line.starts_with('/') || line.starts_with("./") || is_windows;
+    let has_folder = line.contains('/') && !line.contains("://");
+    line.len() <= LONGEST_PATH
+        // Names of files have blanks now and then, sentences always.
+        && if is_rooted { line.split(' ').count() <= 5 } else { has_folder && !line.contains(char::is_whitespace) }
 }

@@ -7,6 +7,7 @@ mod blocks;
 mod cut;
 mod json;
 mod lines;
+mod object;
 #[cfg(test)]
 mod tests;
 
@@ -40,20 +41,31 @@ pub(crate) struct Split {
     pub(crate) raw_bytes: usize,
 }
 
-/// Whether an answer is a failure: it says so, or it is an MCP-AQL reply that does.
+/// Whether an answer is a failure: it says so, it is an MCP-AQL reply that does, or its text is an error.
 pub(crate) fn is_failure(answer: &CallToolResult) -> bool {
     if answer.is_error == Some(true) {
         return true;
     }
-    match &answer.structured_content {
-        Some(structured) => json::is_failure(structured),
-        None => match answer.content.as_slice() {
-            [ContentBlock::Text(only)] => {
-                json::parse(&only.text).is_some_and(|it| json::is_failure(&it))
-            }
-            _ => false,
-        },
+    if let Some(structured) = &answer.structured_content
+        && json::is_failure(structured)
+    {
+        return true;
     }
+    match answer.content.as_slice() {
+        [ContentBlock::Text(only)] => {
+            blocks::is_error(&only.text)
+                || (answer.structured_content.is_none()
+                    && only.text.contains("\"success\"")
+                    && json::parse(&only.text).is_some_and(|reply| json::is_failure(&reply)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether there is no item in an answer, and nothing was left out.
+pub(crate) fn holds_nothing(answer: &CallToolResult, path: Option<&str>) -> bool {
+    let split = split(answer, path, 1, 100);
+    split.items.is_empty() && split.left_out == 0
 }
 
 /// Cuts an answer. `path` tells where its items are, as `data.items` or as `/data/items`.
@@ -163,14 +175,12 @@ impl Splitting {
         }
         // What is far behind the end is not worth cleaning.
         let (near, is_cut) = cut::roughly(text, self.most_chars);
-        let clean = clean(near);
-        let (content, truncated) = cut::at_paragraph(clean.trim(), self.most_chars);
+        let whole = clean(near);
+        let (content, truncated) = cut::at_paragraph(whole.trim(), self.most_chars);
+        // Half of what belongs together is seen no more.
+        let content = clean(content).trim().to_owned();
         if !content.is_empty() {
-            self.split.items.push(Item {
-                content: content.to_owned(),
-                uri,
-                truncated: truncated || is_cut,
-            });
+            self.split.items.push(Item { content, uri, truncated: truncated || is_cut });
         }
     }
 
@@ -188,7 +198,7 @@ impl Splitting {
                 self.split.left_out += 1;
                 continue;
             }
-            let (text, uri) = json::text(found, self.most_chars);
+            let (text, uri) = object::text(found, self.most_chars);
             self.add(&text, uri);
         }
     }
@@ -212,7 +222,7 @@ impl Splitting {
     /// A text that is no JSON. One of several is an item, unless it is surely more.
     fn plain(&mut self, text: &str, is_only: bool) {
         let text = clean(text);
-        if blocks::is_empty(&text) {
+        if blocks::is_empty(&text) || (!is_only && blocks::is_announcement(&text)) {
             return;
         }
         let parts: Vec<Cow<'_, str>> = lines::found(&text)
