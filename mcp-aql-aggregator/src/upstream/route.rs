@@ -1,0 +1,113 @@
+//! The aggregators that a query has come through: none of them is asked again.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::Failure;
+
+/// The variable in which a process is told by which aggregators it was started.
+pub(crate) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_PATH";
+/// Where a call says so in its `_meta`.
+pub(crate) const META: &str = "mcp-aql-aggregator/path";
+/// So many aggregators may be asked one through the other.
+const MOST_HOPS: usize = 8;
+/// What names an aggregator: hexadecimal digits.
+const NAME: usize = 16;
+
+/// The aggregators that a query has come through, the last of which is this one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Route {
+    own: Arc<str>,
+    before: Vec<Arc<str>>,
+}
+
+impl Route {
+    /// Of an aggregator with these servers, started with this value of [`VARIABLE`].
+    ///
+    /// Two aggregators that have the same servers are the same one: asking the one from the other would only
+    /// give again what is known.
+    pub(crate) fn new<'s>(servers: impl IntoIterator<Item = &'s str>, mark: Option<&str>) -> Self {
+        let mut hash = Sha256::new();
+        for server in servers {
+            hash.update((server.len() as u64).to_le_bytes());
+            hash.update(server);
+        }
+        let own: String = hash.finalize().iter().take(NAME / 2).map(|byte| format!("{byte:02x}")).collect();
+        Self { own: own.into(), before: read(mark.unwrap_or_default()) }
+    }
+
+    /// The way of a query that came with this `_meta`.
+    ///
+    /// # Errors
+    /// [`Failure::Loop`] when it has been here before.
+    pub(crate) fn of_query(&self, meta: Option<&Map<String, Value>>) -> Result<Self, Failure> {
+        let told = meta.and_then(|meta| meta.get(META)).and_then(Value::as_str);
+        let mut before = self.before.clone();
+        for name in read(told.unwrap_or_default()) {
+            if !before.contains(&name) {
+                before.push(name);
+            }
+        }
+        let route = Self { own: Arc::clone(&self.own), before };
+        route.check().map(|()| route)
+    }
+
+    /// # Errors
+    /// [`Failure::Loop`] when it leads through this aggregator twice, or through too many.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let is_loop = self.before.contains(&self.own) || self.before.len() >= MOST_HOPS;
+        if is_loop { Err(Failure::Loop) } else { Ok(()) }
+    }
+
+    /// What servers are told.
+    pub(super) fn told(&self) -> String {
+        let names = self.before.iter().chain([&self.own]);
+        names.map(AsRef::as_ref).collect::<Vec<&str>>().join(",")
+    }
+}
+
+/// The names in a text. What cannot be names is left out; of too many, enough is kept to see that.
+fn read(text: &str) -> Vec<Arc<str>> {
+    let names = text.split(',').map(str::trim);
+    let names = names.filter(|name| name.len() == NAME && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    names.take(MOST_HOPS).map(Arc::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(text: &str) -> Map<String, Value> {
+        Map::from_iter([(META.to_owned(), text.into())])
+    }
+
+    #[test]
+    fn an_aggregator_that_was_passed_is_not_asked_again() {
+        let docs = Route::new(["docs", "more"], None);
+        let both = Route::new(["docs", "memory"], None);
+        assert_ne!(docs.told(), both.told());
+        assert_eq!(docs.of_query(None).unwrap(), docs);
+        // One asks the other: no loop yet.
+        let asked = both.of_query(Some(&meta(&docs.told()))).unwrap();
+        assert_eq!(asked.told(), format!("{},{}", docs.told(), both.told()));
+        // And that one asks the first again.
+        assert_eq!(docs.of_query(Some(&meta(&asked.told()))), Err(Failure::Loop));
+        // A child of its own.
+        assert_eq!(Route::new(["docs", "more"], Some(&asked.told())).check(), Err(Failure::Loop));
+        assert_eq!(Route::new(["other"], Some(&asked.told())).check(), Ok(()));
+    }
+
+    #[test]
+    fn long_ways_end_and_garbage_does_no_harm() {
+        let many: Vec<_> = (0..MOST_HOPS).map(|n| format!("{n:016x}")).collect();
+        let route = Route::new(["docs"], None);
+        assert_eq!(route.of_query(Some(&meta(&many.join(",")))), Err(Failure::Loop));
+        assert!(route.of_query(Some(&meta(&many[1..].join(",")))).is_ok());
+        let odd = format!("x,{},,{}", "é".repeat(16), "g".repeat(16));
+        assert_eq!(route.of_query(Some(&meta(&odd))).unwrap().told(), route.told());
+        let wrong = Map::from_iter([(META.to_owned(), serde_json::json!({"a": 1}))]);
+        assert_eq!(route.of_query(Some(&wrong)).unwrap(), route);
+    }
+}
