@@ -51,15 +51,22 @@ impl Connection {
     pub(super) async fn open(shared: &Shared) -> Result<Self, Failure> {
         shared.route.check()?;
         let mail = Mail::new(Arc::clone(&shared.stats));
-        let opened = Self::greet(shared, &mail).await;
+        let opened = timeout(shared.settings.start_timeout, Self::open_with(shared, &mail)).await;
+        let opened = opened.unwrap_or_else(|_| {
+            let is_garbage = mail.is_all_garbage();
+            Err(if is_garbage { Failure::Protocol } else { Failure::FailedToStart })
+        });
         // Of what ended, or was not understood, whoever read knows more.
-        let (process, service) = opened.map_err(|failure| match mail.cause() {
+        opened.map_err(|failure| match mail.cause().unwrap_or(failure) {
             // It ended before it was ready.
-            Some(Failure::Exited) | None if failure == Failure::Exited => Failure::FailedToStart,
-            Some(Failure::Exited) | None => failure,
-            Some(cause) => cause,
-        })?;
-        let live = learn(shared, service.peer(), &mail).await?;
+            Failure::Exited => Failure::FailedToStart,
+            why => why,
+        })
+    }
+
+    async fn open_with(shared: &Shared, mail: &Arc<Mail>) -> Result<Self, Failure> {
+        let (process, service) = Self::greet(shared, mail).await?;
+        let live = learn(shared, service.peer(), mail).await?;
         mail.is_ready(shared.settings.max_response_bytes);
         Ok(Self { process, service, live })
     }
@@ -81,7 +88,7 @@ impl Connection {
                 let started = Process::start(&start, &shared.last_words);
                 let (process, stdout, stdin) = started.map_err(|_| Failure::FailedToStart)?;
                 let lines = Lines::new(stdout, stdin, Arc::clone(mail));
-                let service = greet(shared, lines, mail).await?;
+                let service = greet(shared, lines).await?;
                 Ok((Some(process), service))
             }
             #[cfg(feature = "http")]
@@ -91,7 +98,7 @@ impl Connection {
                     |host: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
                 let (server, url) = super::http::Server::new(url, headers, may_be_plain)?;
                 let http = super::http::Http::new(server, url, Arc::clone(mail));
-                Ok((None, greet(shared, http, mail).await?))
+                Ok((None, greet(shared, http).await?))
             }
             #[cfg(not(feature = "http"))]
             How::Http { .. } => Err(Failure::FailedToStart),
@@ -148,7 +155,6 @@ impl Connection {
 async fn greet<T>(
     shared: &Shared,
     transport: T,
-    mail: &Mail,
 ) -> Result<RunningService<RoleClient, ClientConfig>, Failure>
 where
     T: Transport<RoleClient, Error = Failure> + 'static,
@@ -161,19 +167,14 @@ where
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
     };
-    let greeted = client.serve_with_lifecycle(transport, lifecycle);
-    let limit = shared.settings.start_timeout;
-    match timeout(limit, greeted).await {
-        Ok(Ok(service)) => Ok(service),
-        Ok(Err(ClientInitializeError::TransportError { error, .. })) => {
-            Err(own(error.error.as_ref()).unwrap_or(Failure::Exited))
+    client.serve_with_lifecycle(transport, lifecycle).await.map_err(|error| match error {
+        ClientInitializeError::TransportError { error, .. } => {
+            own(error.error.as_ref()).unwrap_or(Failure::Exited)
         }
-        Ok(Err(ClientInitializeError::ConnectionClosed(_))) => Err(Failure::Exited),
-        Ok(Err(ClientInitializeError::JsonRpcError(error))) => Err(mail::failure_of(&error)),
-        Ok(Err(_)) => Err(Failure::Protocol),
-        Err(_) if mail.is_all_garbage() => Err(Failure::Protocol),
-        Err(_) => Err(Failure::FailedToStart),
-    }
+        ClientInitializeError::ConnectionClosed(_) => Failure::Exited,
+        ClientInitializeError::JsonRpcError(error) => mail::failure_of(&error),
+        _ => Failure::Protocol,
+    })
 }
 
 /// The failure that our own transports give to the client, which gives it back.

@@ -297,7 +297,8 @@ impl Link {
         let had_session = self.state().session.is_some();
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(Failure::Unauthorized),
-            StatusCode::NOT_FOUND if had_session => {
+            // The latter is wrong, and common.
+            StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST if had_session => {
                 self.mail.expire();
                 return Err(Failure::Exited);
             }

@@ -17,7 +17,8 @@ mod mail;
 mod process;
 mod route;
 mod stats;
-#[cfg(test)]
+// They look at processes as Unix has them.
+#[cfg(all(test, unix))]
 mod tests;
 #[cfg(feature = "tls")]
 mod tls;
@@ -59,7 +60,7 @@ const HELD: Duration = Duration::from_secs(10);
 /// So many queries wait in vain for a server that does not get ready, until the next ones wait no more.
 const PATIENCE: u32 = 3;
 /// A server that answered nothing lately has so long to answer a ping.
-const TO_PING: Duration = Duration::from_secs(1);
+const TO_PING: Duration = Duration::from_secs(2);
 /// Closing takes no longer.
 const TO_CLOSE: Duration = Duration::from_secs(1);
 
@@ -331,29 +332,33 @@ impl Shared {
         loop {
             self.set(What::Starting);
             Stats::count(&self.stats.starts, 1);
-            let started = tokio::select! {
-                started = timeout(self.settings.start_timeout, Connection::open(self)) => started,
+            let opened = tokio::select! {
+                opened = Connection::open(self) => opened,
                 () = self.closing.cancelled() => return,
             };
-            let failure = match started.unwrap_or(Err(Failure::FailedToStart)) {
+            let failure = match opened {
                 Ok(connection) => {
                     self.waited.store(0, Relaxed);
                     let since = Instant::now();
                     let served = self.stats.calls.load(Relaxed);
+                    let live = connection.live();
                     let why = self.keep(connection).await;
                     if self.closing.is_cancelled() {
                         return;
                     }
-                    if since.elapsed() >= HELD {
+                    let has_held = since.elapsed() >= HELD;
+                    if has_held {
                         pause = FIRST_PAUSE;
                     }
-                    // What ended while it was asked, or after a long time, may be asked again at once.
-                    if pause == FIRST_PAUSE && self.stats.calls.load(Relaxed) > served
-                        || since.elapsed() >= HELD
-                    {
-                        self.stats.failed(why);
-                        tracing::warn!(failure = %why, "starts again");
-                        pause = FIRST_PAUSE * 2;
+                    // What ends now and then is started again at once, what ends again and again is not; and
+                    // a session that is over says nothing of its server.
+                    let has_served = self.stats.calls.load(Relaxed) > served;
+                    let is_expired = live.mail.is_expired();
+                    if is_expired || has_held || has_served && pause == FIRST_PAUSE {
+                        if !is_expired {
+                            tracing::warn!(failure = %why, "starts again");
+                            pause = FIRST_PAUSE * 2;
+                        }
                         continue;
                     }
                     why
@@ -363,7 +368,6 @@ impl Shared {
                 }
                 Err(failure) => failure,
             };
-            self.stats.failed(failure);
             self.set(What::Failed(failure));
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -382,7 +386,7 @@ impl Shared {
                 () = self.closing.cancelled() => break Failure::Closed,
                 () = self.doubted.notified() => {
                     if !connection.answers_ping(TO_PING).await {
-                        break Failure::Timeout(TO_PING);
+                        break Failure::Exited;
                     }
                 }
                 () = connection.tools_changed() => match connection.plan_again(self).await {
@@ -413,44 +417,42 @@ impl Shared {
         let until = until.min(begun + limit);
         let limit = until.saturating_duration_since(begun);
         let pass = self.breaker.pass().ok_or(Failure::CircuitOpen)?;
-        let asked = self.ask_once(query, until, limit, route).await;
+        let mut asked = self.ask_once(query, until, limit, route).await;
         // Another session answers what the last one was asked.
-        let asked = match asked {
-            Err((Failure::Exited, true)) => self.ask_once(query, until, limit, route).await,
-            asked => asked,
-        };
-        let asked = asked.map_err(|(failure, _)| failure);
-        self.settle(pass, asked.as_ref().err().copied());
-        asked
+        if matches!(asked, Err(Unanswered { is_expired: true, .. })) {
+            asked = self.ask_once(query, until, limit, route).await;
+        }
+        self.settle(pass, asked.as_ref().err());
+        asked.map_err(|unanswered| unanswered.failure)
     }
 
-    fn settle(&self, pass: Pass<'_>, failure: Option<Failure>) {
-        match failure {
-            Some(failure) if failure.is_of_server() => {
+    fn settle(&self, pass: Pass<'_>, unanswered: Option<&Unanswered>) {
+        match unanswered {
+            Some(Unanswered { failure, has_ended, .. }) if *has_ended || failure.is_of_server() => {
                 if pass.failed() {
                     tracing::warn!(parent: &self.span, failure = %failure, "circuit open");
                     self.doubted.notify_one();
                 }
             }
             // It was not even asked.
-            Some(Failure::Starting | Failure::FailedToStart | Failure::NoQueryTool | Failure::Closed) => {}
+            Some(Unanswered { was_asked: false, .. }) => {}
             // Whoever refuses is alive.
             _ => pass.succeeded(),
         }
     }
 
-    /// Asks what is connected now; with a failure comes whether a new session would do.
+    /// Asks what is connected now.
     async fn ask_once(
         &self,
         query: &str,
         until: Instant,
         limit: Duration,
         route: &Route,
-    ) -> Result<Vec<CallAnswer>, (Failure, bool)> {
-        let live = self.ready(until).await.map_err(|failure| (failure, false))?;
+    ) -> Result<Vec<CallAnswer>, Unanswered> {
+        let live = self.ready(until).await.map_err(Unanswered::unasked)?;
         let calls = live.plan.calls(query, self.settings.max_items_per_server);
         if calls.is_empty() {
-            return Err((Failure::NoQueryTool, false));
+            return Err(Unanswered::unasked(Failure::NoQueryTool));
         }
         let path = route.told();
         let calls = calls.into_iter().enumerate();
@@ -466,7 +468,12 @@ impl Shared {
             }
         }
         match failure {
-            Some(failure) if all.is_empty() => Err((failure, live.mail.is_expired())),
+            Some(failure) if all.is_empty() => Err(Unanswered {
+                failure,
+                was_asked: true,
+                has_ended: live.mail.cause().is_some(),
+                is_expired: live.mail.is_expired(),
+            }),
             _ => Ok(all),
         }
     }
@@ -534,6 +541,23 @@ impl Shared {
         }
         let bytes = mail::bytes_of(&mut result);
         Ok(CallAnswer { call: place, tool, items, result, bytes, latency })
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+struct Unanswered {
+    failure: Failure,
+    was_asked: bool,
+    /// The connection is over.
+    has_ended: bool,
+    /// Another session would be served.
+    is_expired: bool,
+}
+
+impl Unanswered {
+    const fn unasked(failure: Failure) -> Self {
+        Self { failure, was_asked: false, has_ended: false, is_expired: false }
     }
 }
 

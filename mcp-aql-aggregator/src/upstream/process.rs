@@ -1,6 +1,7 @@
 //! Child processes: started with little of our environment, and ended with all that they have started.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -161,10 +162,16 @@ impl Group {
 
 /// The last lines that a process wrote to its standard error, without the secrets that it was given. For
 /// whoever sits in front of the terminal, and for no log.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct LastWords {
     secrets: Vec<String>,
     lines: Mutex<VecDeque<String>>,
+}
+
+impl fmt::Debug for LastWords {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LastWords").finish_non_exhaustive()
+    }
 }
 
 impl LastWords {
