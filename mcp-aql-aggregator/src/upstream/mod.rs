@@ -229,6 +229,15 @@ impl Upstream {
         asked
     }
 
+    /// Has the server started, and waits until it is ready, or failed to get so.
+    pub(crate) async fn settled(&self) {
+        self.shared.wanted.notify_one();
+        let mut status = self.shared.status.subscribe();
+        let is_settled = |status: &Status| !matches!(status.what, What::Idle | What::Starting);
+        // Whoever sends it is held by us.
+        let _ = status.wait_for(is_settled).await;
+    }
+
     /// What is known of the server.
     pub(crate) fn state(&self) -> UpstreamState {
         let shared = &self.shared;

@@ -94,6 +94,7 @@ fn route() -> Route {
 }
 
 async fn is_ready(upstream: &Upstream) {
+    upstream.settled().await;
     reaches(|| upstream.state().status == "ready").await;
 }
 
@@ -657,5 +658,70 @@ mod http {
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Plain);
         assert!(begun.elapsed() < SOON);
         upstream.close().await;
+    }
+}
+
+#[cfg(feature = "tls")]
+mod tls {
+    use std::net::TcpStream;
+
+    use mcp_aql_upstreams::{HttpScript, serve_http_over};
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+    use super::*;
+
+    /// Not a test of anything: a program with another environment, which asks a server.
+    #[tokio::test]
+    async fn as_client() {
+        if let (Ok(url), Some(file)) = (std::env::var("ASK"), std::env::var_os("OUTCOME")) {
+            let upstream = new(How::Http { url, headers: BTreeMap::new() }, |_| {});
+            upstream.start();
+            let outcome = ask(&upstream).await.map_or_else(|why| why.to_string(), |_| "answered".to_owned());
+            std::fs::write(file, outcome).unwrap();
+        }
+    }
+
+    /// What comes of asking with these certificates to trust.
+    fn outcome(files: &Files, url: &str, trusted: &Path) -> String {
+        let file = files.path("outcome");
+        let done = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["upstream::tests::tls::as_client", "--exact"])
+            .env("ASK", url)
+            .env("OUTCOME", &file)
+            .env("SSL_CERT_FILE", trusted)
+            .stdout(std::process::Stdio::null())
+            .status();
+        assert!(done.unwrap().success());
+        std::fs::read_to_string(file).unwrap()
+    }
+
+    #[test]
+    fn servers_are_asked_over_tls_when_their_certificate_is_trusted() {
+        let files = Files::new();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        std::fs::write(files.path("trusted"), made.cert.pem()).unwrap();
+        std::fs::write(files.path("other"), other.cert.pem()).unwrap();
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        let config = Arc::new(config);
+        let address = serve_http_over(HttpScript::default(), move |stream: TcpStream| {
+            let connection = ServerConnection::new(Arc::clone(&config)).ok()?;
+            Some(StreamOwned::new(connection, stream))
+        });
+        let url = format!("https://localhost:{}/mcp", address.port());
+        assert_eq!(outcome(&files, &url, &files.path("trusted")), "answered");
+        assert_eq!(outcome(&files, &url, &files.path("other")), "certificate not trusted");
+        // Nobody there speaks TLS.
+        let plain = mcp_aql_upstreams::serve_http(HttpScript::default());
+        let url = format!("https://localhost:{}/mcp", plain.port());
+        assert_eq!(outcome(&files, &url, &files.path("trusted")), "connection refused");
     }
 }

@@ -1,6 +1,6 @@
 //! The same over HTTP, as simply as HTTP can be.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,15 +31,27 @@ pub struct HttpScript {
 /// # Panics
 /// When there is no port.
 #[must_use]
-#[allow(clippy::expect_used)] // For tests only.
 pub fn serve_http(script: HttpScript) -> SocketAddr {
+    serve_http_over(script, Some)
+}
+
+/// The same over what is made of each connection, TLS say.
+///
+/// # Panics
+/// When there is no port.
+#[must_use]
+#[allow(clippy::expect_used)] // For tests only.
+pub fn serve_http_over<S: Read + Write>(
+    script: HttpScript,
+    over: impl Fn(TcpStream) -> Option<S> + Send + Sync + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
-    let state = Arc::new((script, Mutex::new((0_usize, 0_usize))));
+    let state = Arc::new((script, Mutex::new((0_usize, 0_usize)), over));
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let state = Arc::clone(&state);
-            std::thread::spawn(move || serve(stream, &state.0, &state.1));
+            std::thread::spawn(move || serve(state.2(stream)?, &state.0, &state.1));
         }
     });
     address
@@ -48,8 +60,7 @@ pub fn serve_http(script: HttpScript) -> SocketAddr {
 /// Sessions so far, and calls of the last one.
 type Sessions = Mutex<(usize, usize)>;
 
-fn serve(stream: TcpStream, script: &HttpScript, sessions: &Sessions) -> Option<()> {
-    let mut out = stream.try_clone().ok()?;
+fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -79,12 +90,12 @@ fn serve(stream: TcpStream, script: &HttpScript, sessions: &Sessions) -> Option<
         if let Some((status, to)) = &script.redirect
             && !head.starts_with("POST /mcp ")
         {
-            respond(&mut out, *status, &[("location", to)], b"")?;
+            respond(reader.get_mut(), *status, &[("location", to)], b"")?;
             continue;
         }
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
         let Some(id) = message.get("id") else {
-            respond(&mut out, 202, &[], b"")?;
+            respond(reader.get_mut(), 202, &[], b"")?;
             continue;
         };
         let method = message["method"].as_str().unwrap_or_default();
@@ -97,7 +108,7 @@ fn serve(stream: TcpStream, script: &HttpScript, sessions: &Sessions) -> Option<
             }
             let is_over = script.calls_per_session.is_some_and(|most| sessions.1 > most);
             if is_over || method != "initialize" && session.as_ref() != Some(&format!("s{}", sessions.0)) {
-                respond(&mut out, 404, &[], b"s3cret")?;
+                respond(reader.get_mut(), 404, &[], b"s3cret")?;
                 continue;
             }
             sessions.0
@@ -113,7 +124,7 @@ fn serve(stream: TcpStream, script: &HttpScript, sessions: &Sessions) -> Option<
                 if let Some((status, headers)) = &script.status {
                     let headers: Vec<_> =
                         headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                    respond(&mut out, *status, &headers, b"s3cret")?;
+                    respond(reader.get_mut(), *status, &headers, b"s3cret")?;
                     continue;
                 }
                 let query = message["params"]["arguments"]["query"].as_str().unwrap_or_default();
@@ -144,11 +155,11 @@ fn serve(stream: TcpStream, script: &HttpScript, sessions: &Sessions) -> Option<
             true => ("text/event-stream", format!(": hello\n\nevent: message\ndata: {answer}\n\n")),
             false => ("application/json", answer),
         };
-        respond(&mut out, 200, &[("content-type", kind), ("mcp-session-id", &session)], body.as_bytes())?;
+        respond(reader.get_mut(), 200, &[("content-type", kind), ("mcp-session-id", &session)], body.as_bytes())?;
     }
 }
 
-fn respond(out: &mut TcpStream, status: u16, headers: &[(&str, &str)], body: &[u8]) -> Option<()> {
+fn respond(out: &mut impl Write, status: u16, headers: &[(&str, &str)], body: &[u8]) -> Option<()> {
     let mut head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub use http::{HttpScript, serve_http};
+pub use http::{HttpScript, serve_http, serve_http_over};
 
 /// The variable with the script of a server.
 pub const SCRIPT: &str = "UPSTREAM_SCRIPT";
