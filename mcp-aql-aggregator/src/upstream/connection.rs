@@ -4,16 +4,16 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-    PaginatedRequestParams, PingRequest, ProtocolVersion, Tool,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest,
+    Implementation, PaginatedRequestParams, PingRequest, ProtocolVersion, Tool,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RunningService,
     ServiceError,
 };
 use rmcp::transport::Transport;
-use rmcp::RoleClient;
 use tokio::time::timeout;
 
 use super::lines::Lines;
@@ -183,7 +183,11 @@ pub(super) fn own(error: &(dyn Error + Send + Sync + 'static)) -> Option<Failure
 }
 
 /// Learns what to ask.
-async fn learn(shared: &Shared, peer: &Peer<RoleClient>, mail: &Arc<Mail>) -> Result<Arc<Live>, Failure> {
+async fn learn(
+    shared: &Shared,
+    peer: &Peer<RoleClient>,
+    mail: &Arc<Mail>,
+) -> Result<Arc<Live>, Failure> {
     let failed = |error| match error {
         ServiceError::McpError(error) => mail::failure_of(&error),
         ServiceError::TransportSend(error) => own(error.error.as_ref()).unwrap_or(Failure::Exited),
@@ -230,7 +234,10 @@ async fn learn(shared: &Shared, peer: &Peer<RoleClient>, mail: &Arc<Mail>) -> Re
 pub(super) fn secrets(how: &How) -> Vec<String> {
     match how {
         How::Command { env, args, .. } => {
-            let of_args = args.iter().filter_map(|arg| arg.split_once('=')).map(|(_, value)| value.to_owned());
+            let of_args = args
+                .iter()
+                .filter_map(|arg| arg.split_once('='))
+                .map(|(_, value)| value.to_owned());
             env.values().cloned().chain(of_args).collect()
         }
         How::Http { headers, .. } => headers.values().cloned().collect(),

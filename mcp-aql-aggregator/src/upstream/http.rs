@@ -101,7 +101,8 @@ fn authorization(url: &Url) -> Option<HeaderValue> {
 /// Whether a host of a URL is this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let is_named = host.eq_ignore_ascii_case("localhost") || host.eq_ignore_ascii_case("localhost.");
+    let is_named =
+        host.eq_ignore_ascii_case("localhost") || host.eq_ignore_ascii_case("localhost.");
     is_named || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
 }
 
@@ -184,7 +185,8 @@ impl Transport<RoleClient> for Http {
             let mut headers = self.link.headers();
             headers.insert(SESSION, session);
             let server = self.link.server.clone();
-            let leaving = async move { server.client.send(&url, Method::DELETE, headers, Vec::new()).await };
+            let leaving =
+                async move { server.client.send(&url, Method::DELETE, headers, Vec::new()).await };
             // Servers may refuse to be told.
             let _ = tokio::time::timeout(GOOD_BYE, leaving).await;
         }
@@ -327,7 +329,8 @@ impl Link {
     async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
         let most = self.mail.most_bytes();
         let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        if length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most) {
+        if length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most)
+        {
             return self.too_large(id);
         }
         let mut body = Vec::new();
@@ -408,9 +411,12 @@ mod tests {
     #[test]
     fn without_encryption_only_this_machine_is_asked_unless_it_is_allowed() {
         let new = |url: &str| {
-            Server::new(url, &BTreeMap::new(), |host| host == "inside").map(|(_, url)| url.to_string())
+            Server::new(url, &BTreeMap::new(), |host| host == "inside")
+                .map(|(_, url)| url.to_string())
         };
-        for url in ["http://127.0.0.1:1/mcp", "http://[::1]/", "http://localhost:80/", "http://inside/"] {
+        for url in
+            ["http://127.0.0.1:1/mcp", "http://[::1]/", "http://localhost:80/", "http://inside/"]
+        {
             assert!(new(url).is_ok(), "{url}");
         }
         for url in ["http://example.com/", "http://10.0.0.1/", "http://localhost.example.com/"] {

@@ -185,3 +185,114 @@ async fn write_all(
     }
     let _ = write.shutdown().await;
 }
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, NumberOrString, RequestId,
+    };
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    fn call(id: i64) -> ClientJsonRpcMessage {
+        let call = CallToolRequest::new(CallToolRequestParams::new("search"));
+        ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), RequestId::Number(id))
+    }
+
+    /// The id of an answer, and whether it is a fault.
+    fn seen(message: &ServerJsonRpcMessage) -> (i64, bool) {
+        match message {
+            ServerJsonRpcMessage::Response(response) => match response.id {
+                NumberOrString::Number(id) => (id, false),
+                NumberOrString::String(_) => panic!("{message:?}"),
+            },
+            ServerJsonRpcMessage::Error(error) => match error.id {
+                Some(NumberOrString::Number(id)) => (id, true),
+                _ => panic!("{message:?}"),
+            },
+            _ => panic!("{message:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_come_however_they_are_cut() {
+        let fine = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#);
+        let long = "x".repeat(5000);
+        let first =
+            format!(r#"{{"id":2,"result":{{"content":[{{"type":"text","text":"{long}"}}]}}}}"#);
+        let last =
+            format!(r#"{{"result":{{"content":[{{"type":"text","text":"{long}"}}]}},"id":3}}"#);
+        let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+        let text = format!(
+            "\n\u{feff}{}\r\nhello\n{first}\n{ping}\n{long}\n{last}\n  {}\n{}",
+            fine(1),
+            fine(4),
+            // Its line never ends.
+            fine(5)
+        );
+        for size in [1, 7, 64, 100_000] {
+            let (theirs, ours) = tokio::io::duplex(size);
+            let (mut replies, write) = tokio::io::duplex(100_000);
+            let mail = Mail::new(Arc::default());
+            let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+            for id in 1..=5 {
+                lines.send(call(id)).await.unwrap();
+            }
+            mail.is_ready(1000);
+            let text = text.clone();
+            let writing = tokio::spawn(async move {
+                let mut theirs = theirs;
+                theirs.write_all(text.as_bytes()).await.unwrap();
+            });
+            let mut all = Vec::new();
+            while let Some(message) = lines.receive().await {
+                all.push(seen(&message));
+            }
+            assert_eq!(all, [(1, false), (2, true), (3, true), (4, false)], "{size}");
+            assert_eq!(mail.cause(), Some(Failure::Exited));
+            writing.await.unwrap();
+            lines.close().await.unwrap();
+            drop(lines);
+            let mut written = String::new();
+            replies.read_to_string(&mut written).await.unwrap();
+            assert_eq!(written.lines().count(), 6);
+            assert!(
+                written.ends_with("{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}\n"),
+                "{written}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_read_is_kept_when_nobody_waits() {
+        let (mut theirs, ours) = tokio::io::duplex(1000);
+        let mail = Mail::new(Arc::default());
+        let mut lines = Lines::new(ours, tokio::io::sink(), Arc::clone(&mail));
+        lines.send(call(1)).await.unwrap();
+        for part in [r#"{"id":1,"#, r#""result":{"content""#, ":[]}}"] {
+            theirs.write_all(part.as_bytes()).await.unwrap();
+            let limit = std::time::Duration::from_millis(20);
+            assert!(tokio::time::timeout(limit, lines.receive()).await.is_err());
+        }
+        theirs.write_all(b"\n").await.unwrap();
+        assert_eq!(seen(&lines.receive().await.unwrap()), (1, false));
+    }
+
+    #[tokio::test]
+    async fn who_asks_and_does_not_read_does_not_fill_our_memory() {
+        let (mut theirs, ours) = tokio::io::duplex(1000);
+        // Nobody reads at the other end.
+        let (_replies, write) = tokio::io::duplex(10);
+        let mail = Mail::new(Arc::default());
+        let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+        let asking = tokio::spawn(async move {
+            for _ in 0..10_000 {
+                theirs.write_all(b"{\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+            }
+        });
+        assert!(lines.receive().await.is_none());
+        asking.await.unwrap();
+        assert_eq!(lines.writer.as_ref().unwrap().capacity(), 0);
+    }
+}

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rmcp::model::{
     CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest, DiscoverResult,
-    EmptyResult, ErrorCode, ErrorData, Implementation, InitializeResult, ListToolsResult, MetaObject,
-    NumberOrString, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult,
+    EmptyResult, ErrorCode, ErrorData, Implementation, InitializeResult, ListToolsResult,
+    MetaObject, NumberOrString, ProtocolVersion, RequestId, ServerCapabilities,
+    ServerJsonRpcMessage, ServerResult,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -155,7 +156,10 @@ impl Mail {
     }
 
     /// A message of the client in bytes, and the request that it is, if it is one.
-    pub(super) fn outgoing(&self, message: &ClientJsonRpcMessage) -> Option<(Vec<u8>, Option<i64>)> {
+    pub(super) fn outgoing(
+        &self,
+        message: &ClientJsonRpcMessage,
+    ) -> Option<(Vec<u8>, Option<i64>)> {
         let bytes = serde_json::to_vec(message).ok()?;
         let mut asked = None;
         match message {
@@ -271,14 +275,21 @@ impl Mail {
                     return None;
                 }
                 let _ = self.version.set(told.protocol_version.clone());
-                // The client would log them.
+                // The client would log it.
                 told.server_info = Implementation::new("", "");
+                told.capabilities = ServerCapabilities::default();
                 told.instructions = None;
                 told.meta = None;
                 ServerResult::InitializeResult(told)
             }
             Asked::Discover => {
-                let told: DiscoverResult = serde_json::from_str(result).ok()?;
+                let mut told: DiscoverResult = serde_json::from_str(result).ok()?;
+                let known =
+                    |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
+                told.supported_versions.retain(known);
+                told.capabilities = ServerCapabilities::default();
+                told.instructions = None;
+                told.meta = None;
                 ServerResult::DiscoverResult(told)
             }
             Asked::Tools => {
@@ -431,10 +442,16 @@ mod tests {
     fn answers_come_to_whoever_asked_and_errors_without_their_text() {
         let mail = Mail::new(Arc::default());
         for (text, failure) in [
-            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":2,"message":"s3cret"}}"#, Failure::Protocol),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":2,"message":"s3cret"}}"#,
+                Failure::Protocol,
+            ),
             (r#"{"id":7,"error":"s3cret"}"#, Failure::Protocol),
             (r#"{"id":"7","result":["s3cret"]}"#, Failure::Protocol),
-            (r#"{"id":7,"result":{"resultType":"input_required","content":[]}}"#, Failure::Protocol),
+            (
+                r#"{"id":7,"result":{"resultType":"input_required","content":[]}}"#,
+                Failure::Protocol,
+            ),
             (r#"{"id":7}"#, Failure::Protocol),
         ] {
             asks(&mail, 7);
@@ -495,7 +512,17 @@ mod tests {
         assert_eq!(start(r#" { "id" : "12" , "result""#), Some(12));
         assert_eq!(start(r#"{"result":{"id":9,"#), None);
         assert_eq!(start(r#"{"jsonrpc":"2.0","method":"x","params":{"id":9"#), None);
-        for text in ["", "{", "{\"", "{\"id\":", "{\"id\":7", "{\"a\":\"", "{\"a\":1 2", "[1,2", "{\"a\":\"b\"}"] {
+        for text in [
+            "",
+            "{",
+            "{\"",
+            "{\"id\":",
+            "{\"id\":7",
+            "{\"a\":\"",
+            "{\"a\":1 2",
+            "[1,2",
+            "{\"a\":\"b\"}",
+        ] {
             assert_eq!(start(text), None, "{text}");
         }
         let end = |text: &str| id_at_end(text.as_bytes());
@@ -506,6 +533,18 @@ mod tests {
         assert_eq!(end(r#""id":5}}"#), None);
         for text in ["", "}", "\"id\"}", "\"id\":}", "\"id\":x}"] {
             assert_eq!(end(text), None, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_does_harm(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
+            let mail = Mail::new(Arc::default());
+            asks(&mail, 1);
+            drop(mail.incoming(text.as_bytes()));
+            let _ = id_at_start(text.as_bytes());
+            let _ = id_at_end(text.as_bytes());
+            drop(mail.incoming(format!("{{\"id\":1,\"result\":{text}}}").as_bytes()));
         }
     }
 }

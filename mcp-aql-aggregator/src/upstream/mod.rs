@@ -231,6 +231,9 @@ impl Upstream {
 
     /// Has the server started, and waits until it is ready, or failed to get so.
     pub(crate) async fn settled(&self) {
+        if !self.shared.is_started.load(Relaxed) {
+            return;
+        }
         self.shared.wanted.notify_one();
         let mut status = self.shared.status.subscribe();
         let is_settled = |status: &Status| !matches!(status.what, What::Idle | What::Starting);
@@ -437,14 +440,14 @@ impl Shared {
 
     fn settle(&self, pass: Pass<'_>, unanswered: Option<&Unanswered>) {
         match unanswered {
+            // It was not even asked: when it is started again is decided elsewhere.
+            Some(Unanswered { was_asked: false, .. }) => {}
             Some(Unanswered { failure, has_ended, .. }) if *has_ended || failure.is_of_server() => {
                 if pass.failed() {
                     tracing::warn!(parent: &self.span, failure = %failure, "circuit open");
                     self.doubted.notify_one();
                 }
             }
-            // It was not even asked.
-            Some(Unanswered { was_asked: false, .. }) => {}
             // Whoever refuses is alive.
             _ => pass.succeeded(),
         }
@@ -465,9 +468,8 @@ impl Shared {
         }
         let path = route.told();
         let calls = calls.into_iter().enumerate();
-        let answers = join_all(
-            calls.map(|(place, call)| self.call(&live, place, call, until, limit, &path)),
-        );
+        let answers =
+            join_all(calls.map(|(place, call)| self.call(&live, place, call, until, limit, &path)));
         let mut failure = None;
         let mut all = Vec::new();
         for answer in answers.await {
@@ -495,7 +497,9 @@ impl Shared {
         let wait = async {
             loop {
                 match &status.borrow_and_update().what {
-                    What::Ready(live) if live.mail.cause().is_none() => return Ok(Arc::clone(live)),
+                    What::Ready(live) if live.mail.cause().is_none() => {
+                        return Ok(Arc::clone(live));
+                    }
                     What::Failed(failure) | What::Unfit(failure) => return Err(*failure),
                     What::Idle | What::Starting | What::Ready(_) if !has_patience => {
                         return Err(Failure::Starting);

@@ -18,8 +18,20 @@ const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "TMPDIR"];
 /// Where programs do not even start without more.
 #[cfg(windows)]
 const INHERITED: &[&str] = &[
-    "PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "TEMP", "TMP", "USERPROFILE",
-    "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
+    "PATH",
+    "PATHEXT",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "COMSPEC",
+    "TEMP",
+    "TMP",
+    "USERPROFILE",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
 ];
 /// How long a process may take to end by itself once its standard input is closed,
 const BY_ITSELF: Duration = Duration::from_millis(500);
@@ -234,7 +246,8 @@ mod tests {
 
     #[tokio::test]
     async fn of_standard_error_the_last_lines_are_kept_without_secrets() {
-        let words = LastWords::new(["hunter2".to_owned(), "hunter2-long".to_owned(), "a".to_owned()]);
+        let words =
+            LastWords::new(["hunter2".to_owned(), "hunter2-long".to_owned(), "a".to_owned()]);
         let mut text = (0..100).map(|n| format!("line {n}\r\n")).collect::<String>();
         text.push_str("\n\u{1b}[31mpassword hunter2-long and hunter2\u{7}\n");
         text.push_str(&"x".repeat(1_000_000));

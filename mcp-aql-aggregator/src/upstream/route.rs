@@ -34,7 +34,8 @@ impl Route {
             hash.update((server.len() as u64).to_le_bytes());
             hash.update(server);
         }
-        let own: String = hash.finalize().iter().take(NAME / 2).map(|byte| format!("{byte:02x}")).collect();
+        let own: String =
+            hash.finalize().iter().take(NAME / 2).map(|byte| format!("{byte:02x}")).collect();
         Self { own: own.into(), before: read(mark.unwrap_or_default()) }
     }
 
@@ -71,7 +72,8 @@ impl Route {
 /// The names in a text. What cannot be names is left out; of too many, enough is kept to see that.
 fn read(text: &str) -> Vec<Arc<str>> {
     let names = text.split(',').map(str::trim);
-    let names = names.filter(|name| name.len() == NAME && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let names = names
+        .filter(|name| name.len() == NAME && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
     names.take(MOST_HOPS).map(Arc::from).collect()
 }
 

@@ -203,7 +203,8 @@ async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     is_ready(&upstream).await;
     let patient = Instant::now() + TO_START;
     let mut answers = upstream.ask("again", patient, &route()).await;
-    while matches!(answers, Err(Failure::Timeout(_) | Failure::Exited)) && Instant::now() < patient {
+    while matches!(answers, Err(Failure::Timeout(_) | Failure::Exited)) && Instant::now() < patient
+    {
         answers = upstream.ask("again", patient, &route()).await;
     }
     assert!(text(&answers.unwrap()[0]).contains("result 1 for again"), "{call}");
@@ -405,7 +406,8 @@ async fn a_server_gets_little_of_our_environment() {
     let upstream = started(&format!("--show-env {}", files.of("env")), |_| {});
     is_ready(&upstream).await;
     let env = std::fs::read_to_string(files.path("env")).unwrap();
-    let mut names: Vec<_> = env.lines().filter_map(|line| line.split_once('=')).map(|it| it.0).collect();
+    let mut names: Vec<_> =
+        env.lines().filter_map(|line| line.split_once('=')).map(|it| it.0).collect();
     names.retain(|name| !INHERITED.contains(name));
     names.sort_unstable();
     assert_eq!(names, ["API_KEY", VARIABLE, mcp_aql_upstreams::SCRIPT]);
@@ -426,7 +428,11 @@ async fn what_does_not_want_to_end_is_ended_with_its_children() {
         let begun = Instant::now();
         if is_closed {
             upstream.close().await;
-            assert!(begun.elapsed() < TO_CLOSE + Duration::from_millis(200), "{:?}", begun.elapsed());
+            assert!(
+                begun.elapsed() < TO_CLOSE + Duration::from_millis(200),
+                "{:?}",
+                begun.elapsed()
+            );
         }
         drop(upstream);
         reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
@@ -546,10 +552,13 @@ mod http {
             let state = upstream.state();
             assert!(state.bytes_in > answers[0].bytes as u64 && state.bytes_out > 100);
             upstream.close().await;
-            reaches(|| seen.lock().unwrap().last().is_some_and(|it| it.starts_with("DELETE"))).await;
+            reaches(|| seen.lock().unwrap().last().is_some_and(|it| it.starts_with("DELETE")))
+                .await;
             let seen = seen.lock().unwrap();
             let call = seen.iter().find(|it| it.contains("tools/call")).unwrap();
-            for header in ["mcp-session-id: s1", "mcp-protocol-version: 20", "x-api-key: s3cret-key"] {
+            for header in
+                ["mcp-session-id: s1", "mcp-protocol-version: 20", "x-api-key: s3cret-key"]
+            {
                 assert!(call.contains(header), "{header}: {call}");
             }
             nothing_leaked(&upstream);
@@ -614,7 +623,8 @@ mod http {
         let asked = upstream.ask("x", begun + Duration::from_millis(300), &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
         assert!(begun.elapsed() < Duration::from_millis(300) + SOON);
-        let is_told = || seen.lock().unwrap().iter().any(|it| it.contains("notifications/cancelled"));
+        let is_told =
+            || seen.lock().unwrap().iter().any(|it| it.contains("notifications/cancelled"));
         reaches(is_told).await;
         upstream.close().await;
     }
@@ -677,7 +687,8 @@ mod tls {
         if let (Ok(url), Some(file)) = (std::env::var("ASK"), std::env::var_os("OUTCOME")) {
             let upstream = new(How::Http { url, headers: BTreeMap::new() }, |_| {});
             upstream.start();
-            let outcome = ask(&upstream).await.map_or_else(|why| why.to_string(), |_| "answered".to_owned());
+            let outcome =
+                ask(&upstream).await.map_or_else(|why| why.to_string(), |_| "answered".to_owned());
             std::fs::write(file, outcome).unwrap();
         }
     }

@@ -107,7 +107,9 @@ fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -
                 _ => {}
             }
             let is_over = script.calls_per_session.is_some_and(|most| sessions.1 > most);
-            if is_over || method != "initialize" && session.as_ref() != Some(&format!("s{}", sessions.0)) {
+            if is_over
+                || method != "initialize" && session.as_ref() != Some(&format!("s{}", sessions.0))
+            {
                 respond(reader.get_mut(), 404, &[], b"s3cret")?;
                 continue;
             }
@@ -122,8 +124,10 @@ fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -
             "tools/list" => script.script.tools(),
             "tools/call" => {
                 if let Some((status, headers)) = &script.status {
-                    let headers: Vec<_> =
-                        headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+                    let headers: Vec<_> = headers
+                        .iter()
+                        .map(|(name, value)| (name.as_str(), value.as_str()))
+                        .collect();
                     respond(reader.get_mut(), *status, &headers, b"s3cret")?;
                     continue;
                 }
@@ -155,7 +159,12 @@ fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -
             true => ("text/event-stream", format!(": hello\n\nevent: message\ndata: {answer}\n\n")),
             false => ("application/json", answer),
         };
-        respond(reader.get_mut(), 200, &[("content-type", kind), ("mcp-session-id", &session)], body.as_bytes())?;
+        respond(
+            reader.get_mut(),
+            200,
+            &[("content-type", kind), ("mcp-session-id", &session)],
+            body.as_bytes(),
+        )?;
     }
 }
 

@@ -129,15 +129,19 @@ impl Script {
         let text = |text: String| json!({"content": [{"type": "text", "text": text}]});
         match self.format.as_str() {
             "markdown" => {
-                let blocks = texts.enumerate().map(|(i, it)| format!("## Result {}\n\n{it}\n", i + 1));
+                let blocks =
+                    texts.enumerate().map(|(i, it)| format!("## Result {}\n\n{it}\n", i + 1));
                 text(blocks.collect::<Vec<_>>().join("\n---\n\n"))
             }
             "lines" => {
-                let lines = texts.enumerate().map(|(i, it)| format!("src/file{i}.rs:{}:{it}", i + 7));
+                let lines =
+                    texts.enumerate().map(|(i, it)| format!("src/file{i}.rs:{}:{it}", i + 7));
                 text(lines.collect::<Vec<_>>().join("\n"))
             }
             format => {
-                let items = texts.enumerate().map(|(i, it)| json!({"title": format!("Result {}", i + 1), "text": it}));
+                let items = texts
+                    .enumerate()
+                    .map(|(i, it)| json!({"title": format!("Result {}", i + 1), "text": it}));
                 let all = json!({"results": items.collect::<Vec<_>>()});
                 let mut answer = text(all.to_string());
                 if format == "structured"
@@ -199,7 +203,10 @@ fn millis(text: &str) -> Duration {
 fn write(line: &str) {
     // Its `print!` would be caught where a test is the server.
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    let _ = out
+        .write_all(line.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush());
 }
 
 fn answer(id: &Value, result: &Value) -> String {
@@ -217,7 +224,10 @@ pub fn serve(script: &Script) {
     if script.child {
         // The child itself says who it is, when it ignores what is ignored.
         let file = script.pids.clone().unwrap_or_else(|| "/dev/null".into());
-        let say = format!("trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done", file.display());
+        let say = format!(
+            "trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done",
+            file.display()
+        );
         let child = Command::new("/bin/sh")
             .args(["-c", &say])
             .stdin(Stdio::null())
@@ -251,7 +261,9 @@ pub fn serve(script: &Script) {
         let Ok(line) = line else { break };
         add_to(script.log.as_ref(), &line);
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else { continue };
+        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
+            continue;
+        };
         match method {
             "initialize" => match script.start.split_once(':').unwrap_or((&script.start, "")) {
                 ("never" | "garbage", _) => {}
@@ -259,17 +271,21 @@ pub fn serve(script: &Script) {
                 _ => {
                     let version = &message["params"]["protocolVersion"];
                     let info = json!({"name": "upstream", "version": "1", "title": "s3cret"});
-                    write(&answer(id, &json!({
-                        "protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info,
-                        "instructions": "s3cret",
-                    })));
+                    write(&answer(
+                        id,
+                        &json!({
+                            "protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info,
+                            "instructions": "s3cret",
+                        }),
+                    ));
                 }
             },
             "tools/list" => write(&answer(id, &script.tools())),
             "tools/call" => {
                 let is_wrong = goes_wrong(&script, &wrong);
                 let id = id.clone();
-                let query = message["params"]["arguments"]["query"].as_str().unwrap_or_default().to_owned();
+                let query =
+                    message["params"]["arguments"]["query"].as_str().unwrap_or_default().to_owned();
                 if is_wrong && script.call == "stop-reading" {
                     sleep_for_ever();
                 }
@@ -323,7 +339,9 @@ fn call(script: &Script, is_wrong: bool, id: &Value, query: &str) {
         "huge" => answer(id, &json!({"content": [{"type": "text", "text": "x".repeat(size())}]})),
         "huge-id-last" => {
             let text = "x".repeat(size());
-            format!(r#"{{"result":{{"content":[{{"type":"text","text":"{text}"}}]}},"jsonrpc":"2.0","id":{id}}}"#)
+            format!(
+                r#"{{"result":{{"content":[{{"type":"text","text":"{text}"}}]}},"jsonrpc":"2.0","id":{id}}}"#
+            )
         }
         _ => results(),
     };
