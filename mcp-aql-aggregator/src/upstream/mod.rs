@@ -380,6 +380,8 @@ impl Shared {
                 }
                 Err(failure) => failure,
             };
+            // For whoever then asks why.
+            self.last_words.are_heard().await;
             self.set(What::Failed(failure));
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::task::JoinHandle;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 /// What a process gets of our environment: enough to find programs and files.
 #[cfg(not(windows))]
@@ -39,6 +40,8 @@ const BY_ITSELF: Duration = Duration::from_millis(500);
 const ON_DEMAND: Duration = Duration::from_millis(250);
 /// How long the system takes to end one that is made to.
 const BY_FORCE: Duration = Duration::from_millis(150);
+/// How long the standard error of a process is listened to after its end.
+const AFTER_ITS_END: Duration = Duration::from_millis(200);
 /// So many last lines of standard error are kept, and so much of each.
 const LAST_LINES: usize = 20;
 const LONGEST_LINE: usize = 500;
@@ -61,7 +64,8 @@ pub(super) struct Process {
     // Ended before the process is forgotten: until then, nobody else gets its number.
     group: Group,
     child: Child,
-    listening: JoinHandle<()>,
+    /// While it is there, its standard error is listened to.
+    _listens: oneshot::Sender<()>,
 }
 
 impl Process {
@@ -98,8 +102,9 @@ impl Process {
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        let listening = tokio::spawn(listen(stderr, Arc::clone(last_words)));
-        Ok((Self { group, child, listening }, stdout, stdin))
+        let (listens, is_over) = oneshot::channel();
+        tokio::spawn(last_words.clone().listen(stderr, is_over));
+        Ok((Self { group, child, _listens: listens }, stdout, stdin))
     }
 
     /// Ends it within a second: its standard input is closed already.
@@ -117,14 +122,7 @@ impl Process {
     }
 
     async fn ends_within(&mut self, limit: Duration) -> bool {
-        tokio::time::timeout(limit, self.child.wait()).await.is_ok()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.group.end();
-        self.listening.abort();
+        timeout(limit, self.child.wait()).await.is_ok()
     }
 }
 
@@ -172,12 +170,20 @@ impl Group {
     const fn end(&mut self) {}
 }
 
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 /// The last lines that a process wrote to its standard error, without the secrets that it was given. For
 /// whoever sits in front of the terminal, and for no log.
 #[derive(Default)]
 pub(super) struct LastWords {
     secrets: Vec<String>,
     lines: Mutex<VecDeque<String>>,
+    /// So many processes are listened to.
+    listeners: watch::Sender<usize>,
 }
 
 impl fmt::Debug for LastWords {
@@ -193,12 +199,35 @@ impl LastWords {
         let mut secrets: Vec<_> = secrets.collect();
         // One may be part of another.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        Arc::new(Self { secrets, lines: Mutex::default() })
+        Arc::new(Self { secrets, ..Self::default() })
     }
 
     /// All of them, the last one last.
     pub(super) fn lines(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Waits until all that was written by what has ended is read.
+    pub(super) async fn are_heard(&self) {
+        let mut listeners = self.listeners.subscribe();
+        let _ = timeout(AFTER_ITS_END, listeners.wait_for(|count| *count == 0)).await;
+    }
+
+    /// Listens to a process, and a little longer than it is there: others may hold its standard error.
+    async fn listen(
+        self: Arc<Self>,
+        stderr: impl AsyncRead + Unpin,
+        is_over: oneshot::Receiver<()>,
+    ) {
+        self.listeners.send_modify(|count| *count += 1);
+        tokio::select! {
+            () = listen(stderr, &self) => {}
+            () = async {
+                let _ = is_over.await;
+                tokio::time::sleep(AFTER_ITS_END).await;
+            } => {}
+        }
+        self.listeners.send_modify(|count| *count -= 1);
     }
 
     fn add(&self, line: &[u8]) {
@@ -222,7 +251,7 @@ impl LastWords {
 }
 
 /// Takes all that comes, so that the process is never held up by it, and keeps the last lines.
-async fn listen(mut stderr: impl AsyncRead + Unpin, last_words: Arc<LastWords>) {
+async fn listen(mut stderr: impl AsyncRead + Unpin, last_words: &LastWords) {
     // So much of a line is looked at: a secret at the place where it is cut shall still be seen whole.
     const LOOKED_AT: usize = 16 * LONGEST_LINE;
     let mut line = Vec::new();
@@ -252,7 +281,7 @@ mod tests {
         text.push_str("\n\u{1b}[31mpassword hunter2-long and hunter2\u{7}\n");
         text.push_str(&"x".repeat(1_000_000));
         text.push_str("\nno end");
-        listen(text.as_bytes(), Arc::clone(&words)).await;
+        listen(text.as_bytes(), &words).await;
         let lines = words.lines();
         assert_eq!(lines.len(), LAST_LINES);
         assert_eq!(lines[0], "line 83");

@@ -510,6 +510,15 @@ async fn standard_error_holds_nobody_up() {
 }
 
 #[tokio::test]
+async fn the_last_words_of_what_does_not_start_are_kept() {
+    let upstream = started("--start crash --stderr 100", |_| {});
+    upstream.settled().await;
+    let state = upstream.state();
+    assert_eq!((state.status, state.last_words), ("failed", vec!["e".repeat(99)]));
+    upstream.close().await;
+}
+
+#[tokio::test]
 async fn no_more_calls_at_once_than_allowed() {
     let upstream = started("--call slow:200", |settings| settings.calls_per_server = 2);
     is_ready(&upstream).await;
