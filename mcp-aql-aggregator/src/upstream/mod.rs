@@ -47,6 +47,7 @@ use self::process::LastWords;
 use self::stats::Stats;
 use crate::ask::{NoPlan, Plan, PlannedCall};
 use crate::config::{How, ServerConfig, Settings};
+use crate::items::is_failure;
 pub(crate) use breaker::BreakerState;
 pub(crate) use route::{Route, VARIABLE};
 pub(crate) use stats::Latency;
@@ -468,10 +469,10 @@ impl Shared {
         if calls.is_empty() {
             return Err(Unanswered::unasked(Failure::NoQueryTool));
         }
-        let path = route.told();
+        let told = (route.told(), route.label());
         let calls = calls.into_iter().enumerate();
         let answers =
-            join_all(calls.map(|(place, call)| self.call(&live, place, call, until, limit, &path)));
+            join_all(calls.map(|(place, call)| self.call(&live, place, call, until, limit, &told)));
         let mut failure = None;
         let mut all = Vec::new();
         for answer in answers.await {
@@ -530,7 +531,7 @@ impl Shared {
         call: PlannedCall,
         until: Instant,
         limit: Duration,
-        path: &str,
+        (path, label): &(String, String),
     ) -> Result<CallAnswer, Failure> {
         let PlannedCall { tool, arguments, items } = call;
         let late = |_| Failure::Timeout(limit);
@@ -543,7 +544,8 @@ impl Shared {
         let begun = Instant::now();
         let mut params = CallToolRequestParams::new(tool.clone()).with_arguments(arguments);
         let mut meta = RequestMetaObject::default();
-        meta.insert(route::META.to_owned(), path.into());
+        meta.insert(route::META.to_owned(), path.as_str().into());
+        meta.insert(route::LABEL.to_owned(), label.as_str().into());
         params.meta = Some(meta);
         let answered = answer(live, params);
         let answered = timeout_at(until, answered).await;
@@ -551,7 +553,7 @@ impl Shared {
         let latency = begun.elapsed();
         let mut result = answered.map_err(late)??;
         self.stats.answered(latency);
-        if result.is_error == Some(true) {
+        if is_failure(&result) {
             return Err(Failure::Tool);
         }
         let bytes = mail::bytes_of(&mut result);

@@ -11,6 +11,12 @@ use super::Failure;
 pub(crate) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_PATH";
 /// Where a call says so in its `_meta`.
 pub(crate) const META: &str = "mcp-aql-aggregator/path";
+/// The other place, which an MCP-AQL adapter hands on to its operations, and no more than 64 characters of it.
+pub(crate) const LABEL: &str = "requestId";
+/// What such a label begins with.
+const LABELLED: &str = "aggregators:";
+/// So many names have room in it.
+const MOST_LABELLED: usize = 3;
 /// So many aggregators may be asked one through the other.
 const MOST_HOPS: usize = 8;
 /// What names an aggregator: hexadecimal digits.
@@ -45,6 +51,18 @@ impl Route {
     /// [`Failure::Loop`] when it has been here before.
     pub(crate) fn of_query(&self, meta: Option<&Map<String, Value>>) -> Result<Self, Failure> {
         let told = meta.and_then(|meta| meta.get(META)).and_then(Value::as_str);
+        self.after(told)
+    }
+
+    /// The way of a query that came with this [`label`](Self::label).
+    ///
+    /// # Errors
+    /// [`Failure::Loop`] when it has been here before.
+    pub(crate) fn of_label(&self, label: Option<&str>) -> Result<Self, Failure> {
+        self.after(label.and_then(|label| label.strip_prefix(LABELLED)))
+    }
+
+    fn after(&self, told: Option<&str>) -> Result<Self, Failure> {
         let mut before = self.before.clone();
         for name in read(told.unwrap_or_default()) {
             if !before.contains(&name) {
@@ -66,6 +84,14 @@ impl Route {
     pub(super) fn told(&self) -> String {
         let names = self.before.iter().chain([&self.own]);
         names.map(AsRef::as_ref).collect::<Vec<&str>>().join(",")
+    }
+
+    /// The same in short: the last aggregators. A loop of more than three is not
+    /// found by it.
+    pub(super) fn label(&self) -> String {
+        let names: Vec<&str> = self.before.iter().chain([&self.own]).map(AsRef::as_ref).collect();
+        let last = names.get(names.len().saturating_sub(MOST_LABELLED)..).unwrap_or_default();
+        format!("{LABELLED}{}", last.join(","))
     }
 }
 
@@ -99,6 +125,20 @@ mod tests {
         // A child of its own.
         assert_eq!(Route::new(["docs", "more"], Some(&asked.told())).check(), Err(Failure::Loop));
         assert_eq!(Route::new(["other"], Some(&asked.told())).check(), Ok(()));
+    }
+
+    #[test]
+    fn labels_are_short_and_tell_of_loops_too() {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| Route::new([name], None));
+        let in_b = b.of_label(Some(&a.label())).unwrap();
+        let in_c = c.of_label(Some(&in_b.label())).unwrap();
+        let in_d = d.of_label(Some(&in_c.label())).unwrap();
+        assert!(in_d.label().len() <= 64);
+        for passed in [&b, &c, &d] {
+            assert_eq!(passed.of_label(Some(&in_d.label())), Err(Failure::Loop));
+        }
+        assert_eq!(a.of_label(Some("some other id")).unwrap(), a);
+        assert_eq!(a.of_label(None).unwrap(), a);
     }
 
     #[test]
