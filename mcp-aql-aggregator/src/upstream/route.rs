@@ -13,8 +13,8 @@ pub(crate) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_PATH";
 pub(crate) const META: &str = "mcp-aql-aggregator/path";
 /// The other place, which an MCP-AQL adapter hands on to its operations, and no more than 64 characters of it.
 pub(crate) const LABEL: &str = "requestId";
-/// What such a label begins with.
-const LABELLED: &str = "aggregators:";
+/// What such a label begins with; then come how many aggregators there were, and the names of the last.
+const LABELLED: &str = "via:";
 /// So many names have room in it.
 const MOST_LABELLED: usize = 3;
 /// So many aggregators may be asked one through the other.
@@ -27,6 +27,8 @@ const NAME: usize = 16;
 pub(crate) struct Route {
     own: Arc<str>,
     before: Vec<Arc<str>>,
+    /// So many were before, of which some may not be known by name.
+    hops: usize,
 }
 
 impl Route {
@@ -42,7 +44,8 @@ impl Route {
         }
         let own: String =
             hash.finalize().iter().take(NAME / 2).map(|byte| format!("{byte:02x}")).collect();
-        Self { own: own.into(), before: read(mark.unwrap_or_default()) }
+        let before = read(mark.unwrap_or_default());
+        Self { own: own.into(), hops: before.len(), before }
     }
 
     /// The way of a query that came with this `_meta`.
@@ -51,7 +54,7 @@ impl Route {
     /// [`Failure::Loop`] when it has been here before.
     pub(crate) fn of_query(&self, meta: Option<&Map<String, Value>>) -> Result<Self, Failure> {
         let told = meta.and_then(|meta| meta.get(META)).and_then(Value::as_str);
-        self.after(told)
+        self.after(told.unwrap_or_default(), 0)
     }
 
     /// The way of a query that came with this [`label`](Self::label).
@@ -59,24 +62,27 @@ impl Route {
     /// # Errors
     /// [`Failure::Loop`] when it has been here before.
     pub(crate) fn of_label(&self, label: Option<&str>) -> Result<Self, Failure> {
-        self.after(label.and_then(|label| label.strip_prefix(LABELLED)))
+        let told = label.and_then(|label| label.strip_prefix(LABELLED));
+        let (hops, names) = told.and_then(|told| told.split_once(',')).unwrap_or_default();
+        self.after(names, hops.parse().unwrap_or_default())
     }
 
-    fn after(&self, told: Option<&str>) -> Result<Self, Failure> {
+    fn after(&self, told: &str, hops: usize) -> Result<Self, Failure> {
         let mut before = self.before.clone();
-        for name in read(told.unwrap_or_default()) {
+        for name in read(told) {
             if !before.contains(&name) {
                 before.push(name);
             }
         }
-        let route = Self { own: Arc::clone(&self.own), before };
+        let hops = hops.max(before.len());
+        let route = Self { own: Arc::clone(&self.own), before, hops };
         route.check().map(|()| route)
     }
 
     /// # Errors
     /// [`Failure::Loop`] when it leads through this aggregator twice, or through too many.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let is_loop = self.before.contains(&self.own) || self.before.len() >= MOST_HOPS;
+        let is_loop = self.before.contains(&self.own) || self.hops >= MOST_HOPS;
         if is_loop { Err(Failure::Loop) } else { Ok(()) }
     }
 
@@ -86,12 +92,11 @@ impl Route {
         names.map(AsRef::as_ref).collect::<Vec<&str>>().join(",")
     }
 
-    /// The same in short: the last aggregators. A loop of more than three is not
-    /// found by it.
+    /// The same in short: the last aggregators, and how many there were, so that every loop ends.
     pub(super) fn label(&self) -> String {
         let names: Vec<&str> = self.before.iter().chain([&self.own]).map(AsRef::as_ref).collect();
         let last = names.get(names.len().saturating_sub(MOST_LABELLED)..).unwrap_or_default();
-        format!("{LABELLED}{}", last.join(","))
+        format!("{LABELLED}{},{}", self.hops.saturating_add(1), last.join(","))
     }
 }
 
@@ -137,7 +142,14 @@ mod tests {
         for passed in [&b, &c, &d] {
             assert_eq!(passed.of_label(Some(&in_d.label())), Err(Failure::Loop));
         }
-        assert_eq!(a.of_label(Some("some other id")).unwrap(), a);
+        let mut route = in_d;
+        for name in ["e", "f", "g", "h"] {
+            route = Route::new([name], None).of_label(Some(&route.label())).unwrap();
+        }
+        assert_eq!(Route::new(["i"], None).of_label(Some(&route.label())), Err(Failure::Loop));
+        for other in ["some other id", "via:", "via:x", "via:,", "via:9999999999999999999999,"] {
+            assert_eq!(a.of_label(Some(other)).unwrap(), a);
+        }
         assert_eq!(a.of_label(None).unwrap(), a);
     }
 
