@@ -15,7 +15,7 @@ use super::stats::Stats;
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
 /// What is kept of a line for longer than the line.
-const KEPT: usize = 256 << 10;
+const KEPT: usize = 64 << 10;
 /// Messages on their way to the process. Replies that find no room are not given: a server that asks, and
 /// does not read, shall not fill our memory.
 const OUTGOING: usize = 64;
