@@ -465,31 +465,38 @@ impl Shared {
         route: &Route,
     ) -> Result<Vec<CallAnswer>, Unanswered> {
         let live = self.ready(until).await.map_err(Unanswered::unasked)?;
-        let calls = live.plan.calls(query, self.settings.max_items_per_server);
+        let most = self.settings.max_items_per_server;
+        let asking = Asking { live: &live, until, limit, path: route.told(), label: route.label() };
+        let calls = live.plan.calls(query, most);
         if calls.is_empty() {
             return Err(Unanswered::unasked(Failure::NoQueryTool));
         }
-        let told = (route.told(), route.label());
-        let calls = calls.into_iter().enumerate();
-        let answers =
-            join_all(calls.map(|(place, call)| self.call(&live, place, call, until, limit, &told)));
+        self.calls(&asking, calls, 0).await.map_err(|failure| Unanswered {
+            failure,
+            was_asked: true,
+            has_ended: live.mail.cause().is_some(),
+            is_expired: live.mail.is_expired(),
+        })
+    }
+
+    /// Makes all these calls at once, the first of them at that place: what was answered, or why nothing was.
+    async fn calls(
+        &self,
+        asking: &Asking<'_>,
+        calls: Vec<PlannedCall>,
+        first: usize,
+    ) -> Result<Vec<CallAnswer>, Failure> {
+        let calls = calls.into_iter().zip(first..);
+        let asked = join_all(calls.map(|(call, place)| self.call(asking, place, call))).await;
         let mut failure = None;
-        let mut all = Vec::new();
-        for answer in answers.await {
+        let mut answers = Vec::new();
+        for answer in asked {
             match answer {
-                Ok(answer) => all.push(answer),
+                Ok(answer) => answers.push(answer),
                 Err(why) => failure = failure.or(Some(why)),
             }
         }
-        match failure {
-            Some(failure) if all.is_empty() => Err(Unanswered {
-                failure,
-                was_asked: true,
-                has_ended: live.mail.cause().is_some(),
-                is_expired: live.mail.is_expired(),
-            }),
-            _ => Ok(all),
-        }
+        failure.filter(|_| answers.is_empty()).map_or(Ok(answers), Err)
     }
 
     /// Waits for the server, unless many have done so in vain.
@@ -526,16 +533,14 @@ impl Shared {
     /// One call.
     async fn call(
         &self,
-        live: &Live,
+        asking: &Asking<'_>,
         place: usize,
         call: PlannedCall,
-        until: Instant,
-        limit: Duration,
-        (path, label): &(String, String),
     ) -> Result<CallAnswer, Failure> {
+        let Asking { live, until, limit, path, label } = asking;
         let PlannedCall { tool, arguments, items } = call;
-        let late = |_| Failure::Timeout(limit);
-        let _permit = timeout_at(until, self.permits.acquire())
+        let late = |_| Failure::Timeout(*limit);
+        let _permit = timeout_at(*until, self.permits.acquire())
             .await
             .map_err(late)?
             .map_err(|_| Failure::Closed)?;
@@ -548,7 +553,7 @@ impl Shared {
         meta.insert(route::LABEL.to_owned(), label.as_str().into());
         params.meta = Some(meta);
         let answered = answer(live, params);
-        let answered = timeout_at(until, answered).await;
+        let answered = timeout_at(*until, answered).await;
         counted.is_over = true;
         let latency = begun.elapsed();
         let mut result = answered.map_err(late)??;
@@ -559,6 +564,15 @@ impl Shared {
         let bytes = mail::bytes_of(&mut result);
         Ok(CallAnswer { call: place, tool, items, result, bytes, latency })
     }
+}
+
+/// What the calls for a query have in common.
+struct Asking<'a> {
+    live: &'a Live,
+    until: Instant,
+    limit: Duration,
+    path: String,
+    label: String,
 }
 
 /// Why there is no answer.
