@@ -5,5 +5,6 @@ mod config;
 mod items;
 pub mod rank;
 mod text;
+mod upstream;
 
 pub use config::{Config, ConfigError, Fault};
