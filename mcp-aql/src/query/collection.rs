@@ -161,7 +161,63 @@ impl<T: Resource> CollectionQuery<T> {
         &self,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<Page<T>, OperationError> {
-        let found = memory::run::<T, R>(&self.plan, T::model(), rows)?;
+        self.run_plan(&self.plan, rows)
+    }
+
+    /// As [`run`](Self::run), where a search engine has found the rows already, by
+    /// [what the caller wrote](crate::query::TextQuery::as_written): they are not looked through for
+    /// words once more. Unless the caller wants another order, rows come in that of their identifiers, so
+    /// number them as they were found.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// # use serde::Serialize;
+    ///
+    /// /// A page that was found.
+    /// #[derive(Clone, Serialize, JsonSchema, Resource)]
+    /// struct Finding {
+    ///     /// Its place, the best first.
+    ///     #[resource(id)]
+    ///     rank: u32,
+    ///     /// What it says.
+    ///     #[resource(search)]
+    ///     text: String,
+    /// }
+    ///
+    /// /// Search the web.
+    /// #[operation(category = "READ", example = { "query": "feline" })]
+    /// fn search_web(query: CollectionQuery<Finding>) -> Result<Page<Finding>, OperationError> {
+    ///     let words = query.plan().text.as_ref().map_or("", |text| text.as_written());
+    ///     query.run_found(engine(words))
+    /// }
+    /// # /// It knows what is meant.
+    /// # fn engine(_words: &str) -> Vec<Finding> {
+    /// #     vec![Finding { rank: 1, text: "Cats".into() }, Finding { rank: 2, text: "A cat".into() }]
+    /// # }
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let adapter = Adapter::builder("web").operation(search_web {}).without_config().build()?;
+    /// # let found = adapter.call("search_web", serde_json::json!({ "query": "Feline?" })).await;
+    /// # assert_eq!(found.data()["items"][0]["text"], "Cats");
+    /// # assert_eq!(found.data()["items"][1]["text"], "A cat");
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_found<R: Row<T>>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<Page<T>, OperationError> {
+        self.run_plan(&Plan { text: None, ..self.plan.clone() }, rows)
+    }
+
+    fn run_plan<R: Row<T>>(
+        &self,
+        plan: &Plan,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<Page<T>, OperationError> {
+        let found = memory::run::<T, R>(plan, T::model(), rows)?;
         let rows = found.rows.into_iter().map(|(row, values)| (row.into_row(), values)).collect();
         let total = self.plan.count.then_some(found.total);
         Ok(self.answer(rows, total, found.aggregations))

@@ -13,6 +13,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
     pub(crate) terms: Vec<Term>,
+    /// As the caller wrote it.
+    written: String,
 }
 
 /// A word, or words in a row.
@@ -85,12 +87,17 @@ impl TextQuery {
                 }
             }
         }
-        (!terms.is_empty()).then_some(Self { terms })
+        (!terms.is_empty()).then(|| Self { terms, written: query.to_owned() })
     }
 
     /// What is looked for.
     pub fn terms(&self) -> &[Term] {
         &self.terms
+    }
+
+    /// The query as its caller wrote it, for a search engine that makes more of it than words.
+    pub fn as_written(&self) -> &str {
+        &self.written
     }
 
     /// What a folded text counts.
@@ -182,6 +189,7 @@ mod tests {
         assert_eq!(shown("a \"Write the\" b").as_deref(), Some("a | \"write the\" | b"));
         assert_eq!(shown("never \"closed here").as_deref(), Some("never | closed | here"));
         assert_eq!(shown("\"\" !?"), None);
+        assert_eq!(TextQuery::read(" C++ \"Été\" ").unwrap().as_written(), " C++ \"Été\" ");
         assert_eq!(shown(""), None);
     }
 
