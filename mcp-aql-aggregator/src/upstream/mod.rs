@@ -47,7 +47,7 @@ use self::process::LastWords;
 use self::stats::Stats;
 use crate::ask::{NoPlan, Plan, PlannedCall};
 use crate::config::{How, ServerConfig, Settings};
-use crate::items::is_failure;
+use crate::items::{holds_nothing, is_failure};
 pub(crate) use breaker::BreakerState;
 pub(crate) use route::{Route, VARIABLE};
 pub(crate) use stats::Latency;
@@ -471,12 +471,20 @@ impl Shared {
         if calls.is_empty() {
             return Err(Unanswered::unasked(Failure::NoQueryTool));
         }
-        self.calls(&asking, calls, 0).await.map_err(|failure| Unanswered {
+        let count = calls.len();
+        let mut answers = self.calls(&asking, calls, 0).await.map_err(|failure| Unanswered {
             failure,
             was_asked: true,
             has_ended: live.mail.cause().is_some(),
             is_expired: live.mail.is_expired(),
-        })
+        })?;
+        // Some servers look for the query as it stands.
+        if answers.iter().all(|answer| holds_nothing(&answer.result, answer.items.as_deref())) {
+            let again = self.calls(&asking, live.plan.again(query, most), count).await;
+            // They are more than was promised.
+            answers.extend(again.unwrap_or_default());
+        }
+        Ok(answers)
     }
 
     /// Makes all these calls at once, the first of them at that place: what was answered, or why nothing was.
