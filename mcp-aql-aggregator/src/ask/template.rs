@@ -189,7 +189,7 @@ impl ArgumentsTemplate {
     }
 
     /// As it is written in the configuration, or would be.
-    pub(super) fn raw(&self) -> Value {
+    pub(crate) fn raw(&self) -> Value {
         raw_members(&self.0)
     }
 

@@ -552,7 +552,10 @@ proptest! {
     ) {
         let value = broken(secret_config(), &steps, other);
         match read(&value.to_string()) {
-            Ok(config) => prop_assert!(!format!("{:?}", config.servers[0].how).contains("s3cr3t")),
+            Ok(config) => {
+                let told = format!("{:?}", config.servers[0].how);
+                prop_assert!(!told.contains("s3cr3t"), "{told}");
+            }
             Err(error) => {
                 let told = format!("{error} {error:?}");
                 prop_assert!(!told.contains("s3cr3t"), "{value}: {told}");

@@ -102,7 +102,7 @@ fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
 }
 
 /// The parts that begin at these places, without what is before the first if that is mere talk.
-fn cut_at(text: &str, starts: &[usize]) -> Vec<Cow<'_, str>> {
+fn cut_at<'t>(text: &'t str, starts: &[usize]) -> Vec<Cow<'t, str>> {
     let mut parts = Vec::new();
     let first = starts.first().copied().unwrap_or_default();
     let start = text.get(..first).unwrap_or_default().trim();
