@@ -165,8 +165,10 @@ impl Reading<'_> {
             })
             .collect::<String>()
             .to_ascii_lowercase();
-        let is_sql = literal.trim_start().starts_with("select ")
-            || (literal.contains("select ") && literal.contains(" from "));
+        let start = literal.trim_start();
+        let is_sql = start.starts_with("select ")
+            || (literal.contains("select ")
+                && (literal.contains(" from ") || start.starts_with("with ")));
         let mut quotes = 0;
         for segment in segments {
             match segment {

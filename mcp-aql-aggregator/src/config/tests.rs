@@ -116,8 +116,9 @@ fn every_setting_is_read() {
     assert_eq!(settings.allow_http_hosts, ["a.internal"]);
     assert!(settings.lazy);
     assert!(settings.rules[0].matches.is_match("my docs"));
-    assert_eq!(settings.rules[0].servers, [1]);
-    let memory = &config.servers[0].settings;
+    // `json!` sorts them.
+    assert_eq!(settings.rules[0].servers, [0]);
+    let memory = &config.servers[1].settings;
     assert_eq!(memory.weight, 2.0);
     assert_eq!(memory.timeout, Some(Duration::from_millis(12)));
     assert_eq!(memory.lifecycle, Lifecycle::Discover);
@@ -126,7 +127,7 @@ fn every_setting_is_read() {
     assert_eq!(memory.calls[0].items.as_deref(), Some("a.b"));
     assert!(memory.calls[0].may_write);
     assert_eq!(memory.calls[0].arguments.as_ref().unwrap().raw(), json!({ "q": "{query}" }));
-    assert!(config.servers[1].disabled);
+    assert!(config.servers[0].disabled);
 }
 
 #[test]

@@ -186,7 +186,7 @@ async fn counts_are_what_happened() {
     let (aggregator, _) = aggregator(
         vec![
             ("a", 1, Ok(vec!["Cats sleep all day.", "Dogs bark."])),
-            ("b", 1, Ok(vec!["cats sleep ALL day"])),
+            ("b", 1, Ok(vec!["cats sleep ALL day."])),
             ("c", 1, Ok(Vec::new())),
             ("time", 1, Err(Failure::NoQueryTool)),
             ("d", 1, Err(Failure::Tool)),

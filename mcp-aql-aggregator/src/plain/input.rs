@@ -178,7 +178,7 @@ mod tests {
             (
                 json!({ "query": "a", "maxResults": 1e300 }),
                 "maxResults",
-                "Must be between 10 and 100, got 1e300",
+                "Must be between 10 and 100, got 1e+300",
             ),
             (
                 json!({ "query": "a", "maxResults": 30.5 }),
