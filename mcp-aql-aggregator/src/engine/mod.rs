@@ -150,7 +150,7 @@ pub enum QueryError {
         reason: String,
     },
     /// No server is configured that has this name.
-    #[error("Invalid query parameters: servers: there is no server '{name}'")]
+    #[error("Invalid query parameters: servers: {reason}")]
     UnknownServer {
         /// As it was given.
         name: String,

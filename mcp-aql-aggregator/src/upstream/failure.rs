@@ -7,7 +7,7 @@ use std::time::Duration;
 /// hold a password, or be written for the model that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Failure {
+pub(crate) enum Failure {
     /// It did not answer in this time.
     Timeout(Duration),
     /// Nobody listens where it should.
@@ -45,7 +45,7 @@ pub enum Failure {
 impl Failure {
     /// The name under which failures of this kind are counted.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
+    pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Timeout(_) => "timeout",
             Self::Refused => "refused",

@@ -213,7 +213,7 @@ impl Mail {
             }
             (Some(method), Some(id)) => reply(&method, id.get()),
             (None, Some(id)) => match number(id.get()) {
-                Some(id) => self.answer(id, message.result, message.error, bytes.len()),
+                Some(id) => self.answer(id, message.result, message.error),
                 None => Incoming::Nothing,
             },
             // An error that says not to what is no answer to anything.
@@ -245,20 +245,14 @@ impl Mail {
         ids.next().copied().filter(|_| ids.next().is_none())
     }
 
-    fn answer(
-        &self,
-        id: i64,
-        result: Option<&RawValue>,
-        error: Option<&RawValue>,
-        bytes: usize,
-    ) -> Incoming {
+    fn answer(&self, id: i64, result: Option<&RawValue>, error: Option<&RawValue>) -> Incoming {
         let Some(asked) = self.pending().remove(&id) else {
             Stats::count(&self.stats.late, 1);
             return Incoming::Nothing;
         };
         let answer = match (result, error) {
             (_, Some(error)) => refusal(id, asked, error),
-            (Some(result), None) => match self.decode(asked, result.get(), bytes) {
+            (Some(result), None) => match self.decode(asked, result.get()) {
                 Some(result) => ServerJsonRpcMessage::response(result, RequestId::Number(id)),
                 None => fault(id, UNFIT),
             },
@@ -267,7 +261,7 @@ impl Mail {
         Incoming::Answer(Box::new(answer))
     }
 
-    fn decode(&self, asked: Asked, result: &str, bytes: usize) -> Option<ServerResult> {
+    fn decode(&self, asked: Asked, result: &str) -> Option<ServerResult> {
         Some(match asked {
             Asked::Initialize => {
                 let mut told: InitializeResult = serde_json::from_str(result).ok()?;
@@ -303,7 +297,8 @@ impl Mail {
                     told.structured_content = None;
                 }
                 let mut meta = MetaObject::default();
-                meta.insert(BYTES.to_owned(), bytes.into());
+                // Without the envelope: the same answer has the same bytes, whatever its id is.
+                meta.insert(BYTES.to_owned(), result.len().into());
                 told.meta = Some(meta);
                 ServerResult::CallToolResult(told)
             }

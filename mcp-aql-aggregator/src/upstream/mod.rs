@@ -39,7 +39,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-pub use failure::Failure;
+pub(crate) use failure::Failure;
 
 use self::breaker::{Breaker, Pass};
 use self::connection::{Connection, Live};

@@ -205,7 +205,7 @@ async fn a_hung_server_delays_nobody_beyond_its_time() {
             scripted("docs", "--results 3"),
             scripted("hangs", "--call hang"),
             scripted("dies", "--call exit"),
-            scripted("large", "--call huge:20000000"),
+            scripted("large", "--call huge:3000000"),
             scripted("slow", "--call slow:200"),
         ],
         &json!({ "serverTimeoutMs": 1000, "breakerFailures": 1000 }),
