@@ -19,7 +19,30 @@ const STOP_WORDS: &[&str] = &[
     "yours",
 ];
 
-/// Whether a word in lower case is one.
+/// English words of asking, and of saying that something is said: they may matter, though seldom much.
+const ASKING_WORDS: &[&str] = &[
+    "anybody", "anyone", "article", "articles", "available", "concern", "concerned", "concerning",
+    "consider", "considered", "deal", "dealing", "deals", "describe", "described", "describes",
+    "describing", "description", "detail", "details", "different", "discuss", "discussed",
+    "discussing", "discussion", "example", "examples", "exist", "exists", "explain", "explained",
+    "find", "finding", "found", "general", "get", "getting", "give", "given", "gives", "good",
+    "help", "information", "instance", "interest", "interested", "involve", "involved", "involving",
+    "kind", "kinds", "know", "known", "like", "list", "look", "looking", "made", "make", "making",
+    "many", "mention", "mentioned", "need", "needed", "needs", "obtain", "obtained", "paper",
+    "papers", "particular", "possible", "present", "presented", "provide", "provides", "question",
+    "questions", "regard", "regarding", "related", "relevant", "report", "reports", "result",
+    "results", "say", "see", "seen", "show", "showing", "shown", "shows", "something", "sort",
+    "studies", "study", "tell", "thing", "things", "topic", "topics", "type", "types", "use",
+    "used", "uses", "using", "various", "want", "wanted", "way", "ways", "work", "works", "write",
+    "written",
+];
+
+/// Whether a word in lower case is one of them.
+pub(crate) fn is_asking_word(word: &str) -> bool {
+    ASKING_WORDS.binary_search(&word).is_ok()
+}
+
+/// Whether a word in lower case says nothing.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
@@ -30,7 +53,9 @@ mod tests {
 
     #[test]
     fn stop_words_are_found() {
-        assert!(STOP_WORDS.is_sorted(), "or the search misses some");
+        assert!(STOP_WORDS.is_sorted() && ASKING_WORDS.is_sorted(), "or the search misses some");
+        assert!(is_asking_word("find") && !is_asking_word("ferry"));
+        assert!(!ASKING_WORDS.iter().any(|word| is_stop_word(word)), "one list is enough");
         assert!(STOP_WORDS.iter().all(|word| is_stop_word(word)));
         assert!(!is_stop_word("rust") && !is_stop_word(""));
     }
