@@ -59,7 +59,8 @@ fn search<'a>(texts: &[&'a Text], query: &str, order: Order, most: usize) -> Vec
     let bags: Vec<Vec<String>> = texts.iter().map(|text| words(&text.text)).collect();
     let all = texts.len() as f64;
     let average = bags.iter().map(Vec::len).sum::<usize>() as f64 / all;
-    let count = |bag: &[String], word: &str| bag.iter().filter(|other| *other == word).count() as f64;
+    let count =
+        |bag: &[String], word: &str| bag.iter().filter(|other| *other == word).count() as f64;
     let score = |bag: &Vec<String>| -> f64 {
         let scores = asked.iter().map(|word| {
             let times = count(bag, word);
@@ -78,8 +79,12 @@ fn search<'a>(texts: &[&'a Text], query: &str, order: Order, most: usize) -> Vec
         let sum: f64 = scores.iter().sum();
         if matches!(order, Order::None) { sum.min(1.0) } else { sum }
     };
-    let mut found: Vec<(f64, &Text)> =
-        bags.iter().map(score).zip(texts.iter().copied()).filter(|(score, _)| *score > 0.0).collect();
+    let mut found: Vec<(f64, &Text)> = bags
+        .iter()
+        .map(score)
+        .zip(texts.iter().copied())
+        .filter(|(score, _)| *score > 0.0)
+        .collect();
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     found.into_iter().map(|(_, text)| text).take(most).collect()
 }
@@ -126,12 +131,11 @@ fn merged_results_are_nearly_as_good_as_one_index() {
             .collect();
         let index = search(&all, query, Order::Bm25, DEPTH);
         let index: Vec<&str> = index.iter().map(|text| text.id.as_str()).collect();
-        let of = [
-            ndcg(hits.iter().copied(), &once),
-            ndcg(in_turns, grades),
-            ndcg(index, grades),
-        ];
-        println!("{query}: ours {:.3}, in turns {:.3}, one index {:.3}: {hits:?}", of[0], of[1], of[2]);
+        let of = [ndcg(hits.iter().copied(), &once), ndcg(in_turns, grades), ndcg(index, grades)];
+        println!(
+            "{query}: ours {:.3}, in turns {:.3}, one index {:.3}: {hits:?}",
+            of[0], of[1], of[2]
+        );
         ours += of[0];
         turns += of[1];
         central += of[2];

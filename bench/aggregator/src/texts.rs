@@ -3,19 +3,22 @@
 use crate::random::Random;
 
 /// What is asked. A result has some of these words, since it was found by them.
-pub const QUERY: &str = "refund cancelled ferry booking passenger weather notice timetable connection pool";
+pub const QUERY: &str =
+    "refund cancelled ferry booking passenger weather notice timetable connection pool";
 
 /// Words that hold sentences together, more often the earlier they stand here.
 const COMMON: &[&str] = &[
-    "the", "of", "and", "to", "a", "in", "is", "that", "it", "for", "was", "on", "with", "as", "by",
-    "at", "from", "this", "are", "which", "be", "or", "an", "when", "not", "has", "its", "can",
+    "the", "of", "and", "to", "a", "in", "is", "that", "it", "for", "was", "on", "with", "as",
+    "by", "at", "from", "this", "are", "which", "be", "or", "an", "when", "not", "has", "its",
+    "can",
 ];
 /// Beginnings and ends of words that no language has; the ends are English, so that they are stemmed.
 const SYLLABLES: &[&str] = &[
-    "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel", "ras", "sel",
-    "tor", "vin", "wal", "zan", "bro", "cre", "dro", "fla", "gri", "pla", "sto", "tra",
+    "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel", "ras",
+    "sel", "tor", "vin", "wal", "zan", "bro", "cre", "dro", "fla", "gri", "pla", "sto", "tra",
 ];
-const ENDINGS: &[&str] = &["", "", "", "s", "ed", "ing", "er", "ation", "ly", "ness", "ment", "able"];
+const ENDINGS: &[&str] =
+    &["", "", "", "s", "ed", "ing", "er", "ation", "ly", "ness", "ment", "able"];
 
 /// Results with about so many bytes each; one in twenty is a copy of one before, and one in twenty is
 /// such a copy with one word in twenty changed.
@@ -48,7 +51,9 @@ fn text(bytes: usize, random: &mut Random) -> String {
         match random.below(40) {
             0 => text.push_str(asked.get(own).copied().unwrap_or_default()),
             1 => text.push_str(asked.get(random.below(asked.len())).copied().unwrap_or_default()),
-            2..=17 => text.push_str(COMMON.get(few(COMMON.len(), random)).copied().unwrap_or_default()),
+            2..=17 => {
+                text.push_str(COMMON.get(few(COMMON.len(), random)).copied().unwrap_or_default())
+            }
             _ => word(&mut text, random),
         }
         text.push_str(if random.below(12) == 0 { ". " } else { " " });

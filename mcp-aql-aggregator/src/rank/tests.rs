@@ -41,10 +41,15 @@ fn text() -> impl Strategy<Value = String> {
 
 /// Results of three servers with two calls each; some texts come twice.
 fn results() -> impl Strategy<Value = Vec<(usize, usize, usize, String)>> {
-    (prop::collection::vec(text(), 1..6), prop::collection::vec((0..3_usize, 0..2_usize, any::<prop::sample::Index>()), 0..24))
+    (
+        prop::collection::vec(text(), 1..6),
+        prop::collection::vec((0..3_usize, 0..2_usize, any::<prop::sample::Index>()), 0..24),
+    )
         .prop_map(|(texts, places)| {
             let places = places.into_iter().enumerate();
-            places.map(|(at, (server, call, text))| (server, call, at, text.get(&texts).clone())).collect()
+            places
+                .map(|(at, (server, call, text))| (server, call, at, text.get(&texts).clone()))
+                .collect()
         })
 }
 
@@ -108,10 +113,12 @@ proptest! {
 #[test]
 fn the_order_of_arrival_never_matters() {
     // REQ-AGR-11
-    let words = ["ferry", "harbour", "booking", "refund", "cancelled", "seat", "captain", "weather"];
+    let words =
+        ["ferry", "harbour", "booking", "refund", "cancelled", "seat", "captain", "weather"];
     let mut state = 7_u64;
     let mut random = move |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     let mut texts: Vec<String> = (0..60)
@@ -179,7 +186,8 @@ fn the_text_that_answers_comes_first_in_any_language() {
 fn a_weak_answer_looks_weak() {
     let texts = ["The ferry leaves at noon from the old pier.", "Cats sleep most of the day."];
     let score = |query| rank(query, &servers(&texts), &RankOptions::default()).hits[0].score;
-    let (good, weak, none) = (score("ferry pier noon"), score("ferry to Mars tomorrow"), score("quarks"));
+    let (good, weak, none) =
+        (score("ferry pier noon"), score("ferry to Mars tomorrow"), score("quarks"));
     assert!(good > 2.0 * weak && weak > 0.0, "{good} {weak}");
     assert_eq!(none, 0.0);
 }
@@ -206,7 +214,8 @@ fn breadth_can_be_asked_for() {
         "refund a booking: the refund of the booking is paid back after seven days to that card, mostly",
         "booking a seat for a dog on the upper deck in summer",
     ];
-    let candidates: Vec<_> = texts.iter().enumerate().map(|(at, text)| of(at / 2, at, text)).collect();
+    let candidates: Vec<_> =
+        texts.iter().enumerate().map(|(at, text)| of(at / 2, at, text)).collect();
     let order = |options: RankOptions| -> Vec<usize> {
         rank("refund booking", &candidates, &options).hits.iter().map(|hit| hit.candidate).collect()
     };
@@ -228,8 +237,10 @@ fn copies_are_joined_and_what_only_looks_like_one_is_not() {
     let changed = LONG.replace("one transaction", "a transaction").replace("three times", "twice");
     let half: String = LONG.split_inclusive(' ').take(40).collect();
     let record = |number: usize, place: &str| {
-        format!("name: sailing {number}\nstate: planned\nport: {place}\nship: Aurora\ncaptain: Lind\nseats: 300\n\
-                 deck: upper, lower\nclass: fast\nfood: yes\ndogs: yes\nbicycles: no\ncars: no\nnotes: none\nseason: summer")
+        format!(
+            "name: sailing {number}\nstate: planned\nport: {place}\nship: Aurora\ncaptain: Lind\nseats: 300\n\
+                 deck: upper, lower\nclass: fast\nfood: yes\ndogs: yes\nbicycles: no\ncars: no\nnotes: none\nseason: summer"
+        )
     };
     let (one, other) = (record(1, "north"), record(2, "south"));
     let apart = |one, other| [of(0, 0, one), of(1, 0, other)];

@@ -25,10 +25,18 @@ const CHANGES: &[(&str, Goal, Change)] = &[
     ("case, spaces and markdown", Goal::AtLeast(1.0), |text, _, _| {
         format!("**{}**\n", text.to_uppercase().split_whitespace().collect::<Vec<_>>().join("  "))
     }),
-    ("2 % of the words changed", Goal::AtLeast(0.98), |text, words, random| edited(text, words, random, 0.02)),
-    ("5 % of the words changed", Goal::AtLeast(0.98), |text, words, random| edited(text, words, random, 0.05)),
-    ("10 % of the words changed", Goal::AtLeast(0.98), |text, words, random| edited(text, words, random, 0.10)),
-    ("20 % of the words changed", Goal::None, |text, words, random| edited(text, words, random, 0.20)),
+    ("2 % of the words changed", Goal::AtLeast(0.98), |text, words, random| {
+        edited(text, words, random, 0.02)
+    }),
+    ("5 % of the words changed", Goal::AtLeast(0.98), |text, words, random| {
+        edited(text, words, random, 0.05)
+    }),
+    ("10 % of the words changed", Goal::AtLeast(0.98), |text, words, random| {
+        edited(text, words, random, 0.10)
+    }),
+    ("20 % of the words changed", Goal::None, |text, words, random| {
+        edited(text, words, random, 0.20)
+    }),
     ("the first half", Goal::AtLeast(0.95), |text, _, _| {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.get(..words.len().div_ceil(2)).unwrap_or_default().join(" ")

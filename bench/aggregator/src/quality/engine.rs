@@ -110,9 +110,9 @@ impl<'a> Index<'a> {
     pub fn nearest(&self, document: usize, among: &[usize]) -> usize {
         let bag = |place: usize| self.documents.get(place).map(|(_, bag)| *bag);
         let Some(query) = bag(document) else { return 0 };
-        let scores = among.iter().map(|place| {
-            bag(*place).map_or(0.0, |bag| self.score(Engine::TfIdf, query, bag))
-        });
+        let scores = among
+            .iter()
+            .map(|place| bag(*place).map_or(0.0, |bag| self.score(Engine::TfIdf, query, bag)));
         scores.enumerate().max_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(at, _)| at)
     }
 
@@ -130,7 +130,8 @@ impl<'a> Index<'a> {
                 })
                 .sum(),
             Engine::TfIdf => {
-                let weight = |word, count: f64| (1.0 + count.ln()) * (1.0 + all / having(word)).ln();
+                let weight =
+                    |word, count: f64| (1.0 + count.ln()) * (1.0 + all / having(word)).ln();
                 let norm: f64 =
                     bag.counts.iter().map(|(word, count)| weight(*word, *count).powi(2)).sum();
                 let sum: f64 = shared

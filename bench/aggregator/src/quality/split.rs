@@ -19,8 +19,7 @@ pub enum Spread {
     Overlapping,
 }
 
-const SPREADS: [Spread; 4] =
-    [Spread::Random, Spread::Skewed, Spread::Topical, Spread::Overlapping];
+const SPREADS: [Spread; 4] = [Spread::Random, Spread::Skewed, Spread::Topical, Spread::Overlapping];
 
 /// Servers with a collection between them.
 #[derive(Debug)]
@@ -62,7 +61,8 @@ fn places(spread: Spread, bags: &[Bag], servers: usize, random: &mut Random) -> 
             server.push(document);
         }
     };
-    let shares: Vec<f64> = (0..servers).map(|server| 0.5_f64.powf(server as f64).max(0.1)).collect();
+    let shares: Vec<f64> =
+        (0..servers).map(|server| 0.5_f64.powf(server as f64).max(0.1)).collect();
     let seeds: Vec<usize> = (0..servers).map(|_| random.below(bags.len())).collect();
     // The nearest seed, by words that few documents have.
     let all = Index::new(bags, 0..bags.len());
