@@ -13,7 +13,7 @@ const B: f64 = 0.75;
 /// found by these words, so that by the pool alone even rare ones look frequent.
 const UNSEEN: f64 = 200.0;
 /// What two neighbours of the query that are near each other in a text add, beside what each adds alone.
-const NEAR: f64 = 0.3;
+const NEAR: f64 = 0.5;
 /// How many words apart that is.
 const WINDOW: u32 = 5;
 /// How much the server's own order counts, where its order makes sense.
