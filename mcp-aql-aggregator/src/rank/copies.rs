@@ -17,8 +17,12 @@ const ALIKE_SHORT: f64 = 0.8;
 const ALIKE_SIBLINGS: f64 = 0.9;
 /// Of the shorter text, the part that the longer one has, when it holds a copy of it.
 const CONTAINED: f64 = 0.9;
+/// The same for short ones.
+const CONTAINED_SHORT: f64 = 0.95;
 /// Fewer shingles are a short text.
 const SHORT: usize = 30;
+/// Fewer may be in another text by chance.
+const BRIEF: usize = 12;
 /// Fewer are too short to be anything but the same or not.
 const TINY: usize = 8;
 /// The most texts that one is compared with: copies come first, since they agree in most bands.
@@ -142,10 +146,12 @@ fn are_copies(one: &Document<'_>, of_one: &[u64], other: &Document<'_>, of_other
     if (one.server, one.call) == (other.server, other.call) {
         return alike >= ALIKE_SIBLINGS;
     }
-    if smaller < SHORT {
-        return alike >= ALIKE_SHORT;
+    let contained = shared as f64 / smaller as f64;
+    match smaller {
+        SHORT.. => alike >= ALIKE || contained >= CONTAINED,
+        BRIEF.. => alike >= ALIKE_SHORT || contained >= CONTAINED_SHORT,
+        _ => alike >= ALIKE_SHORT,
     }
-    alike >= ALIKE || shared as f64 >= CONTAINED * smaller as f64
 }
 
 /// How many of two sorted lists are in both.

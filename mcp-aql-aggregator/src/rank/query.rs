@@ -5,13 +5,16 @@ use std::collections::HashMap;
 use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
-use crate::text::{Kind, Word, is_stop_word, scan};
+use crate::text::{Kind, Word, is_asking_word, is_stop_word, scan};
 
 /// A word to count, by its place among them.
 pub(super) type Term = u16;
 
 /// Stands for none of them.
 const NONE: Term = Term::MAX;
+
+/// How much words of asking count beside those of what is asked.
+const ASKING: f64 = 0.5;
 
 /// Longer words have no ending that matters.
 const LONGEST_STEMMED: usize = 32;
@@ -21,12 +24,20 @@ const LONGEST_STEMMED: usize = 32;
 pub(super) struct Concept {
     pub(super) whole: Term,
     pub(super) parts: Vec<Term>,
+    /// More where the query says it again, less for words of asking.
+    pub(super) weight: f64,
 }
 
 /// The query's words, and how to find them in a text.
 pub(super) struct Terms {
     pub(super) concepts: Vec<Concept>,
     pub(super) count: usize,
+    /// Concepts that follow each other in the query, by their places.
+    pub(super) neighbours: Vec<(usize, usize)>,
+    /// Their places by their words, in either order.
+    by_words: FxHashMap<(Term, Term), usize>,
+    /// By word, the concepts that it makes out or is a part of.
+    having: Vec<Vec<usize>>,
     stemmer: Stemmer,
     /// Words by their stems.
     stems: HashMap<String, Term>,
@@ -50,6 +61,16 @@ impl Terms {
         let mut all = Builder::new();
         scan(query, &mut |word| all.add(word, true));
         all.terms
+    }
+
+    /// The concepts that a word belongs to.
+    pub(super) fn having(&self, term: Term) -> &[usize] {
+        self.having.get(usize::from(term)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The place of two words among the neighbours.
+    pub(super) fn neighbour(&self, one: Term, other: Term) -> Option<usize> {
+        self.by_words.get(&(one, other)).copied()
     }
 
     /// Which word of the query this is.
@@ -88,7 +109,9 @@ struct Builder {
     terms: Terms,
     /// Parts of the identifier whose whole has not come yet.
     parts: Vec<Term>,
-    concepts: HashMap<Term, usize>,
+    concepts: FxHashMap<Term, usize>,
+    /// The concept before, with its word.
+    before: Option<(usize, Term)>,
 }
 
 impl Builder {
@@ -97,13 +120,17 @@ impl Builder {
             terms: Terms {
                 concepts: Vec::new(),
                 count: 0,
+                neighbours: Vec::new(),
+                by_words: FxHashMap::default(),
+                having: Vec::new(),
                 stemmer: Stemmer::new(Algorithm::English),
                 stems: HashMap::new(),
                 exact: FxHashMap::default(),
                 heads: Heads::default(),
             },
             parts: Vec::new(),
-            concepts: HashMap::new(),
+            concepts: FxHashMap::default(),
+            before: None,
         }
     }
 
@@ -122,13 +149,32 @@ impl Builder {
         }
         let parts =
             if word.kind == Kind::Whole { std::mem::take(&mut self.parts) } else { Vec::new() };
-        let place = self.terms.concepts.len();
-        match self.concepts.entry(term) {
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(place);
-                self.terms.concepts.push(Concept { whole: term, parts });
+        let next = self.terms.concepts.len();
+        let place = *self.concepts.entry(term).or_insert(next);
+        let asks = word.kind == Kind::Plain && is_asking_word(&word.text.to_lowercase());
+        let weight = if asks { ASKING } else { 1.0 };
+        match self.terms.concepts.get_mut(place) {
+            Some(concept) => concept.weight += weight,
+            None => {
+                for term in parts.iter().chain([&term]) {
+                    if let Some(having) = self.terms.having.get_mut(usize::from(*term)) {
+                        having.push(next);
+                    }
+                }
+                self.terms.concepts.push(Concept { whole: term, parts, weight });
             }
-            std::collections::hash_map::Entry::Occupied(_) => {}
+        }
+        self.follow(place, term);
+    }
+
+    /// Notes that this concept follows the one before.
+    fn follow(&mut self, place: usize, term: Term) {
+        let Some((before, other)) = self.before.replace((place, term)) else { return };
+        let next = self.terms.neighbours.len();
+        if before != place && self.terms.neighbour(other, term).is_none() {
+            self.terms.neighbours.push((before, place));
+            self.terms.by_words.insert((other, term), next);
+            self.terms.by_words.insert((term, other), next);
         }
     }
 
@@ -143,6 +189,7 @@ impl Builder {
         };
         if term == next {
             self.terms.count += 1;
+            self.terms.having.push(Vec::new());
         }
         Some(term)
     }

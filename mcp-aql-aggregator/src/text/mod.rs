@@ -12,6 +12,6 @@ mod stop;
 #[cfg(test)]
 pub(crate) use scan::key_of;
 pub(crate) use scan::{Kind, Word, mix, scan};
-pub(crate) use stop::is_stop_word;
+pub(crate) use stop::{is_asking_word, is_stop_word};
 #[allow(unused_imports, reason = "for the modules that clean results and fill templates")]
 pub(crate) use {clean::clean, keywords::content_words};
