@@ -40,6 +40,7 @@ chapters! {
     robustness: "src/robustness.md",
     testing: "src/testing.md",
     conformance: "src/conformance.md",
+    aggregator: "src/aggregator.md",
     macros: "src/macros.md",
     limits: "src/limits.md",
     performance: "src/performance.md",

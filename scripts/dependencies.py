@@ -28,9 +28,10 @@ MOST_ADDED = 25
 
 def sources(package):
     folder = Path(package["manifest_path"]).parent
-    inner = [Path(other).parent for other in MANIFESTS if Path(other).parent != folder]
+    # Packages of other workspaces too.
+    inner = [other.parent for other in folder.rglob("Cargo.toml") if other.parent != folder]
     for file in [*folder.rglob("*.rs"), *folder.rglob("*.md")]:
-        nested = any(file.is_relative_to(other) and other.is_relative_to(folder) for other in inner)
+        nested = any(file.is_relative_to(other) for other in inner)
         if "target" not in file.relative_to(folder).parts and not nested:
             yield file
 
@@ -60,8 +61,6 @@ def main():
     ).stdout)
     packages = {package["id"]: package for package in metadata["packages"]}
     own = [packages[name] for name in metadata["workspace_members"]]
-    global MANIFESTS
-    MANIFESTS = [package["manifest_path"] for package in own]
 
     for package in own:
         text = "\n".join(file.read_text() for file in sources(package))

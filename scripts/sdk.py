@@ -1,28 +1,22 @@
 #!/usr/bin/env python3
-"""Installs MCP's SDK for Python under target/clients, once.
+"""Installs MCP's SDK for Python under target/clients, once, with the servers that need the same version of it.
 
     scripts/sdk.py      prints the path of the Python that has it
 """
 
-import subprocess
-import sys
-from pathlib import Path
+import pypi
 
-VERSION = "2.3.0"
-HOME = Path(__file__).resolve().parent.parent / "target" / "clients" / f"python-{VERSION}"
+SERVERS = ["mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"]
+
+
+def programs():
+    """The folder with the Python and the servers."""
+    return pypi.install("python", "mcp==2.3.0", *SERVERS)
 
 
 def python():
     """A Python that has the SDK."""
-    own, ready = HOME / "bin" / "python", HOME / "ready"
-    if not ready.exists():
-        subprocess.run([sys.executable, "-m", "venv", HOME], check=True, stdout=sys.stderr)
-        subprocess.run(
-            [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"mcp=={VERSION}"],
-            check=True, stdout=sys.stderr,
-        )
-        ready.touch()
-    return own
+    return programs() / "python"
 
 
 if __name__ == "__main__":

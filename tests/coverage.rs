@@ -13,15 +13,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The areas that the page covers in full.
-const AREAS: [&str; 29] = [
+const AREAS: [&str; 30] = [
     "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "COL", "AGG", "FLD",
     "CMP", "PAG", "REL", "WRN", "BAT", "CON", "SES", "DNG", "GATE", "TOK", "RATE", "LIF", "LOOP",
-    "AUT", "OOB", "CNF",
+    "AUT", "OOB", "CNF", "AGR",
 ];
 
 /// Where tests are looked for.
-const SOURCES: [&str; 6] =
-    ["tests", "mcp-aql/src", "mcp-aql/tests", "mcp-aql-derive", "mcp-aql-conformance", "examples"];
+const SOURCES: [&str; 7] = [
+    "tests",
+    "mcp-aql/src",
+    "mcp-aql/tests",
+    "mcp-aql-aggregator",
+    "mcp-aql-derive",
+    "mcp-aql-conformance",
+    "examples",
+];
 
 /// How many requirements there are.
 const TOTAL: usize = 404;

@@ -262,6 +262,12 @@ fn is_category(text: &str) -> bool {
     Category::parse(text).is_some()
 }
 
+fn is_instant(text: &str) -> bool {
+    chrono::DateTime::parse_from_rfc3339(text).is_ok()
+}
+
+/// A date with its time.
+pub(crate) const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
 /// A code of an error or a warning.
 pub(crate) const CODE: Form = Form::That(is_code, "a code such as VALIDATION_INVALID_TYPE");
 /// A category of operations.

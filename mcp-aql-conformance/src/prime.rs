@@ -10,7 +10,7 @@ use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::learn::{Category, Operation};
 use crate::pages;
-use crate::resources::{Proof, Resource, Role, to_create, varied};
+use crate::resources::{Proof, RESERVED, Resource, Role, to_create, varied};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
@@ -18,8 +18,6 @@ use crate::values::{self, Shape};
 const FEW: usize = 5;
 /// Calls at once.
 const AT_ONCE: usize = 8;
-/// CREATE operations that are not for things.
-const RESERVED: [&str; 2] = ["record_execution_step", "verify_challenge"];
 
 impl Run {
     /// Finds out what is there.

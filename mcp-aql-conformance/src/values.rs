@@ -24,6 +24,22 @@ const MOST_NAMES: usize = 2_000;
 /// A number that nothing is called by.
 const NOBODY: i64 = 987_654_321;
 
+/// Parameters that the protocol itself gives a meaning.
+pub(crate) const STANDARD: [&str; 12] = [
+    "fields",
+    "filter",
+    "sort",
+    "query",
+    "first",
+    "after",
+    "last",
+    "before",
+    "limit",
+    "offset",
+    "aggregate",
+    "include_items",
+];
+
 /// Parameters with which an operation can be called: those that it requires. Another `turn` gives others,
 /// where there is a choice.
 pub(crate) fn valid(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::collections::{having, is_refused, params_with};
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, should_of_level_2 as check};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
@@ -15,15 +15,6 @@ use crate::run::{Run, arguments, do_all};
 /// The label that is asked for.
 const LABEL: &str = "conformance";
 const NUMBERS: [&str; 4] = ["sum", "avg", "min", "max"];
-
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Should, level: 2, body }
-}
 
 pub(super) const CHECKS: &[Check] = &[
     check(

@@ -2,26 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation};
 use crate::resources::confirmed;
 use crate::run::Run;
 use crate::values;
-
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Must, level: 2, body }
-}
-
-const fn should(check: Check) -> Check {
-    Check { keyword: Keyword::Should, ..check }
-}
 
 pub(super) const CHECKS: &[Check] = &[
     check(

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, Keyword, later, should_of_level_2 as check};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Operation, Parameter};
@@ -14,15 +14,6 @@ use crate::values::{self, Shape};
 
 /// So many fields are tried to sort by, before it is given up.
 const MOST_FIELDS: usize = 8;
-
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Should, level: 2, body }
-}
 
 pub(super) const CHECKS: &[Check] = &[
     check(

@@ -10,7 +10,7 @@ use super::danger::{LEVELS, Stated};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::forms::{Form, may, must};
+use crate::forms::{Form, INSTANT, may, must};
 use crate::learn::{Category, Operation};
 use crate::resources::{AllGated, Gated, RESERVED, Thing, confirmed, token_of};
 use crate::run::Run;
@@ -318,17 +318,13 @@ pub(super) async fn none(run: &Run, cases: &Cases) {
     }
 }
 
-fn is_instant(text: &str) -> bool {
-    DateTime::parse_from_rfc3339(text).is_ok()
-}
-
 async fn issued(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
     const DETAILS: Form = Form::Open(&[
         must("operation", Form::Word),
         must("danger_level", Form::OneOf(&LEVELS)),
         must("confirmation_token", Form::Word),
-        must("expires_at", Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z")),
+        must("expires_at", INSTANT),
         may("reasons", Form::List(&Form::Word)),
         may("confirmation_message", Form::Word),
     ]);

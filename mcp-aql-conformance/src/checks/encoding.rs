@@ -6,6 +6,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation, Parameter};
+use crate::resources::RESERVED;
 use crate::run::{Run, arguments};
 use crate::values::Shape;
 use crate::wire::{Connection, Lost};
@@ -70,9 +71,6 @@ const TEXTS: [(&str, &str); 6] = [
     ("other spaces and ends of lines", "a\u{a0}b\u{2028}c\u{200b}d\u{feff}e"),
     ("signs that mean something elsewhere", "<b>&amp; \"quoted\" 'too' \\ / %20 ${x} {{y}} ;--"),
 ];
-
-/// CREATE operations of the protocol.
-const RESERVED: [&str; 2] = ["record_execution_step", "verify_challenge"];
 
 /// Whether a parameter takes any text.
 pub(super) fn is_free(run: &Run, parameter: &Parameter) -> bool {

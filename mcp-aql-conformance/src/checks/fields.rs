@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::collections::{having, is_refused, params_with};
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
@@ -16,19 +16,6 @@ use crate::values::{self, Shape};
 /// So many things are looked at, to find one that lacks a field.
 const MOST_TRIED: usize = 6;
 const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
-
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Must, level: 2, body }
-}
-
-const fn should(check: Check) -> Check {
-    Check { keyword: Keyword::Should, ..check }
-}
 
 pub(super) const CHECKS: &[Check] = &[
     check(

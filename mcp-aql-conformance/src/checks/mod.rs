@@ -105,6 +105,41 @@ pub(crate) enum Body {
     Modes(fn(&Whole, &Settings, &Cases)),
 }
 
+/// A MUST of level 1.
+const fn of_level_1(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { id, title, requirements, keyword: Keyword::Must, level: 1, body }
+}
+
+/// A MUST of level 2.
+const fn of_level_2(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    Check { level: 2, ..of_level_1(id, title, requirements, body) }
+}
+
+/// A SHOULD of level 2.
+const fn should_of_level_2(
+    id: &'static str,
+    title: &'static str,
+    requirements: &'static [&'static str],
+    body: Body,
+) -> Check {
+    should(of_level_2(id, title, requirements, body))
+}
+
+/// The same as a SHOULD.
+const fn should(check: Check) -> Check {
+    Check { keyword: Keyword::Should, ..check }
+}
+
 /// Makes a function of an async one, as the table holds it.
 macro_rules! later {
     ($function:path) => {

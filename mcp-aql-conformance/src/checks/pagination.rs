@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::collections::{is_refused, params_with};
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
@@ -20,19 +20,6 @@ const MOST_ITEMS: usize = 200;
 const NUMBERED: [&str; 2] = ["offset", "page"];
 /// More than any page has.
 const HUGE: u64 = 1_000_000;
-
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Must, level: 2, body }
-}
-
-const fn should(check: Check) -> Check {
-    Check { keyword: Keyword::Should, ..check }
-}
 
 pub(super) const CHECKS: &[Check] = &[
     check(

@@ -11,7 +11,7 @@ mod wrong;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_1 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::learn::{Category, Operation, Parameter};
@@ -19,19 +19,6 @@ use crate::run::Run;
 use crate::values;
 
 /// A check of level 1.
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Must, level: 1, body }
-}
-
-const fn should(check: Check) -> Check {
-    Check { keyword: Keyword::Should, ..check }
-}
-
 pub(super) const CHECKS: &[Check] = &[
     check(
         "parameters.nested",

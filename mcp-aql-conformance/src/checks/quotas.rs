@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Body, Check, Keyword, danger, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::forms::{Form, may, must};
+use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -39,11 +39,6 @@ const METRICS: &[&str] = &[
     "cost_per_month",
 ];
 
-fn is_instant(text: &str) -> bool {
-    chrono::DateTime::parse_from_rfc3339(text).is_ok()
-}
-
-const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
 const STEP: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text, Form::Null]);
 /// An amount: of money as a text, where it has to be exact.
 const AMOUNT: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::collections::is_refused;
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, should_of_level_2 as check};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
@@ -19,15 +19,6 @@ pub(super) const OPERATION: &str = "query_relationships";
 const MOST_ROOTS: usize = 8;
 /// So many records are walked one by one.
 const MOST_RECORDS: usize = 100;
-
-const fn check(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Should, level: 2, body }
-}
 
 pub(super) const CHECKS: &[Check] = &[
     check(

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::forms::{Form, may, must};
+use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -236,17 +236,13 @@ async fn approval(run: &Run, cases: &Cases) {
     });
 }
 
-fn is_instant(text: &str) -> bool {
-    chrono::DateTime::parse_from_rfc3339(text).is_ok()
-}
-
 const NOTIFICATION: Form = Form::Open(&[
     must(
         "type",
         Form::OneOf(&["permission_pending", "autonomy_pause", "danger_zone", "status", "error"]),
     ),
     must("message", Form::Word),
-    must("timestamp", Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z")),
+    must("timestamp", INSTANT),
     may("metadata", Form::Open(&[])),
 ]);
 

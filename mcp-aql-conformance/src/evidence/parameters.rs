@@ -8,23 +8,7 @@ use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::learn::{Operation, Parameter};
 use crate::run::arguments;
-use crate::values::{self, Fault, Shape};
-
-/// Parameters that the protocol itself names: those that are accepted have to be documented.
-const STANDARD: [&str; 12] = [
-    "fields",
-    "filter",
-    "sort",
-    "query",
-    "first",
-    "after",
-    "last",
-    "before",
-    "limit",
-    "offset",
-    "aggregate",
-    "include_items",
-];
+use crate::values::{self, Fault, STANDARD, Shape};
 
 /// A reply to a parameter that the operation does not have.
 pub(super) struct Unknown {

@@ -7,30 +7,11 @@ use super::{Resource, Role};
 use crate::cases::Skip;
 use crate::learn::{Adapter, Operation, Parameter};
 use crate::run::Run;
-use crate::values::{self, Shape};
+use crate::values::{self, STANDARD, Shape};
 
-/// Parameters that are not about what is created, but about how it is asked for.
-const CONTROLS: &[&str] = &[
-    "dry_run",
-    "fields",
-    "preset",
-    "query",
-    "filter",
-    "sort",
-    "order",
-    "aggregate",
-    "include_items",
-    "first",
-    "after",
-    "last",
-    "before",
-    "limit",
-    "offset",
-    "page",
-    "page_size",
-    "if_match",
-    "confirmation_token",
-];
+/// More parameters that are not about what is created, but about how it is asked for.
+const CONTROLS: [&str; 7] =
+    ["dry_run", "preset", "order", "page", "page_size", "if_match", "confirmation_token"];
 
 /// A field that updates may change.
 #[derive(Debug, Clone, Copy)]
@@ -228,7 +209,7 @@ pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> 
 
 /// Whether a parameter is about how something is asked for, and not about what.
 pub(crate) fn is_control(name: &str) -> bool {
-    name.starts_with('_') || CONTROLS.contains(&name)
+    name.starts_with('_') || STANDARD.contains(&name) || CONTROLS.contains(&name)
 }
 
 fn is_of_the_thing(parameter: &Parameter) -> bool {

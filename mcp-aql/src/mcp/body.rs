@@ -96,6 +96,21 @@ impl Drop for Noted {
     }
 }
 
+/// Passes requests on whose bodies come to their end in time, or answers them.
+pub(super) async fn in_time(
+    State(patience): State<Duration>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let seen = Arc::<Mutex<Seen>>::default();
+    let noting = Arc::clone(&seen);
+    let until = Instant::now() + patience;
+    let request = request.map(|body| Body::new(Noted { body, seen: noting, until, limit: None }));
+    let response = next.run(request).await;
+    let seen = std::mem::take(&mut *lock(&seen));
+    if seen.late { refuse_late(&seen) } else { response }
+}
+
 impl Guard {
     pub(super) fn new(direct: Direct, longest: usize, patience: Duration) -> Self {
         Self { direct: Arc::new(direct), longest, patience }

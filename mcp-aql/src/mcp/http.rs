@@ -141,8 +141,11 @@ impl HttpOptions {
         self
     }
 
-    /// Whether the options let the adapter listen there.
-    pub(crate) fn check(&self, address: IpAddr) -> Result {
+    /// Whether the options let a server listen there.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when others could reach the address and the options do not allow that.
+    pub fn check(&self, address: IpAddr) -> Result {
         if address.is_loopback() || (self.remote && !self.allowed_hosts.is_empty()) {
             return Ok(());
         }
@@ -155,14 +158,58 @@ impl HttpOptions {
         Err(Error::Usage(format!("{address} can be reached from other machines: {missing}")))
     }
 
-    fn config(&self, adapter: &Adapter) -> StreamableHttpServerConfig {
+    /// The hosts that are answered to: loopback, and what was [allowed](Self::allow_host).
+    pub fn hosts(&self) -> Vec<String> {
         let hosts = ["localhost", "127.0.0.1", "::1"].into_iter().map(str::to_owned);
+        hosts.chain(self.allowed_hosts.iter().cloned()).collect()
+    }
+
+    /// The origins whose pages are answered: loopback, and what was [allowed](Self::allow_origin).
+    pub fn origins(&self) -> Vec<String> {
         let origins = ["localhost", "127.0.0.1", "[::1]"].into_iter().flat_map(|host| {
             ["http", "https"].into_iter().map(move |scheme| format!("{scheme}://{host}:*"))
         });
+        origins.chain(self.allowed_origins.iter().cloned()).collect()
+    }
+
+    /// Serves a router that is no adapter, on connections like an adapter's, until `stop` is done:
+    /// nothing but loopback unless these options allow it, and clients that send or read nothing for
+    /// [`client_timeout`](Self::client_timeout) are given up.
+    ///
+    /// What requests may say is the router's to check, [hosts](Self::hosts) and
+    /// [origins](Self::origins) too.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when others could reach the address and the options do not allow that.
+    pub async fn serve_router<S>(
+        self,
+        listener: TcpListener,
+        router: axum::Router,
+        stop: S,
+    ) -> Result
+    where
+        S: Future<Output = ()> + Send + 'static,
+    {
+        let address = listener.local_addr()?;
+        self.check(address.ip())?;
+        let ended = CancellationToken::new();
+        let _end = ended.clone().drop_guard();
+        let router = router
+            .layer(axum::middleware::from_fn_with_state(self.client_timeout, super::body::in_time));
+        tracing::info!(url = %format_args!("http://{address}"), "listening");
+        let stopping = ended.clone();
+        let stopped = async {
+            stop.await;
+            stopping.cancel();
+        };
+        tokio::join!(listen::serve(listener, router, self.client_timeout, ended), stopped);
+        Ok(())
+    }
+
+    fn config(&self, adapter: &Adapter) -> StreamableHttpServerConfig {
         StreamableHttpServerConfig::default()
-            .with_allowed_hosts(hosts.chain(self.allowed_hosts.iter().cloned()))
-            .with_allowed_origins(origins.chain(self.allowed_origins.iter().cloned()))
+            .with_allowed_hosts(self.hosts())
+            .with_allowed_origins(self.origins())
             .enforce_origin_validation()
             .with_legacy_session_mode(self.sessions)
             .with_max_request_body_bytes(longest_message(adapter.limits().max_request_size))

@@ -11,6 +11,7 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capabilities {
     no_search: bool,
+    free_text: bool,
     no_aggregate: bool,
     no_filter: Vec<&'static str>,
     no_sort: Vec<&'static str>,
@@ -23,6 +24,7 @@ impl Capabilities {
     pub const fn all() -> Self {
         Self {
             no_search: false,
+            free_text: false,
             no_aggregate: false,
             no_filter: Vec::new(),
             no_sort: Vec::new(),
@@ -47,6 +49,17 @@ impl Capabilities {
     #[must_use]
     pub fn without_search(mut self) -> Self {
         self.no_search = true;
+        self
+    }
+
+    /// What is looked for goes to a search engine as it is written: a question, a sentence, of up to 10,000
+    /// characters. It is not taken apart into words and phrases.
+    ///
+    /// Find the rows by [`TextQuery::as_written`](super::TextQuery::as_written), and answer with
+    /// [`CollectionQuery::run_found`](super::CollectionQuery::run_found).
+    #[must_use]
+    pub fn with_free_text(mut self) -> Self {
+        self.free_text = true;
         self
     }
 
@@ -81,6 +94,11 @@ impl Capabilities {
     /// Whether words can be looked for.
     pub const fn can_search(&self) -> bool {
         !self.no_search
+    }
+
+    /// Whether what is looked for is taken as it is written.
+    pub const fn has_free_text(&self) -> bool {
+        self.free_text
     }
 
     /// Whether rows can be counted and added.

@@ -161,7 +161,67 @@ impl<T: Resource> CollectionQuery<T> {
         &self,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<Page<T>, OperationError> {
-        let found = memory::run::<T, R>(&self.plan, T::model(), rows)?;
+        self.answered(memory::run::<T, R>(&self.plan, T::model(), rows)?)
+    }
+
+    /// As [`run`](Self::run), where a search engine has found the rows already, by
+    /// [what the caller wrote](crate::query::TextQuery::as_written): they are not looked through for
+    /// words once more. They come in the order of their relevance, the best first, which stays unless the
+    /// caller wants another; where the caller wrote no text, they are ordered as [`run`](Self::run) does.
+    /// For the next page they are found again, so let the same query find the same.
+    ///
+    /// With [`with_free_text`](crate::query::Capabilities::with_free_text) the caller may write a whole
+    /// question. That is for this method alone: [`run`](Self::run) looks for the first words of it.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// use mcp_aql::query::Capabilities;
+    /// # use serde::Serialize;
+    ///
+    /// /// A page that was found.
+    /// #[derive(Clone, Serialize, JsonSchema, Resource)]
+    /// struct Finding {
+    ///     /// Where it is.
+    ///     #[resource(id)]
+    ///     address: String,
+    ///     /// What it says.
+    ///     #[resource(search)]
+    ///     text: String,
+    /// }
+    ///
+    /// /// Search the web.
+    /// #[operation(category = "READ", example = { "query": "feline" })]
+    /// fn search_web(
+    ///     #[query(backend = Capabilities::all().with_free_text())] query: CollectionQuery<Finding>,
+    /// ) -> Result<Page<Finding>, OperationError> {
+    ///     let words = query.plan().text.as_ref().map_or("", |text| text.as_written());
+    ///     query.run_found(engine(words))
+    /// }
+    /// # /// It knows what is meant.
+    /// # fn engine(_words: &str) -> Vec<Finding> {
+    /// #     [("b", "Cats"), ("a", "A cat")]
+    /// #         .map(|(address, text)| Finding { address: address.into(), text: text.into() })
+    /// #         .into()
+    /// # }
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let adapter = Adapter::builder("web").operation(search_web {}).without_config().build()?;
+    /// # let found = adapter.call("search_web", serde_json::json!({ "query": "Feline?" })).await;
+    /// # assert_eq!(found.data()["items"][0]["text"], "Cats");
+    /// # assert_eq!(found.data()["items"][1]["text"], "A cat");
+    /// # Ok(()) }) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_found<R: Row<T>>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<Page<T>, OperationError> {
+        self.answered(memory::run_found::<T, R>(&self.plan, T::model(), rows)?)
+    }
+
+    fn answered<R: Row<T>>(&self, found: memory::Found<R>) -> Result<Page<T>, OperationError> {
         let rows = found.rows.into_iter().map(|(row, values)| (row.into_row(), values)).collect();
         let total = self.plan.count.then_some(found.total);
         Ok(self.answer(rows, total, found.aggregations))

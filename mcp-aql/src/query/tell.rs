@@ -52,12 +52,23 @@ pub(super) fn collection(offer: &Offer<'_>) -> QueryTable {
             let searched = offer.paths(|field| field.search).join(", ");
             let mut shape = text();
             shape.checks.min_length = Some(1);
-            shape.checks.max_length = Some(500);
+            let (longest, description) = if offer.free_text() {
+                (
+                    10_000,
+                    format!("What to look for in {searched}, in your own words; no operators."),
+                )
+            } else {
+                (
+                    500,
+                    format!(
+                        "Words to look for in {searched}: any of them will do, words in double quotes are one phrase; no other operators. Case and accents do not count."
+                    ),
+                )
+            };
+            shape.checks.max_length = Some(longest);
             told.parameters.push(QueryParameter {
                 required: text_control == TextControl::Required,
-                ..optional("query", shape, format!(
-                    "Words to look for in {searched}: any of them will do, words in double quotes are one phrase; no other operators. Case and accents do not count."
-                ))
+                ..optional("query", shape, description)
             });
         }
     }

@@ -13,7 +13,14 @@ use unicode_segmentation::UnicodeSegmentation as _;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
     pub(crate) terms: Vec<Term>,
+    /// As the caller wrote it.
+    written: String,
+    /// It goes to a search engine as it is written.
+    is_free: bool,
 }
+
+/// So much is told of a text that is not taken apart, in characters.
+const TOLD: usize = 100;
 
 /// A word, or words in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,12 +92,46 @@ impl TextQuery {
                 }
             }
         }
-        (!terms.is_empty()).then_some(Self { terms })
+        (!terms.is_empty()).then(|| Self { terms, written: query.to_owned(), is_free: false })
+    }
+
+    /// A text that goes to a search engine as it is written. Its first words are its terms. `None` when it
+    /// is blank.
+    pub(crate) fn free(text: &str, most_terms: usize) -> Option<Self> {
+        if text.chars().all(|each| each.is_whitespace() || each.is_control()) {
+            return None;
+        }
+        // Quotes mean nothing there.
+        let mut terms = Self::read(&text.replace('"', " ")).map(|it| it.terms).unwrap_or_default();
+        terms.truncate(most_terms);
+        Some(Self { terms, written: text.to_owned(), is_free: true })
+    }
+
+    /// What the reply says was looked for.
+    pub(crate) fn told(&self) -> Vec<String> {
+        if !self.is_free {
+            return self.terms.iter().map(Term::shown).collect();
+        }
+        let mut told: String = self.written.chars().take(TOLD).collect();
+        if told.len() < self.written.len() {
+            told.push('…');
+        }
+        vec![told]
+    }
+
+    /// What tells it from others, for cursors.
+    pub(crate) fn purpose(&self) -> String {
+        if self.is_free { self.written.clone() } else { self.told().join(" ") }
     }
 
     /// What is looked for.
     pub fn terms(&self) -> &[Term] {
         &self.terms
+    }
+
+    /// The query as its caller wrote it, for a search engine that makes more of it than words.
+    pub fn as_written(&self) -> &str {
+        &self.written
     }
 
     /// What a folded text counts.
@@ -182,7 +223,24 @@ mod tests {
         assert_eq!(shown("a \"Write the\" b").as_deref(), Some("a | \"write the\" | b"));
         assert_eq!(shown("never \"closed here").as_deref(), Some("never | closed | here"));
         assert_eq!(shown("\"\" !?"), None);
+        assert_eq!(TextQuery::read(" C++ \"Été\" ").unwrap().as_written(), " C++ \"Été\" ");
         assert_eq!(shown(""), None);
+    }
+
+    #[test]
+    fn a_free_text_is_not_taken_apart() {
+        let free = |text| TextQuery::free(text, 2);
+        let shown = |query: &TextQuery| query.terms.iter().map(Term::shown).collect::<Vec<_>>();
+        let query = free("\"How do I\" pin it?").unwrap();
+        assert_eq!(
+            (query.told(), shown(&query)),
+            (vec!["\"How do I\" pin it?".into()], vec!["how".into(), "do".into()])
+        );
+        assert_eq!(free("🎉").unwrap().as_written(), "🎉");
+        assert_eq!(free(" \n"), None);
+        let long = free(&*"é".repeat(10_000)).unwrap();
+        assert_eq!(long.told(), [format!("{}…", "é".repeat(100))]);
+        assert_eq!(long.purpose(), long.as_written(), "a cursor is one of the whole");
     }
 
     #[test]

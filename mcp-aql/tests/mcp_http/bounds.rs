@@ -100,3 +100,38 @@ async fn a_client_that_does_not_read_is_given_up() {
     assert!(read(Duration::ZERO).await > 9 * TITLE, "a client that reads gets it all");
     assert!(read(patience * 8).await < 9 * TITLE, "nobody waited for a client that did not");
 }
+
+#[tokio::test]
+async fn a_router_that_is_no_adapter_is_guarded_as_one() {
+    use axum::routing::post;
+    use tokio::net::TcpListener;
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let patience = Duration::from_millis(300);
+    let options = HttpOptions::new().client_timeout(patience).allow_host("docs.example.org");
+    assert_eq!(options.hosts(), ["localhost", "127.0.0.1", "::1", "docs.example.org"]);
+    assert!(options.origins().contains(&"https://localhost:*".to_owned()));
+    let router = axum::Router::new().route("/", post(|body: String| async move { body }));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let stopped = async { stopped.await.unwrap_or_default() };
+    let serving = tokio::spawn(options.serve_router(listener, router, stopped));
+    for (what, sent, expected) in [
+        ("all of it", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "200"),
+        ("half the body", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhi", "408"),
+        ("half the headers", "POST / HTTP/1.1\r\nHost:", ""),
+    ] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        let ended = timeout(Duration::from_secs(20), stream.read_to_string(&mut answer)).await;
+        ended.unwrap_or_else(|_| panic!("{what}: the connection stayed")).unwrap();
+        assert_eq!(answer.split(' ').nth(1).unwrap_or_default(), expected, "{what}: {answer}");
+    }
+    stop.send(()).unwrap();
+    timeout(Duration::from_secs(20), serving).await.unwrap().unwrap().unwrap();
+    // What others reach is asked for by name.
+    let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let refused = HttpOptions::new().serve_router(listener, axum::Router::new(), async {}).await;
+    assert!(refused.unwrap_err().to_string().contains("--allow-remote"));
+}

@@ -18,8 +18,9 @@ use crate::report::Report;
 use client::Client;
 use model::Model;
 
-/// So many rounds in a session: each asks people three times, and a session may do that 30 times a minute.
-const ROUNDS: u32 = 9;
+/// So many rounds in a session: each asks people three times and blocks once, what is checked before asks
+/// them too, and a session may do that 30 times a minute.
+const ROUNDS: u32 = 6;
 /// What a life has for rounds, where the disk is no slower.
 const ROUND: Duration = Duration::from_millis(300);
 

@@ -1,20 +1,13 @@
 //! The forms of states, as every call shows them.
 
-use chrono::DateTime;
 use serde_json::Value;
 
 use super::{CORE, is_on_one, lifecycle};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::forms::{CODE, Form, may, must};
+use crate::forms::{CODE, Form, INSTANT, may, must};
 use crate::learn::{Category, Operation};
 use crate::run::Run;
-
-fn is_instant(text: &str) -> bool {
-    DateTime::parse_from_rfc3339(text).is_ok()
-}
-
-const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
 
 const STATE: Form = Form::Open(&[
     must("execution_id", Form::Word),

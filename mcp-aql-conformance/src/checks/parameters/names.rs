@@ -7,26 +7,10 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
 use crate::run::{Run, arguments, do_all};
-use crate::values::{Fault, Shape};
+use crate::values::{Fault, STANDARD, Shape};
 
-/// Parameters that the protocol gives a meaning.
-const STANDARD: [&str; 15] = [
-    "fields",
-    "query",
-    "filter",
-    "sort",
-    "aggregate",
-    "include_items",
-    "first",
-    "after",
-    "last",
-    "before",
-    "limit",
-    "offset",
-    "page",
-    "page_size",
-    "dry_run",
-];
+/// More names that mean the same nearly everywhere.
+const USUAL: [&str; 3] = ["page", "page_size", "dry_run"];
 
 /// Whether a failure says that these names are unknown.
 fn tells_unknown(exchange: &Exchange, names: &[&str]) -> bool {
@@ -129,6 +113,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
         let names: Vec<_> = STANDARD
             .into_iter()
+            .chain(USUAL)
             .filter(|name| operation.parameter(name).is_none() && !params.contains_key(*name))
             .collect();
         let mut all = params.clone();

@@ -1,6 +1,6 @@
 use super::super::column::{Column, Matcher, retain_rows, row_at};
 use super::super::model::{FieldInfo, Model};
-use super::super::plan::{Filter, Plan};
+use super::super::plan::{Filter, Plan, SortBy};
 use super::super::resource::Resource;
 use super::super::text::{TextQuery, fold};
 
@@ -9,6 +9,8 @@ pub(super) struct Conditions<'a, T: 'static> {
     /// One after the other.
     filter: Vec<Box<dyn Matcher<T>>>,
     text: Option<Words<'a, T>>,
+    /// Rows come the best first.
+    by_place: bool,
 }
 
 /// Words, and the fields they may stand in.
@@ -32,15 +34,31 @@ impl<'a, T: Resource> Conditions<'a, T> {
             query,
             columns: model.own_fields().filter_map(searched).collect(),
         });
-        Self { filter, text }
+        Self { filter, text, by_place: false }
     }
 
-    /// Leaves of the selected rows those that satisfy everything, and notes how well.
-    pub(super) fn apply(&self, rows: &[&T], selected: &mut Vec<u32>, scores: &mut Vec<u32>) {
+    /// For rows that were found already: how well they answer, their places tell.
+    pub(super) fn found(plan: &'a Plan, model: &'static Model<T>) -> Self {
+        let by_place = plan.sort.iter().any(|key| key.by == SortBy::Score);
+        Self { text: None, by_place, ..Self::of(plan, model) }
+    }
+
+    /// Leaves of the selected rows those that satisfy everything, and notes how well. `begun` rows came
+    /// before these.
+    pub(super) fn apply(
+        &self,
+        rows: &[&T],
+        begun: u32,
+        selected: &mut Vec<u32>,
+        scores: &mut Vec<u32>,
+    ) {
         for condition in &self.filter {
             condition.retain(rows, selected);
         }
         scores.clear();
+        if self.by_place {
+            scores.extend(selected.iter().map(|place| u32::MAX - begun.saturating_add(*place)));
+        }
         if let Some(words) = &self.text {
             selected.retain(|place| {
                 let score = row_at(rows, *place).map_or(0, |row| words.score(row));

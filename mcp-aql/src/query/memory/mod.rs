@@ -65,7 +65,24 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
     model: &'static Model<T>,
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Found<R>, OperationError> {
-    let conditions = Conditions::of(plan, model);
+    run_by(plan, Conditions::of(plan, model), model, rows)
+}
+
+/// As [`run`], where the rows were found for the plan's text already, the best first.
+pub(crate) fn run_found<T: Resource, R: Borrow<T>>(
+    plan: &Plan,
+    model: &'static Model<T>,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Found<R>, OperationError> {
+    run_by(plan, Conditions::found(plan, model), model, rows)
+}
+
+fn run_by<T: Resource, R: Borrow<T>>(
+    plan: &Plan,
+    conditions: Conditions<'_, T>,
+    model: &'static Model<T>,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Found<R>, OperationError> {
     let order = Order::of(plan, model);
     let (skipped, place) = match &plan.window {
         Window::Offset { offset, .. } => (*offset, None),
@@ -77,6 +94,7 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
     let mut best = Best::new(&order, wanted);
     let mut summary = Summary::of(plan, model);
     let mut total = 0_u64;
+    let mut begun = 0_u32;
     let mut rows = rows.into_iter();
     let mut block: Vec<R> = Vec::with_capacity(BLOCK);
     let mut selected: Vec<u32> = Vec::with_capacity(BLOCK);
@@ -89,7 +107,8 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
         let seen: Vec<&T> = block.iter().map(Borrow::borrow).collect();
         selected.clear();
         selected.extend(0..u32::try_from(seen.len()).unwrap_or_default());
-        conditions.apply(&seen, &mut selected, &mut scores);
+        conditions.apply(&seen, begun, &mut selected, &mut scores);
+        begun = begun.saturating_add(u32::try_from(seen.len()).unwrap_or(u32::MAX));
         total += selected.len() as u64;
         summary.add(&seen, &selected)?;
         if wanted > 0 {
@@ -119,7 +138,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use crate::prelude::*;
-    use crate::query::{CursorKey, QueryOptions};
+    use crate::query::{Capabilities, CursorKey, QueryOptions};
 
     /// A row.
     #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
@@ -155,6 +174,109 @@ mod tests {
             let owned = text(query.run(lines(2_000)).unwrap());
             assert_eq!(owned, text(query.run(&rows).unwrap()));
             assert_eq!(owned, text(query.run(rows.iter().rev()).unwrap()));
+        }
+    }
+
+    /// What a search engine finds.
+    #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
+    struct Finding {
+        /// Where it is.
+        #[resource(id)]
+        address: &'static str,
+        /// What it says.
+        #[resource(search)]
+        text: &'static str,
+        /// How much.
+        #[resource(filter, sort)]
+        amount: u32,
+    }
+
+    #[test]
+    fn found_rows_keep_their_order_unless_another_is_wanted() {
+        // REQ-COL-05, REQ-COL-10, REQ-PAG-01
+        fn free() -> Capabilities {
+            Capabilities::all().with_free_text()
+        }
+        let options =
+            QueryOptions::new().text(crate::query::TextControl::Required).capabilities(free);
+        let key = CursorKey::new([7; 16]);
+        let read = |mut params: Value| {
+            // No row has these words.
+            params["query"] = json!("what is \"meant\"?");
+            let Value::Object(params) = params else { panic!() };
+            CollectionQuery::<Finding>::parse(&options, params, &key).unwrap()
+        };
+        let found = [("d", 2), ("a", 1), ("c", 2), ("b", 3)].map(|(address, amount)| Finding {
+            address,
+            text: "x",
+            amount,
+        });
+        let run = |params: Value| {
+            let page = read(params).run_found(&found).unwrap();
+            let addresses = page.items.iter().map(|row| row.address).collect::<String>();
+            (addresses, serde_json::to_value(&page).unwrap())
+        };
+        for (params, wanted) in [
+            (json!({}), "dacb"),
+            (json!({ "sort": { "field": "relevance", "order": "desc" } }), "dacb"),
+            (json!({ "sort": { "field": "relevance", "order": "asc" } }), "bcad"),
+            (
+                json!({ "sort": [{ "field": "amount" }, { "field": "relevance", "order": "desc" }] }),
+                "adcb",
+            ),
+            (json!({ "sort": { "field": "amount", "order": "desc" } }), "bcda"),
+            (json!({ "filter": { "amount": { "lt": 3 } }, "last": 2 }), "ac"),
+        ] {
+            assert_eq!(run(params.clone()).0, wanted, "{params}");
+        }
+        for order in ["desc", "asc"] {
+            let sort = json!({ "field": "relevance", "order": order });
+            let (all, reply) = run(json!({ "sort": sort }));
+            assert_eq!(reply["applied"]["query"], json!(["what is \"meant\"?"]));
+            let (mut paged, mut after) = (String::new(), Value::Null);
+            while paged.len() < all.len() {
+                let (part, reply) = run(json!({ "sort": sort, "first": 1, "after": after }));
+                assert_eq!(part.len(), 1, "{reply}");
+                paged.push_str(&part);
+                after = reply["pageInfo"]["endCursor"].clone();
+            }
+            assert_eq!(paged, all);
+        }
+        // More than one block of them.
+        let many = (0..3_000_u32).map(|amount| Finding { address: "x", text: "x", amount });
+        let worst = json!({ "sort": { "field": "relevance", "order": "asc" }, "first": 2 });
+        let page = read(worst).run_found(many).unwrap();
+        assert!(page.items.iter().map(|row| row.amount).eq([2_999, 2_998]));
+    }
+
+    #[test]
+    fn a_free_text_may_be_anything_but_blank() {
+        // REQ-COL-11
+        let free = QueryOptions::new()
+            .text(crate::query::TextControl::Required)
+            .capabilities(|| Capabilities::all().with_free_text());
+        let words = QueryOptions::new().text(crate::query::TextControl::Required);
+        let takes = |options: &QueryOptions, query: &str| {
+            let params = json!({ "query": query }).as_object().cloned().unwrap();
+            CollectionQuery::<Finding>::parse(options, params, &CursorKey::random()).is_ok()
+        };
+        let many: String = (0..40).map(|word| format!("w{word} ")).collect();
+        for (query, as_words, freely) in [
+            ("cats".to_owned(), true, true),
+            ("🎉".to_owned(), false, true),
+            (many, false, true),
+            ("é".repeat(501), false, true),
+            ("é".repeat(10_000), false, true),
+            ("é".repeat(10_001), false, false),
+            (" \n".to_owned(), false, false),
+            (String::new(), false, false),
+        ] {
+            let shows = query.chars().take(20).collect::<String>();
+            assert_eq!(
+                (takes(&words, &query), takes(&free, &query)),
+                (as_words, freely),
+                "{shows}"
+            );
         }
     }
 

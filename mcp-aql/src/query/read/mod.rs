@@ -93,6 +93,11 @@ impl<'a> Offer<'a> {
         }
     }
 
+    /// Whether what is looked for is taken as it is written.
+    pub(crate) fn free_text(&self) -> bool {
+        self.capabilities.has_free_text()
+    }
+
     pub(crate) fn filters(&self, field: &FieldInfo) -> bool {
         field.filter && self.capabilities.can_filter(&field.path)
     }
@@ -297,7 +302,7 @@ impl Faults {
 pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan, OperationError> {
     let mut faults = Faults::default();
     let table = offer.table;
-    let text = read_text(given, &mut faults);
+    let text = read_text(offer, given, &mut faults);
     let filter_value = given.take("filter");
     let filter = filter_value.as_ref().and_then(|value| filter::read(offer, value, &mut faults));
     let sort = sort::read(offer, given, text.is_some(), &mut faults);
@@ -337,7 +342,7 @@ pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan
     }
     given.warnings.append(&mut warnings);
     let applied = Applied {
-        terms: text.as_ref().map(|text| text.terms.iter().map(super::Term::shown).collect()),
+        terms: text.as_ref().map(TextQuery::told),
         filter: filter_value,
         sort: if items { sort::applied(table, &sort.keys) } else { Vec::new() },
         fields: items.then(|| selection.selection.told.clone()),
@@ -369,9 +374,16 @@ fn unused_warning(controls: &[&str]) -> Warning {
     .detail("controls", controls.to_vec())
 }
 
-fn read_text(given: &mut Given<'_>, faults: &mut Faults) -> Option<TextQuery> {
+fn read_text(offer: &Offer<'_>, given: &mut Given<'_>, faults: &mut Faults) -> Option<TextQuery> {
     let value = given.take("query")?;
     let text = value.as_str().unwrap_or_default();
+    if offer.free_text() {
+        let query = TextQuery::free(text, MOST_TERMS);
+        if query.is_none() {
+            faults.refuse("query", "is blank", "a text to look for");
+        }
+        return query;
+    }
     let query = TextQuery::read(text);
     match &query {
         None => {
@@ -399,9 +411,9 @@ fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String 
                 purpose.push_str(table.field(place).map_or("", |field| field.path.as_str()));
             }
             SortBy::Score => {
-                for term in text.iter().flat_map(|text| &text.terms) {
+                if let Some(text) = text {
                     purpose.push(' ');
-                    purpose.push_str(&term.shown());
+                    purpose.push_str(&text.purpose());
                 }
             }
         }

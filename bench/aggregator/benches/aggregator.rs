@@ -1,0 +1,29 @@
+//! `cargo bench` in `bench/aggregator`: measures what queries and rankings cost, and prints one table.
+//!
+//! ```console
+//! $ cargo bench                       # everything
+//! $ cargo bench -- rank-1000          # what has this in its name
+//! $ cargo bench -- --out target/bench # also as JSON and as a chart, in a folder of the repository
+//! $ cargo bench -- --rounds 5         # fewer rounds, for a look
+//! ```
+
+use std::process::ExitCode;
+
+use mcp_aql_aggregator_bench::{Setup, measure};
+use mcp_aql_bench::command::Command;
+
+const COMMAND: Command = Command { package: "mcp-aql-aggregator-bench", name: "aggregator" };
+
+fn main() -> ExitCode {
+    COMMAND.run(|arguments, progress| {
+        let setup = Setup {
+            rounds: arguments.rounds.unwrap_or(21),
+            results: [100, 1_000, 10_000],
+            queries: 200,
+            aggregator: env!("CARGO_BIN_EXE_aggregator").into(),
+            server: env!("CARGO_BIN_EXE_server").into(),
+            query_memory: env!("CARGO_BIN_EXE_query_memory").into(),
+        };
+        measure(&setup, &arguments.filter, progress)
+    })
+}

@@ -1,0 +1,45 @@
+//! Other engines, used as their documentation has it, in the form that is fastest for one query.
+
+use bm25::{Language, SearchEngineBuilder};
+use mcp_aql_bench::Result;
+use tantivy::collector::TopDocs;
+use tantivy::directory::RamDirectory;
+use tantivy::query::QueryParser;
+use tantivy::schema::{IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::{Index, TantivyDocument};
+
+/// Hits that are asked for, as of ours.
+pub(crate) const HITS: usize = 30;
+/// The least that tantivy's writer takes.
+const WRITER_BYTES: usize = 15_000_000;
+
+/// The places of the best results, by the crate `bm25` with its English tokenizer.
+pub(crate) fn bm25(query: &str, results: &[String]) -> Vec<usize> {
+    let corpus = results.iter().map(String::as_str);
+    let engine = SearchEngineBuilder::<u32>::with_corpus(Language::English, corpus).build();
+    engine.search(query, HITS).into_iter().map(|hit| hit.document.id as usize).collect()
+}
+
+/// The same by tantivy, in memory: one segment, English stems, no positions, nothing stored.
+pub(crate) fn tantivy(query: &str, results: &[String]) -> Result<Vec<usize>> {
+    let mut schema = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer("en_stem")
+        .set_index_option(IndexRecordOption::WithFreqs);
+    let field =
+        schema.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
+    let mut writer = Index::builder()
+        .schema(schema.build())
+        .single_segment_index_writer::<TantivyDocument>(RamDirectory::create(), WRITER_BYTES)?;
+    for result in results {
+        let mut document = TantivyDocument::default();
+        document.add_text(field, result);
+        writer.add_document(document)?;
+    }
+    let index = writer.finalize()?;
+    let searcher = index.reader()?.searcher();
+    let query = QueryParser::for_index(&index, vec![field]).parse_query(query)?;
+    let hits = searcher.search(&query, &TopDocs::with_limit(HITS).order_by_score())?;
+    // One segment: documents keep the order in which they came.
+    Ok(hits.into_iter().map(|(_, at)| at.doc_id as usize).collect())
+}

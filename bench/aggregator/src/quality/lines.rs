@@ -1,0 +1,142 @@
+//! What is printed.
+
+use super::{Collection, copies, merged, orders};
+
+/// Texts among which copies are looked for: 79,800 pairs.
+const TEXTS: usize = 400;
+/// Those have so many words at least, so that half of one is still a text.
+const WORDS: usize = 40;
+
+/// What is wanted of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Goal {
+    /// No less than this.
+    AtLeast(f64),
+    /// No more than this.
+    AtMost(f64),
+    /// Nothing: it is there for information.
+    None,
+}
+
+/// What a figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// nDCG.
+    Gain,
+    /// Parts of a whole.
+    Part,
+    /// So many times as much.
+    Times,
+    /// Things.
+    Count,
+}
+
+/// One figure.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What it is.
+    pub what: String,
+    value: f64,
+    unit: Unit,
+    /// What is wanted.
+    pub goal: Goal,
+}
+
+impl Line {
+    fn new(what: String, value: f64, unit: Unit, goal: Goal) -> Self {
+        Self { what, value, unit, goal }
+    }
+
+    /// Whether what is wanted is there.
+    pub fn is_met(&self) -> bool {
+        match self.goal {
+            Goal::AtLeast(least) => self.value >= least,
+            Goal::AtMost(most) => self.value <= most,
+            Goal::None => true,
+        }
+    }
+
+    /// The figure for people.
+    pub fn figure(&self) -> String {
+        self.show(self.value)
+    }
+
+    /// The goal for people.
+    pub fn goal(&self) -> String {
+        match self.goal {
+            Goal::AtLeast(least) => format!("≥ {}", self.show(least)),
+            Goal::AtMost(most) => format!("≤ {}", self.show(most)),
+            Goal::None => "–".to_owned(),
+        }
+    }
+
+    fn show(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Gain => format!("{value:.3}"),
+            Unit::Part => format!("{:.1} %", 100.0 * value),
+            Unit::Times => format!("{value:.2} ×"),
+            Unit::Count => format!("{value:.0}"),
+        }
+    }
+}
+
+/// How well results are merged, beside one index that has everything.
+pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for servers in [4, 10] {
+        let merged = merged(collection, servers);
+        let name = format!("{}, {servers} servers", collection.name);
+        let mut line = |what: &str, value, unit, goal| {
+            lines.push(Line::new(format!("{name}: {what}"), value, unit, goal));
+        };
+        line("nDCG@10 of one central index", merged.central, Unit::Gain, Goal::None);
+        line("nDCG@10 in turns", merged.round_robin, Unit::Gain, Goal::None);
+        line("nDCG@10", merged.ours, Unit::Gain, Goal::None);
+        let part = merged.ours / merged.central;
+        line("nDCG@10, of the central index", part, Unit::Part, Goal::AtLeast(of_central));
+        let times = merged.ours / merged.round_robin;
+        line("nDCG@10, of that in turns", times, Unit::Times, Goal::AtLeast(1.3));
+        if servers == 10 {
+            // Some 150 results.
+            line("results in a pool", merged.pool, Unit::Count, Goal::None);
+            line("bytes of 30 hits, of the pool", merged.size, Unit::Part, Goal::AtMost(0.4));
+            line("relevant ones kept", merged.kept, Unit::Part, Goal::AtLeast(0.7));
+            let turns = merged.kept_round_robin;
+            line("relevant ones kept in turns", turns, Unit::Part, Goal::None);
+        }
+    }
+    lines
+}
+
+/// Whether copies are found among texts of a collection.
+pub fn copies_lines(collection: &Collection) -> Vec<Line> {
+    let long = collection.documents.iter().map(String::as_str).enumerate();
+    let long = long.filter(|(_, text)| text.split_whitespace().count() >= WORDS);
+    let (places, texts): (Vec<usize>, Vec<&str>) = long.take(TEXTS).unzip();
+    let among = |place: &usize| places.iter().position(|other| other == place);
+    let known = collection.copies.iter();
+    let known = known.filter_map(|(one, other)| Some((among(one)?, among(other)?))).collect();
+    let copies = copies(&texts, &known);
+    let name = collection.name;
+    let mut lines: Vec<Line> = copies
+        .found
+        .into_iter()
+        .map(|(what, found, goal)| {
+            Line::new(format!("{name}: copies found, {what}"), found, Unit::Part, goal)
+        })
+        .collect();
+    lines.push(Line::new(
+        format!("{name}: wrong ones among {} pairs", copies.pairs),
+        copies.wrong as f64,
+        Unit::Count,
+        Goal::AtMost(0.0),
+    ));
+    lines
+}
+
+/// Whether the order of arrival changes an answer.
+pub fn orders_line(collection: &Collection) -> Line {
+    const ORDERS: usize = 1_000;
+    let what = format!("{}: different answers over {ORDERS} orders of arrival", collection.name);
+    Line::new(what, orders(collection, ORDERS) as f64, Unit::Count, Goal::AtMost(1.0))
+}

@@ -1,0 +1,147 @@
+//! How good the answers are, on collections whose answers people have judged.
+
+mod collection;
+mod copies;
+mod engine;
+mod lines;
+mod orders;
+mod split;
+
+use std::collections::HashSet;
+
+use mcp_aql_aggregator::rank::{Candidate, RankOptions, Ranked, rank};
+
+pub use collection::{Collection, Query};
+pub use copies::{Copies, copies};
+pub use engine::{Bag, Engine, Index, Words};
+pub use lines::{Goal, Line, Unit, copies_lines, merged_lines, orders_line};
+pub use orders::orders;
+pub use split::{RESULTS, Split};
+
+/// Hits that are looked at.
+const DEPTH: usize = 10;
+/// Hits that are returned.
+const RETURNED: usize = 30;
+
+/// Means over all queries and all ways to spread a collection over so many servers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Merged {
+    /// nDCG@10 of ours.
+    pub ours: f64,
+    /// Of one BM25 index of everything.
+    pub central: f64,
+    /// Of the servers' own orders, in turns.
+    pub round_robin: f64,
+    /// The part of the pool's bytes that 30 hits have.
+    pub size: f64,
+    /// The part of the pool's relevant documents that are among them.
+    pub kept: f64,
+    /// The same of the first 30 in turns.
+    pub kept_round_robin: f64,
+    /// How many documents a pool has.
+    pub pool: f64,
+}
+
+/// Merges what so many servers return for every query.
+pub fn merged(collection: &Collection, servers: usize) -> Merged {
+    let mut words = Words::default();
+    let bags: Vec<Bag> = collection.documents.iter().map(|text| words.bag(text)).collect();
+    let queries: Vec<Bag> = collection.queries.iter().map(|query| words.bag(&query.text)).collect();
+    let central = Index::new(&bags, 0..bags.len());
+    let mut means = Merged::default();
+    let (mut times, mut with_relevant) = (0.0, 0.0);
+    for split in Split::all(&bags, servers) {
+        for (query, bag) in collection.queries.iter().zip(&queries) {
+            let lists = split.ask(bag);
+            let pool: Vec<usize> = candidates(collection, &lists).1;
+            let all: HashSet<usize> = pool.iter().copied().collect();
+            let hits = merge(collection, query, &lists);
+            let turns = in_turns(&lists);
+            let one = central.search(Engine::Bm25, bag, DEPTH);
+            means.ours += ndcg(hits.iter().map(|hit| hit.as_slice()), query);
+            means.central += ndcg(one.chunks(1), query);
+            means.round_robin += ndcg(turns.chunks(1), query);
+            means.pool += pool.len() as f64;
+            let bytes = |places: &mut dyn Iterator<Item = usize>| -> usize {
+                places.filter_map(|place| collection.documents.get(place)).map(String::len).sum()
+            };
+            let raw = bytes(&mut pool.iter().copied()).max(1);
+            means.size +=
+                bytes(&mut hits.iter().filter_map(|hit| hit.first().copied())) as f64 / raw as f64;
+            let relevant = all.intersection(&query.relevant).count();
+            if relevant > 0 {
+                let kept = |places: HashSet<usize>| {
+                    places.intersection(&query.relevant).count() as f64 / relevant as f64
+                };
+                // What is joined to another is not seen, so it does not count.
+                means.kept += kept(hits.iter().filter_map(|hit| hit.first().copied()).collect());
+                means.kept_round_robin += kept(turns.iter().take(RETURNED).copied().collect());
+                with_relevant += 1.0;
+            }
+            times += 1.0;
+        }
+    }
+    for mean in [
+        &mut means.ours,
+        &mut means.central,
+        &mut means.round_robin,
+        &mut means.size,
+        &mut means.pool,
+    ] {
+        *mean /= times;
+    }
+    means.kept /= with_relevant;
+    means.kept_round_robin /= with_relevant;
+    means
+}
+
+/// What the servers returned, with the place of each in the collection.
+fn candidates<'a>(
+    collection: &'a Collection,
+    lists: &[Vec<usize>],
+) -> (Vec<Candidate<'a>>, Vec<usize>) {
+    let mut found = (Vec::new(), Vec::new());
+    for (server, list) in lists.iter().enumerate() {
+        for (position, place) in list.iter().enumerate() {
+            if let Some(content) = collection.documents.get(*place) {
+                found.0.push(Candidate { server, call: 0, position, content });
+                found.1.push(*place);
+            }
+        }
+    }
+    found
+}
+
+/// Our hits, each as the documents that it stands for, its own first.
+fn merge(collection: &Collection, query: &Query, lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let (candidates, places) = candidates(collection, lists);
+    let Ranked { hits, .. } =
+        rank(&query.text, &candidates, &RankOptions::default().max_results(RETURNED));
+    let place = |candidate: &usize| places.get(*candidate).copied();
+    hits.iter()
+        .map(|hit| std::iter::once(&hit.candidate).chain(&hit.also).filter_map(place).collect())
+        .collect()
+}
+
+/// The first of each server, then the second of each, each document once.
+fn in_turns(lists: &[Vec<usize>]) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    (0..RESULTS)
+        .flat_map(|at| lists.iter().filter_map(move |list| list.get(at).copied()))
+        .filter(|place| seen.insert(*place))
+        .collect()
+}
+
+/// nDCG@10 with gains of 0 and 1, against the best order of the whole collection. A hit counts by the
+/// document that is shown.
+fn ndcg<'a>(hits: impl Iterator<Item = &'a [usize]>, query: &Query) -> f64 {
+    let gain = |at: usize| 1.0 / (at as f64 + 2.0).log2();
+    let found: f64 = hits
+        .take(DEPTH)
+        .enumerate()
+        .filter(|(_, hit)| hit.first().is_some_and(|place| query.relevant.contains(place)))
+        .map(|(at, _)| gain(at))
+        .sum();
+    let best: f64 = (0..query.relevant.len().min(DEPTH)).map(gain).sum();
+    found / best
+}

@@ -1,0 +1,84 @@
+//! One collection on several servers.
+
+use super::engine::{Bag, Engine, Index};
+use crate::random::Random;
+
+/// What a server returns for a query.
+pub const RESULTS: usize = 15;
+
+/// How documents come to servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spread {
+    /// Anywhere.
+    Random,
+    /// Each server has half as many as the one before, down to a tenth of its share.
+    Skewed,
+    /// Next to what is most like them.
+    Topical,
+    /// Anywhere, and three of ten in a second place too.
+    Overlapping,
+}
+
+const SPREADS: [Spread; 4] = [Spread::Random, Spread::Skewed, Spread::Topical, Spread::Overlapping];
+
+/// Servers with a collection between them.
+#[derive(Debug)]
+pub struct Split<'a> {
+    servers: Vec<(Engine, Index<'a>)>,
+}
+
+impl<'a> Split<'a> {
+    /// All ways to spread documents over so many servers: each with servers that all rank by BM25, and
+    /// with servers that rank in different ways or not at all.
+    pub fn all(bags: &'a [Bag], servers: usize) -> Vec<Self> {
+        const MIXED: [Engine; 4] = [Engine::Bm25, Engine::TfIdf, Engine::Count, Engine::Unranked];
+        let mut splits = Vec::new();
+        for (seed, spread) in SPREADS.into_iter().enumerate() {
+            for mixed in [false, true] {
+                let mut random = Random::new((seed * 100 + servers) as u64);
+                let places = places(spread, bags, servers, &mut random);
+                let engines = MIXED.into_iter().cycle();
+                let split = places.into_iter().zip(engines).map(|(places, engine)| {
+                    let engine = if mixed { engine } else { Engine::Bm25 };
+                    (engine, Index::new(bags, places))
+                });
+                splits.push(Self { servers: split.collect() });
+            }
+        }
+        splits
+    }
+
+    /// What each server returns.
+    pub fn ask(&self, query: &Bag) -> Vec<Vec<usize>> {
+        self.servers.iter().map(|(engine, index)| index.search(*engine, query, RESULTS)).collect()
+    }
+}
+
+fn places(spread: Spread, bags: &[Bag], servers: usize, random: &mut Random) -> Vec<Vec<usize>> {
+    let mut places = vec![Vec::new(); servers];
+    let mut put = |server: usize, document| {
+        if let Some(server) = places.get_mut(server) {
+            server.push(document);
+        }
+    };
+    let shares: Vec<f64> =
+        (0..servers).map(|server| 0.5_f64.powf(server as f64).max(0.1)).collect();
+    let seeds: Vec<usize> = (0..servers).map(|_| random.below(bags.len())).collect();
+    // The nearest seed, by words that few documents have.
+    let all = Index::new(bags, 0..bags.len());
+    for document in 0..bags.len() {
+        match spread {
+            Spread::Random => put(random.below(servers), document),
+            Spread::Skewed => put(random.weighted(&shares), document),
+            Spread::Topical => put(all.nearest(document, &seeds), document),
+            Spread::Overlapping => {
+                let first = random.below(servers);
+                put(first, document);
+                if random.below(10) < 3 {
+                    put((first + 1 + random.below(servers - 1)) % servers, document);
+                }
+            }
+        }
+    }
+    places
+}

@@ -1,0 +1,41 @@
+//! Numbers that look random, and are the same in every run.
+
+/// SplitMix64.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// Begins at a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        value ^ (value >> 31)
+    }
+
+    /// From 0 to less than 1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Less than this.
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((self.fraction() * bound as f64) as usize).min(bound.saturating_sub(1))
+    }
+
+    /// A place, each as likely as its share.
+    pub fn weighted(&mut self, shares: &[f64]) -> usize {
+        let mut left = self.fraction() * shares.iter().sum::<f64>();
+        for (place, share) in shares.iter().enumerate() {
+            left -= share;
+            if left < 0.0 {
+                return place;
+            }
+        }
+        shares.len().saturating_sub(1)
+    }
+}

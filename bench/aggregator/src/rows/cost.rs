@@ -1,0 +1,98 @@
+//! What the aggregator adds to the slowest of ten warm servers: the same ten are asked by a client that
+//! writes ready-made lines to all of them and waits until each has answered.
+
+use std::time::Instant;
+
+use mcp_aql_bench::Turns;
+use mcp_aql_bench::rows::Outcome;
+use mcp_aql_bench::table::{Row, Target, Unit};
+
+use super::{alone, asked, percentile};
+use crate::programs::{Program, configuration, search};
+use crate::{Result, Setup};
+
+const SERVERS: usize = 10;
+/// What may be added, in 95 of 100 queries.
+const MOST: f64 = 5e6;
+
+pub(super) fn run(setup: &Setup) -> Result<Outcome> {
+    let mut rows = warm(setup, "cost", "10 results of 1 KB each", |seed| {
+        format!("--results 10 --fill 1000:{seed}")
+    })?;
+    // The others have long been there when the last one answers.
+    rows.extend(warm(setup, "cost-slow", "the same, one of them after 30 ms", |seed| {
+        let slow = if seed == 0 { "--call slow:30" } else { "" };
+        format!("--results 10 --fill 1000:{seed} {slow}")
+    })?);
+    Ok(Outcome::Rows(rows))
+}
+
+fn warm(
+    setup: &Setup,
+    name: &str,
+    what: &str,
+    script: impl Fn(usize) -> String,
+) -> Result<Vec<Row>> {
+    let scripts: Vec<_> = (0..SERVERS).map(script).collect();
+    let configuration = configuration(&setup.server, scripts.iter().map(String::as_str));
+    let mut aggregator = Program::aggregator(&setup.aggregator, &configuration)?;
+    let servers = scripts.iter().map(|script| Program::server(&setup.server, script));
+    let mut servers = servers.collect::<Result<Vec<_>>>()?;
+    let mut ours = || ask(&mut aggregator);
+    let mut peer = || ask_all(&mut servers);
+    for _ in 0..3 {
+        ours()?;
+        peer()?;
+    }
+    let (mut turns, mut added) = (Turns::default(), Vec::new());
+    for at in 0..setup.queries {
+        let (mine, theirs);
+        if at % 2 == 0 {
+            mine = ours()?;
+            theirs = peer()?;
+        } else {
+            theirs = peer()?;
+            mine = ours()?;
+        }
+        turns.ours.push(mine);
+        turns.peer.push(theirs);
+        added.push(mine - theirs);
+    }
+    let p95 = vec![percentile(&added, 0.95)];
+    let added = format!("what a query adds to that, P95 of {}", setup.queries);
+    Ok(vec![
+        Row {
+            name: format!("{name}-query"),
+            what: format!("a query to 10 warm servers, {what}; the slowest of them"),
+            unit: Unit::Nanoseconds,
+            turns,
+            target: Target::None,
+        },
+        alone(name, added, Unit::Nanoseconds, p95, Target::Below(MOST)),
+    ])
+}
+
+fn ask(aggregator: &mut Program) -> Result<f64> {
+    let (time, statuses) = asked(aggregator)?;
+    if statuses != ["ok"; SERVERS] {
+        return Err(format!("servers failed: {statuses:?}").into());
+    }
+    Ok(time)
+}
+
+fn ask_all(servers: &mut [Program]) -> Result<f64> {
+    let search = search();
+    let clock = Instant::now();
+    for server in &mut *servers {
+        server.send(&search)?;
+    }
+    let mut bytes = 0;
+    for server in &mut *servers {
+        bytes += server.receive()?.len();
+    }
+    let elapsed = clock.elapsed();
+    if bytes < SERVERS * 10_000 {
+        return Err(format!("{bytes} bytes are too few").into());
+    }
+    Ok(elapsed.as_nanos() as f64)
+}

@@ -1,0 +1,67 @@
+//! What is measured.
+
+mod cost;
+mod faults;
+mod memory;
+mod ranking;
+
+use std::time::Instant;
+
+use mcp_aql_bench::rows::Outcome;
+use mcp_aql_bench::table::{Row, Table, Target, Unit};
+
+use crate::programs::{Program, answer, query};
+use crate::{Result, Setup};
+
+type Measurement = fn(&Setup) -> Result<Outcome>;
+
+/// All but the rankings, with their names, which begin the names of their rows.
+const ALL: &[(&str, Measurement)] =
+    &[("memory", memory::run), ("cost", cost::run), ("faults", faults::run)];
+
+/// Measures everything whose name contains `filter`.
+///
+/// # Errors
+/// When an answer is wrong.
+pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
+    let mut table = Table::new(setup.rounds, "shared with whatever else runs");
+    for count in setup.results {
+        let name = format!("rank-{count}");
+        if name.contains(filter) {
+            report(&name);
+            table.add(&name, ranking::run(setup, &name, count))?;
+        }
+    }
+    for (name, run) in ALL {
+        if name.contains(filter) {
+            report(name);
+            table.add(name, run(setup))?;
+        }
+    }
+    Ok(table)
+}
+
+/// How long a query takes, in nanoseconds, and what became of the servers.
+fn asked(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
+    let query = query();
+    let clock = Instant::now();
+    aggregator.send(&query)?;
+    let line = aggregator.receive()?;
+    let elapsed = clock.elapsed();
+    let (_, statuses) = answer(line)?;
+    Ok((elapsed.as_nanos() as f64, statuses))
+}
+
+/// A row of one figure, which has no peer.
+fn alone(name: &str, what: String, unit: Unit, ours: Vec<f64>, target: Target) -> Row {
+    let turns = mcp_aql_bench::Turns { ours, peer: Vec::new() };
+    Row { name: name.to_owned(), what, unit, turns, target }
+}
+
+/// The value below which this part of them lies.
+fn percentile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = (sorted.len() as f64 * part).ceil() as usize;
+    sorted.get(place.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,406 @@
+//! Finds tools that are for searching, and surely change nothing.
+
+use rmcp::model::Tool;
+use serde_json::{Map, Value, json};
+
+use super::schema::{self, Bounds};
+use super::template::ArgumentsTemplate;
+use super::{CallPlan, MOST_RESULTS, MOST_TOOLS, Why};
+use crate::config::Discovery;
+use crate::items::Places;
+
+/// What the one argument is called that the query goes to, the surest first.
+const QUERIES: [&str; 17] = [
+    "query",
+    "q",
+    "search_query",
+    "search",
+    "searchterm",
+    "search_term",
+    "search_text",
+    "question",
+    "text",
+    "keywords",
+    "keyword",
+    "terms",
+    "term",
+    "queries",
+    "query_text",
+    "search_terms",
+    "phrase",
+];
+/// One of these is in the name of a tool for searching, the surest first.
+const SEARCHING: [&str; 6] = ["search", "find", "lookup", "retrieve", "recall", "ask"];
+/// None of these is in it: whoever searches and replaces is not asked.
+const CHANGING: [&str; 78] = [
+    "add",
+    "append",
+    "apply",
+    "approve",
+    "archive",
+    "assign",
+    "book",
+    "build",
+    "buy",
+    "call",
+    "cancel",
+    "change",
+    "checkout",
+    "clear",
+    "close",
+    "commit",
+    "configure",
+    "copy",
+    "create",
+    "delete",
+    "deploy",
+    "destroy",
+    "disable",
+    "download",
+    "drop",
+    "edit",
+    "enable",
+    "erase",
+    "exec",
+    "execute",
+    "fill",
+    "fork",
+    "grant",
+    "human",
+    "import",
+    "insert",
+    "install",
+    "invoke",
+    "kill",
+    "launch",
+    "login",
+    "logout",
+    "mark",
+    "merge",
+    "modify",
+    "move",
+    "navigate",
+    "order",
+    "patch",
+    "pay",
+    "post",
+    "publish",
+    "purge",
+    "push",
+    "put",
+    "register",
+    "remove",
+    "rename",
+    "replace",
+    "reset",
+    "restart",
+    "restore",
+    "run",
+    "save",
+    "send",
+    "set",
+    "start",
+    "stop",
+    "store",
+    "submit",
+    "subscribe",
+    "sync",
+    "trigger",
+    "uninstall",
+    "update",
+    "upload",
+    "upsert",
+    "write",
+];
+/// Of those, what is a noun elsewhere than at the beginning: `search_order`, `find_commit`.
+const NOUNS: [&str; 17] = [
+    "archive", "book", "build", "call", "change", "commit", "copy", "download", "fork", "import",
+    "mark", "merge", "order", "patch", "post", "run", "store",
+];
+/// Behind "and" nothing else is done by a tool that only reads: `search_and_rank`.
+const READING: [&str; 25] = [
+    "ask",
+    "browse",
+    "compare",
+    "count",
+    "explain",
+    "fetch",
+    "filter",
+    "find",
+    "get",
+    "group",
+    "list",
+    "lookup",
+    "match",
+    "query",
+    "rank",
+    "read",
+    "recall",
+    "rerank",
+    "retrieve",
+    "score",
+    "search",
+    "show",
+    "sort",
+    "summarize",
+    "view",
+];
+/// Whoever is asked there is no server: it would cost a person's time, query by query.
+const PEOPLE: [&str; 14] = [
+    "admin",
+    "colleague",
+    "customer",
+    "expert",
+    "friend",
+    "human",
+    "me",
+    "operator",
+    "owner",
+    "people",
+    "person",
+    "someone",
+    "team",
+    "user",
+];
+/// What the argument is called that says how many results there may be.
+const LIMITS: [&str; 17] = [
+    "limit",
+    "top_k",
+    "topk",
+    "k",
+    "max_results",
+    "maxresults",
+    "num_results",
+    "numresults",
+    "n_results",
+    "nresults",
+    "result_limit",
+    "page_size",
+    "pagesize",
+    "per_page",
+    "perpage",
+    "top_n",
+    "first",
+];
+
+/// The calls of the tools that are found, the surest first.
+pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
+    let mut found: Vec<_> = tools
+        .iter()
+        .filter_map(|tool| {
+            let why = only_reads(tool, discovery)?;
+            let name = searching(tool)?;
+            let (argument, sureness) = query_argument(tool)?;
+            let call = CallPlan {
+                tool: tool.name.clone().into_owned(),
+                arguments: with_limit(template(tool, argument), tool),
+                again: is_text(tool, argument)
+                    .then(|| with_limit(ArgumentsTemplate::of_keyword(argument), tool)),
+                items: Places::default(),
+                bounds: Bounds::of(tool, MOST_RESULTS),
+                why,
+            };
+            Some(((name, sureness), call))
+        })
+        .collect();
+    // Stable: else as the server lists them.
+    found.sort_by_key(|(sureness, _)| *sureness);
+    found.truncate(MOST_TOOLS);
+    found.into_iter().map(|(_, call)| call).collect()
+}
+
+/// The tool that is most likely one for searching, though it does not say that it only reads, or takes more
+/// than a query: as it would be configured.
+pub(super) fn maybe(tools: &[Tool]) -> Option<Value> {
+    let likely = tools.iter().filter(|tool| !says_it_writes(tool));
+    let (tool, _) = likely
+        .filter_map(|tool| Some((tool, searching(tool)?)))
+        // Those that need no arguments written first.
+        .min_by_key(|(tool, sureness)| (arguments(tool).is_none(), *sureness))?;
+    let name = super::told_name(&tool.name);
+    if arguments(tool).is_some() {
+        return Some(json!({ "tool": name }));
+    }
+    let required: Map<_, _> = schema::required(tool)
+        .map(|argument| {
+            let is_query = is_query(tool, argument) || argument == "pattern";
+            (super::told_name(argument), if is_query { "{query}" } else { "…" }.into())
+        })
+        .collect();
+    Some(json!({ "tool": name, "arguments": required }))
+}
+
+/// The names of tools that take a text and do not say that they change something: whoever configures a
+/// server may choose among them.
+pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
+    let takes_text = |tool: &&Tool| {
+        let mut names = schema::properties(tool);
+        names.any(|name| {
+            schema::property(tool, name)
+                .is_some_and(|it| schema::is_free_text(it) || schema::is_texts(it))
+        })
+    };
+    let found = tools.iter().filter(takes_text);
+    let found = found.filter(|tool| !says_it_writes(tool) && !sounds_changing(&tool.name));
+    found.map(|tool| super::told_name(&tool.name)).collect()
+}
+
+/// The arguments of a tool that was chosen by its name, if it is clear where the query goes.
+pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
+    let argument = match query_argument(tool) {
+        Some((argument, _)) => argument,
+        None => {
+            let mut texts = schema::required(tool)
+                .filter(|name| schema::property(tool, name).is_some_and(schema::is_free_text));
+            let all = schema::required(tool).count();
+            texts.next().filter(|_| all == 1).or_else(|| {
+                // Nothing is required, and one is called like it.
+                let mut named = schema::properties(tool).filter(|name| is_query(tool, name));
+                named.next().filter(|_| all == 0 && named.next().is_none())
+            })?
+        }
+    };
+    Some(with_limit(template(tool, argument), tool))
+}
+
+fn template(tool: &Tool, argument: &str) -> ArgumentsTemplate {
+    if is_text(tool, argument) {
+        ArgumentsTemplate::of_query(argument)
+    } else {
+        ArgumentsTemplate::of_words(argument)
+    }
+}
+
+fn is_text(tool: &Tool, argument: &str) -> bool {
+    schema::property(tool, argument).is_some_and(schema::is_free_text)
+}
+
+fn with_limit(arguments: ArgumentsTemplate, tool: &Tool) -> ArgumentsTemplate {
+    let found = LIMITS.into_iter().find_map(|limit| {
+        schema::properties(tool).find(|name| {
+            name.eq_ignore_ascii_case(limit) && schema::property(tool, name).is_some_and(is_number)
+        })
+    });
+    match found {
+        Some(limit) => arguments.with_limit(limit),
+        None => arguments,
+    }
+}
+
+fn is_number(schema: &serde_json::Value) -> bool {
+    schema::is_a(schema, "integer") || schema::is_a(schema, "number")
+}
+
+/// Whether it surely changes nothing.
+fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
+    let hints = tool.annotations.as_ref();
+    if hints.is_some_and(|hints| hints.destructive_hint == Some(true)) {
+        return None;
+    }
+    if asks_people(&tool.name) {
+        return None;
+    }
+    match (hints.and_then(|hints| hints.read_only_hint), discovery) {
+        (Some(true), Discovery::Annotated | Discovery::Named) => Some(Why::Annotated),
+        (None, Discovery::Named) if does_one_thing(&tool.name) => Some(Why::Named),
+        _ => None,
+    }
+}
+
+/// Whether no other thing is joined to the search but further reading.
+fn does_one_thing(name: &str) -> bool {
+    let words = words(name);
+    let is_joint = |word: &str| matches!(word, "and" | "or" | "then" | "n");
+    words.windows(2).all(|pair| match pair {
+        [joint, next] if is_joint(joint) => READING.contains(&next.as_str()),
+        _ => true,
+    }) && !words.last().is_some_and(|word| is_joint(word))
+}
+
+/// `ask_user`, `askAHuman`
+fn asks_people(name: &str) -> bool {
+    let words = words(name);
+    let behind = words.iter().skip_while(|word| *word != "ask").skip(1);
+    behind.take(3).any(|word| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        PEOPLE.contains(&word.as_str()) || PEOPLE.contains(&one)
+    })
+}
+
+/// Whether a tool says nothing of whether it changes something, and is called as if it did.
+pub(super) fn may_change(tool: &Tool) -> bool {
+    let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
+    !only_reads && sounds_changing(&tool.name)
+}
+
+/// Whether a tool says of itself that it changes something, not merely fails to say that it does not.
+pub(super) fn says_it_writes(tool: &Tool) -> bool {
+    tool.annotations.as_ref().is_some_and(|hints| {
+        hints.read_only_hint == Some(false)
+            || (hints.destructive_hint == Some(true) && hints.read_only_hint != Some(true))
+    })
+}
+
+/// How surely its name is that of a tool for searching.
+fn searching(tool: &Tool) -> Option<usize> {
+    let words = words(&tool.name);
+    if sounds_changing(&tool.name) {
+        return None;
+    }
+    SEARCHING.iter().position(|searching| words.iter().any(|word| word == searching))
+}
+
+/// Whether a name is, or may be, that of something that changes something.
+pub(super) fn sounds_changing(name: &str) -> bool {
+    let mut may_be_verb = true;
+    words(name).iter().any(|word| {
+        let word = word.as_str();
+        let is_changing = CHANGING.contains(&word) && (may_be_verb || !NOUNS.contains(&word));
+        may_be_verb = matches!(word, "and" | "or" | "then");
+        is_changing
+    })
+}
+
+/// The words of a name: `searchDocs`, `search-docs`, `HTTPSearch`.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    let mut rest = name.chars().peekable();
+    while let Some(each) = rest.next() {
+        let begins = each.is_uppercase()
+            && (!before.is_uppercase() || rest.peek().is_some_and(|next| next.is_lowercase()));
+        if begins || !each.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if each.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(each.to_lowercase());
+        }
+        before = each;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// The one argument that is required, if it is a text that is called like a query, and how surely it is.
+fn query_argument(tool: &Tool) -> Option<(&str, usize)> {
+    let mut required = schema::required(tool);
+    let argument = required.next()?;
+    if required.next().is_some() || !is_query(tool, argument) {
+        return None;
+    }
+    Some((argument, sureness(argument)?))
+}
+
+fn is_query(tool: &Tool, name: &str) -> bool {
+    sureness(name).is_some()
+        && schema::property(tool, name)
+            .is_some_and(|property| schema::is_free_text(property) || schema::is_texts(property))
+}
+
+/// How surely an argument is the query, by its name alone.
+pub(super) fn sureness(name: &str) -> Option<usize> {
+    let name = words(name).join("_");
+    QUERIES.iter().position(|query| *query == name)
+}

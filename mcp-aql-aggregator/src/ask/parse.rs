@@ -1,0 +1,282 @@
+//! Reads the arguments of a call as the configuration has them.
+
+use serde_json::{Map, Value};
+
+use super::filters::Filter;
+use super::template::{ArgumentsTemplate, Secret, Segment, Source, Template, Text, place};
+use crate::config::{Piece, Variables, nearest, pieces};
+
+/// Where in the arguments, and what is wrong there.
+pub(crate) type TemplateFault = (String, String);
+
+impl ArgumentsTemplate {
+    /// Reads `arguments` of the configuration.
+    pub(crate) fn read(
+        value: &Value,
+        variables: Variables<'_>,
+    ) -> Result<Self, Vec<TemplateFault>> {
+        let mut reading = Reading { variables, faults: Vec::new() };
+        let members = match value {
+            Value::Object(members) => reading.members(members, ""),
+            _ => Vec::new(),
+        };
+        if reading.faults.is_empty() { Ok(Self(members)) } else { Err(reading.faults) }
+    }
+}
+
+/// Reads templates and collects what is wrong with them.
+struct Reading<'v> {
+    variables: Variables<'v>,
+    faults: Vec<TemplateFault>,
+}
+
+impl Reading<'_> {
+    fn members(&mut self, members: &Map<String, Value>, path: &str) -> Vec<(String, Template)> {
+        members
+            .iter()
+            .map(|(name, value)| {
+                (name.clone(), self.template(value, &format!("{path}.{name}"), false))
+            })
+            .collect()
+    }
+
+    fn template(&mut self, value: &Value, path: &str, is_in_list: bool) -> Template {
+        match value {
+            Value::String(text) => self.string(text, path, is_in_list),
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                Template::List(
+                    items
+                        .map(|(place, item)| self.template(item, &format!("{path}[{place}]"), true))
+                        .collect(),
+                )
+            }
+            Value::Object(members) => Template::Members(self.members(members, path)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Template::Plain(value.clone()),
+        }
+    }
+
+    fn string(&mut self, text: &str, path: &str, is_in_list: bool) -> Template {
+        let mut segments = Vec::new();
+        for piece in pieces(text) {
+            match piece {
+                Piece::Text(text) => self.segments(text, path, &mut segments),
+                Piece::Variable { raw, .. } | Piece::Foreign { raw } => {
+                    match piece.value(self.variables) {
+                        Ok(value) => {
+                            let value = Secret(value);
+                            segments.push(Segment::Variable { raw: raw.to_owned(), value });
+                        }
+                        Err(fault) => self.fault(path, fault),
+                    }
+                }
+            }
+        }
+        self.judge_sql(&segments, path);
+        match segments.as_slice() {
+            [Segment::Place(Source::Limit, filters)] if filters.is_empty() => Template::Limit,
+            [Segment::Place(Source::Words, filters)] if is_in_list => {
+                Template::Words(filters.clone())
+            }
+            _ => {
+                let has_words = segments
+                    .iter()
+                    .any(|segment| matches!(segment, Segment::Place(Source::Words, _)));
+                if has_words {
+                    self.fault(
+                        path,
+                        "`{words}` stands alone in a list, [\"{words}\"]: elsewhere write `{keywords}`",
+                    );
+                }
+                Template::Text(Text(segments))
+            }
+        }
+    }
+
+    /// The places in a text. `{{query}}` stands for `{query}`, and all other braces for themselves.
+    fn segments(&mut self, text: &str, path: &str, segments: &mut Vec<Segment>) {
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            literal.push_str(before);
+            rest = after;
+            if let Some(quoted) = after.strip_prefix('{')
+                && let Some((inner, after)) = quoted.split_once("}}")
+                && looks_like_place(inner)
+            {
+                literal.push('{');
+                literal.push_str(inner);
+                literal.push('}');
+                rest = after;
+            } else if let Some((inner, after)) = after.split_once('}')
+                && looks_like_place(inner)
+            {
+                if !literal.is_empty() {
+                    segments.push(Segment::Literal(std::mem::take(&mut literal)));
+                }
+                segments.extend(self.place(inner, path));
+                rest = after;
+            } else {
+                literal.push('{');
+            }
+        }
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            segments.push(Segment::Literal(literal));
+        }
+    }
+
+    fn place(&mut self, inner: &str, path: &str) -> Option<Segment> {
+        let mut words = inner.split('|');
+        let name = words.next().unwrap_or_default();
+        let source = Source::ALL.iter().find(|(each, _)| *each == name).map(|(_, source)| *source);
+        if source.is_none() {
+            let names = || Source::ALL.iter().map(|(name, _)| *name);
+            let hint = nearest(names(), name).map(|near| format!("did you mean `{{{near}}}`?"));
+            let hint = hint.unwrap_or_else(|| {
+                let names: Vec<_> = names().map(|name| format!("`{{{name}}}`")).collect();
+                format!(
+                    "there are {}; write `{{{{{inner}}}}}` for these very braces",
+                    names.join(", ")
+                )
+            });
+            self.fault(path, format!("`{{{name}}}` is unknown: {hint}"));
+        }
+        let mut filters = Vec::new();
+        for name in words {
+            match Filter::of(name) {
+                Ok(filter) => filters.push(filter),
+                Err(fault) => self.fault(path, fault),
+            }
+        }
+        if source == Some(Source::Limit) && !filters.is_empty() {
+            self.fault(path, "`{limit}` is a number: it takes no filter");
+        }
+        Some(Segment::Place(source?, filters))
+    }
+
+    /// A query comes from a model: in SQL it must not get out of its quotes.
+    fn judge_sql(&mut self, segments: &[Segment], path: &str) {
+        let literal: String = segments
+            .iter()
+            .map(|segment| match segment {
+                Segment::Literal(text) => text.as_str(),
+                _ => " ",
+            })
+            .collect();
+        let is_sql = is_sql(&literal);
+        let mut quotes = 0;
+        for segment in segments {
+            let (source, filters) = match segment {
+                Segment::Literal(text) => {
+                    quotes += if is_sql { text.matches('\'').count() } else { quotes_in(text) };
+                    continue;
+                }
+                Segment::Variable { .. } | Segment::Place(Source::Limit, _) => continue,
+                Segment::Place(source, filters) => (*source, filters),
+            };
+            let with = |filter: Filter| {
+                let mut filters = filters.clone();
+                filters.push(filter);
+                place(source, &filters)
+            };
+            let is_within = quotes % 2 == 1;
+            match filters.last() {
+                Some(Filter::SqlString) if !is_within => self.fault(
+                    path,
+                    format!(
+                        "`sqlString` is for between single quotes: write '{}'",
+                        place(source, filters)
+                    ),
+                ),
+                Some(Filter::SqlString) => {}
+                _ if is_sql => {
+                    let filters: Vec<_> =
+                        filters.iter().filter(|it| **it != Filter::Raw).copied().collect();
+                    let quoted = [filters.as_slice(), &[Filter::SqlString]].concat();
+                    self.fault(
+                        path,
+                        format!(
+                            "a query in SQL could end its quotes: write '{}'",
+                            place(source, &quoted)
+                        ),
+                    );
+                }
+                Some(Filter::Raw) => {}
+                _ if is_within => self.fault(
+                    path,
+                    format!(
+                        "a query could end these quotes: write '{}', or '{}' if this is no SQL",
+                        with(Filter::SqlString),
+                        with(Filter::Raw)
+                    ),
+                ),
+                _ => {}
+            }
+        }
+    }
+
+    fn fault(&mut self, path: &str, message: impl Into<String>) {
+        self.faults.push((path.to_owned(), message.into()));
+    }
+}
+
+/// Whether a text is surely SQL, however it is laid out.
+fn is_sql(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let mut words = lower
+        .split(|each: char| !each.is_ascii_alphanumeric() && each != '_')
+        .filter(|word| !word.is_empty());
+    let Some(first) = words.next() else { return false };
+    let rest: Vec<_> = words.collect();
+    let has = |word: &str| first == word || rest.contains(&word);
+    let has_signs = text.contains(['*', '=', '(', ';', '\'']);
+    match first {
+        "select" => !rest.is_empty() || has_signs,
+        _ if has("select") => has("from") || first == "with" || has_signs,
+        "values" | "insert" | "update" | "delete" | "replace" | "with" => {
+            has_signs && (first == "values" || ["into", "set", "from"].into_iter().any(has))
+        }
+        _ => false,
+    }
+}
+
+/// Single quotes, without apostrophes: `don't`.
+fn quotes_in(text: &str) -> usize {
+    let is_letter = |each: Option<char>| each.is_some_and(char::is_alphabetic);
+    let quotes = text.match_indices('\'').filter(|(at, _)| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        let behind = text.get(at + 1..).and_then(|behind| behind.chars().next());
+        !(is_letter(before) && is_letter(behind))
+    });
+    quotes.count()
+}
+
+/// Whether this, between braces, is meant as a place: names with bars between them, without a blank.
+fn looks_like_place(inner: &str) -> bool {
+    const LONGEST: usize = 100;
+    inner.len() <= LONGEST
+        && inner.split('|').all(|word| {
+            !word.is_empty() && word.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
+        })
+}
+
+/// A literal as a template has it.
+pub(super) fn escape(literal: &str) -> String {
+    let mut escaped = String::new();
+    let mut rest = literal;
+    while let Some((before, after)) = rest.split_once('{') {
+        escaped.push_str(before);
+        escaped.push('{');
+        rest = after;
+        if let Some((inner, after)) = after.split_once('}')
+            && looks_like_place(inner)
+        {
+            escaped.push('{');
+            escaped.push_str(inner);
+            escaped.push_str("}}");
+            rest = after;
+        }
+    }
+    escaped + rest
+}

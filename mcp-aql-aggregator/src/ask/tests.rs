@@ -1,0 +1,941 @@
+use proptest::prelude::*;
+use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => panic!("{value} is no object"),
+    }
+}
+
+fn tool(name: &'static str, schema: Value) -> Tool {
+    Tool::new_with_raw(name, None, object(schema))
+}
+
+fn reading(tool: Tool) -> Tool {
+    tool.with_annotations(ToolAnnotations::new().read_only(true))
+}
+
+fn query_schema() -> Value {
+    json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"] })
+}
+
+/// A server's settings with calls of a configuration.
+fn settings(calls: Value) -> ServerSettings {
+    let text = json!({
+        "mcpServers": { "a": { "command": "x" } },
+        "aggregator": { "servers": { "a": { "calls": calls } } },
+    });
+    let variable = |name: &str| (name == "TOKEN").then(|| "s3cr3t {query} '".to_owned());
+    let config = crate::config::Config::from_json(&text.to_string(), &variable).unwrap();
+    config.servers[0].settings.clone()
+}
+
+/// What a call with these arguments sends for a query.
+fn sent(arguments: Value, query: &str) -> Vec<Value> {
+    let schema = json!({ "type": "object", "properties": {}, "required": [] });
+    let settings = settings(json!([{ "tool": "t", "arguments": arguments }]));
+    let plan = Plan::of(&[tool("t", schema)], &settings, Discovery::Annotated).unwrap();
+    plan.calls(query, 25).into_iter().map(|call| call.arguments.into()).collect()
+}
+
+fn found(tools: &[Tool], discovery: Discovery) -> Vec<(String, Value)> {
+    match Plan::of(tools, &ServerSettings::default(), discovery) {
+        Ok(plan) => plan
+            .calls("ownership in rust", 50)
+            .into_iter()
+            .map(|call| (call.tool, call.arguments.into()))
+            .collect(),
+        Err(NoPlan::NoTool { .. } | NoPlan::Off) => Vec::new(),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn search_tools_that_only_read_are_found() {
+    let all = [
+        tool("search_unannotated", query_schema()),
+        reading(tool("search_nodes", query_schema())),
+        reading(tool("get-env", json!({ "type": "object" }))),
+        reading(tool("get_node", query_schema())),
+    ];
+    let query = json!({ "query": "ownership in rust" });
+    assert_eq!(found(&all, Discovery::Annotated), [("search_nodes".to_owned(), query.clone())]);
+    assert_eq!(
+        found(&all, Discovery::Named),
+        [("search_unannotated".to_owned(), query.clone()), ("search_nodes".to_owned(), query)]
+    );
+    assert!(found(&all, Discovery::Off).is_empty());
+}
+
+#[test]
+fn no_tool_is_found_that_may_do_harm_or_wants_more() {
+    let schema = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
+    let text = json!({ "type": "string" });
+    let annotated =
+        |name, hints: ToolAnnotations| tool(name, query_schema()).with_annotations(hints);
+    let hints = ToolAnnotations::new;
+    for tool in [
+        annotated("search", hints().read_only(false)),
+        annotated("search", hints().read_only(true).destructive(true)),
+        annotated("search", hints().destructive(true)),
+        reading(tool("search_and_replace", query_schema())),
+        reading(tool("searchAndDelete", query_schema())),
+        reading(tool("find-or-create", query_schema())),
+        reading(tool("askHuman", query_schema())),
+        reading(tool("run_search", query_schema())),
+        reading(tool("find_and_book", query_schema())),
+        reading(tool("read_query", query_schema())),
+        reading(tool("echo", query_schema())),
+        reading(tool(
+            "search",
+            schema(json!({ "query": text, "path": text }), json!(["query", "path"])),
+        )),
+        reading(tool("search", schema(json!({ "path": text }), json!(["path"])))),
+        reading(tool(
+            "search",
+            schema(json!({ "query": { "type": "integer" } }), json!(["query"])),
+        )),
+        reading(tool(
+            "search",
+            schema(json!({ "query": { "type": "string", "enum": ["a"] } }), json!(["query"])),
+        )),
+        reading(tool(
+            "search",
+            schema(
+                json!({ "query": { "anyOf": [{ "type": "string", "pattern": "^[a-z]+$" }, { "type": "null" }] } }),
+                json!(["query"]),
+            ),
+        )),
+        reading(tool("search", schema(json!({ "query": text }), json!([])))),
+        reading(tool("search", schema(json!({}), json!(["query"])))),
+        reading(tool("search", json!({ "properties": 5, "required": "query" }))),
+        reading(tool("search", json!({}))),
+    ] {
+        assert!(found(std::slice::from_ref(&tool), Discovery::Named).is_empty(), "{tool:?}");
+    }
+}
+
+#[test]
+fn what_is_found_by_its_name_does_one_thing() {
+    for (name, is_found) in [
+        ("search_docs", true),
+        ("search_and_rank", true),
+        ("findAndSummarizePages", true),
+        ("ask_docs", true),
+        ("find_users", true),
+        ("search_and_place_order", false),
+        ("find_and_email", false),
+        ("lookupAndRefund", false),
+        ("search_then_notify", false),
+        ("search_and", false),
+        ("ask_user", false),
+        ("ask_for_humans", false),
+    ] {
+        let tools = [tool(name, query_schema())];
+        assert_eq!(found(&tools, Discovery::Named).len(), usize::from(is_found), "{name}");
+    }
+    let asks_a_person = [reading(tool("ask_user", query_schema()))];
+    assert!(found(&asks_a_person, Discovery::Annotated).is_empty(), "whatever it says of itself");
+}
+
+#[test]
+fn tools_that_could_be_named_are_told() {
+    let tools = [
+        tool("git_log", json!({ "properties": { "repo_path": { "type": "string" } } })),
+        tool("delete_page", query_schema()),
+        tool("get_time", json!({ "properties": {} })),
+    ];
+    let why = |tools: &[Tool]| {
+        Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
+    };
+    assert!(why(&tools).ends_with("a text is taken by `git_log`"), "{}", why(&tools));
+    assert_eq!(why(&tools[1..]), "no tool of it is one for searching");
+}
+
+#[test]
+fn arguments_fit_what_the_schema_says() {
+    let search = |properties: Value, required: &str| {
+        let schema = json!({ "type": "object", "properties": properties, "required": [required] });
+        found(&[reading(tool("searchDocs", schema))], Discovery::Annotated).pop().unwrap().1
+    };
+    for (shows, properties, required, expected) in [
+        (
+            "a limit, not more than is of use",
+            json!({ "q": { "type": "string" }, "top_k": { "type": "integer" } }),
+            "q",
+            json!({ "q": "ownership in rust", "top_k": 30 }),
+        ),
+        (
+            "nor more than is allowed",
+            json!({ "query": { "type": "string" }, "maxResults": { "type": "number", "maximum": 10 } }),
+            "query",
+            json!({ "query": "ownership in rust", "maxResults": 10 }),
+        ),
+        (
+            "where a choice says so, too",
+            json!({
+                "query": { "anyOf": [{ "type": "string", "maxLength": 13 }, { "type": "null" }] },
+                "limit": { "anyOf": [{ "type": "integer", "minimum": 1, "maximum": 10 }, { "type": "null" }] },
+            }),
+            "query",
+            json!({ "query": "ownership in", "limit": 10 }),
+        ),
+        (
+            "nor less than is wanted",
+            json!({ "query": { "type": "string" }, "limit": { "oneOf": [{ "type": "number", "minimum": 35.0 }] } }),
+            "query",
+            json!({ "query": "ownership in rust", "limit": 35 }),
+        ),
+        (
+            "a limit that is no number is left alone",
+            json!({ "query": { "type": "string" }, "limit": { "type": "string" } }),
+            "query",
+            json!({ "query": "ownership in rust" }),
+        ),
+        (
+            "a text that may be null, too",
+            json!({ "searchTerm": { "anyOf": [{ "type": "string" }, { "type": "null" }] } }),
+            "searchTerm",
+            json!({ "searchTerm": "ownership in rust" }),
+        ),
+        (
+            "a list of words",
+            json!({ "keywords": { "type": "array", "items": { "type": "string" } } }),
+            "keywords",
+            json!({ "keywords": ["ownership", "rust"] }),
+        ),
+        (
+            "as many words as fit",
+            json!({ "query": { "type": ["string", "null"], "maxLength": 13 } }),
+            "query",
+            json!({ "query": "ownership in" }),
+        ),
+        (
+            "or a part of one",
+            json!({ "query": { "type": "string", "maxLength": 5 } }),
+            "query",
+            json!({ "query": "owner" }),
+        ),
+    ] {
+        assert_eq!(search(properties, required), expected, "{shows}");
+    }
+}
+
+#[test]
+fn every_query_can_be_put_in() {
+    let schema = json!({ "properties": { "q": { "type": "string", "maxLength": 20 } } });
+    let plan = |template: &str| {
+        let calls = json!([{ "tool": "t", "arguments": { "q": template } }]);
+        Plan::of(&[tool("t", schema.clone())], &settings(calls), Discovery::Off).unwrap()
+    };
+    let quotes = "'".repeat(30);
+    let queries = [
+        "如何在数据库中配置连接池以及连接池已满时会发生什么情况",
+        "Donaudampfschifffahrtsgesellschaftskapitän",
+        "((((((((((((((((((((((",
+        quotes.as_str(),
+        "one two three four five six",
+    ];
+    for template in
+        ["{query}", "{query|regex}", "{keywords|regexOr}", "{keyword|regex}", "'{query|sqlString}'"]
+    {
+        for query in queries {
+            let calls = plan(template).calls(query, 10);
+            assert!(!calls.is_empty(), "{template}: {query}");
+            for call in calls {
+                let put = call.arguments["q"].as_str().unwrap();
+                assert!((3..=20).contains(&put.chars().count()), "{template}: {query}: {put}");
+            }
+        }
+    }
+    assert!(plan("a template that is too long {query}").calls("x", 1).is_empty());
+}
+
+#[test]
+fn nouns_are_no_verbs() {
+    for name in
+        ["search_app_store", "find_order", "searchCommit", "search_posts", "research_search"]
+    {
+        assert_eq!(
+            found(&[reading(tool(name, query_schema()))], Discovery::Annotated).len(),
+            1,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_surest_tools_are_asked_and_not_too_many() {
+    let named = |name, argument: &str| {
+        let schema =
+            json!({ "properties": { argument: { "type": "string" } }, "required": [argument] });
+        reading(tool(name, schema))
+    };
+    let tools = [
+        named("ask_docs", "question"),
+        named("find_docs", "query"),
+        named("search_text", "text"),
+        named("search_a", "query"),
+        named("search_b", "query"),
+        named("lookup_docs", "query"),
+    ];
+    let names: Vec<_> =
+        found(&tools, Discovery::Annotated).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["search_a", "search_b", "search_text", "find_docs"]);
+}
+
+#[test]
+fn words_are_asked_for_where_the_whole_was_not_found() {
+    let schema = json!({
+        "properties": { "query": { "type": "string" }, "limit": { "type": "integer" } }, "required": ["query"],
+    });
+    let tools = [reading(tool("search_nodes", schema))];
+    let plan = Plan::of(&tools, &ServerSettings::default(), Discovery::Annotated).unwrap();
+    let again = |query: &str| -> Vec<Value> {
+        plan.again(query, 9).into_iter().map(|call| call.arguments.into()).collect()
+    };
+    assert_eq!(
+        again("async runtimes in rust"),
+        [
+            json!({ "query": "runtimes", "limit": 9 }),
+            json!({ "query": "async", "limit": 9 }),
+            json!({ "query": "rust", "limit": 9 }),
+        ]
+    );
+    assert_eq!(again("what about Rust?"), [json!({ "query": "Rust", "limit": 9 })]);
+    assert!(again("rust").is_empty(), "that was asked already");
+    let configured = settings(json!([{ "tool": "search_nodes" }]));
+    let plan = Plan::of(&tools, &configured, Discovery::Annotated).unwrap();
+    assert!(plan.again("async runtimes in rust", 9).is_empty(), "what is configured is all");
+}
+
+#[test]
+fn what_is_shown_are_the_calls_that_are_made() {
+    let annotated =
+        |name| tool(name, query_schema()).with_annotations(ToolAnnotations::new().read_only(true));
+    let tools = [annotated("search_b"), annotated("search_a")];
+    let plan = Plan::of(&tools, &ServerSettings::default(), Discovery::Annotated).unwrap();
+    let query = "how do runtimes block";
+    let made: Vec<_> = [plan.calls(query, 9), plan.again(query, 9)].concat();
+    let (places, shown): (Vec<_>, Vec<_>) = plan.sample(query, 9).into_iter().unzip();
+    assert_eq!(shown, made);
+    assert_eq!(places, [0, 1, 0, 0, 1, 1]);
+    assert!(plan.told()[1].tool == "search_a" && shown[5].tool == "search_a");
+}
+
+#[test]
+fn whoever_configures_no_number_asks_for_no_more_than_is_of_use() {
+    let schema = json!({
+        "properties": { "query": { "type": "string" }, "top_k": { "type": "integer" } }, "required": ["query"],
+    });
+    let limit = |call: Value| {
+        let plan =
+            Plan::of(&[tool("t", schema.clone())], &settings(json!([call])), Discovery::Annotated);
+        plan.unwrap().calls("rust", 100)[0].arguments["top_k"].clone()
+    };
+    assert_eq!(limit(json!({ "tool": "t" })), 30);
+    assert_eq!(
+        limit(json!({ "tool": "t", "arguments": { "query": "{query}", "top_k": "{limit}" } })),
+        100
+    );
+}
+
+#[test]
+fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
+    let why = |tools: &[Tool]| {
+        Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
+    };
+    let two = json!({
+        "properties": { "path": { "type": "string" }, "pattern": { "type": "string" } },
+        "required": ["path", "pattern"],
+    });
+    let clock = tool("get_time", json!({}));
+    let writes = tool("search_log", query_schema())
+        .with_annotations(ToolAnnotations::new().read_only(false));
+    for (tools, told) in [
+        (
+            vec![
+                clock.clone(),
+                tool("find_files", two.clone()),
+                tool("search_docs", query_schema()),
+            ],
+            r#""calls": [{"tool":"search_docs"}] for this server"#,
+        ),
+        (
+            vec![clock.clone(), tool("search", two)],
+            r#"{"arguments":{"path":"…","pattern":"{query}"},"tool":"search"}"#,
+        ),
+        (vec![clock.clone(), writes], "no tool of it is one for searching"),
+        (
+            vec![clock, tool("search_and_replace", query_schema())],
+            "no tool of it is one for searching",
+        ),
+        (vec![], "no tool of it is one for searching"),
+    ] {
+        let why = why(&tools);
+        assert!(why.contains(told), "{why}");
+    }
+}
+
+#[test]
+fn names_are_cut_into_words() {
+    for (name, expected) in [
+        ("search_nodes", vec!["search", "nodes"]),
+        ("searchDocs", vec!["search", "docs"]),
+        ("HTTPSearch", vec!["http", "search"]),
+        ("brave.web-search", vec!["brave", "web", "search"]),
+        ("research", vec!["research"]),
+        ("__", vec![]),
+    ] {
+        assert_eq!(discover::words(name), expected);
+    }
+}
+
+#[test]
+fn templates_are_filled() {
+    let query = "How do I write async code in Rust's runtime?";
+    for (shows, arguments, expected) in [
+        ("the query", json!({ "q": "{query}" }), json!({ "q": query })),
+        (
+            "in the midst of text",
+            json!({ "q": "about: {query}!" }),
+            json!({ "q": format!("about: {query}!") }),
+        ),
+        ("the number of results as a number", json!({ "n": "{limit}" }), json!({ "n": 25 })),
+        ("and in text", json!({ "n": "LIMIT {limit}" }), json!({ "n": "LIMIT 25" })),
+        (
+            "at any depth, other values as they are",
+            json!({ "a": { "b": ["{query}", 1, null] }, "c": true }),
+            json!({ "a": { "b": [query, 1, null] }, "c": true }),
+        ),
+        (
+            "braces that are no places",
+            json!({ "q": "{ id } {} {{ a }} {\"a\": 1}" }),
+            json!({ "q": "{ id } {} {{ a }} {\"a\": 1}" }),
+        ),
+        (
+            "places that are meant as text",
+            json!({ "q": "{{query}} {{a|b}}" }),
+            json!({ "q": "{query} {a|b}" }),
+        ),
+        (
+            "what a variable holds is no template",
+            json!({ "q": "${TOKEN}: {query}" }),
+            json!({ "q": format!("s3cr3t {{query}} ': {query}") }),
+        ),
+    ] {
+        assert_eq!(sent(arguments, query), [expected], "{shows}");
+    }
+}
+
+#[test]
+fn keywords_are_what_matters_of_a_query() {
+    let words = crate::text::content_words("How is async code written in Rust?");
+    let query = "How is async code written in Rust?";
+    assert_eq!(sent(json!({ "q": "{keywords}" }), query), [json!({ "q": words.join(" ") })]);
+    assert_eq!(sent(json!({ "q": ["{words}"] }), query), [json!({ "q": words })]);
+    let each = sent(json!({ "q": "{keyword}", "a": "x" }), query);
+    let longest: Vec<_> = each.iter().map(|call| call["q"].as_str().unwrap().len()).collect();
+    assert!(longest.is_sorted_by(|one, next| one >= next), "the longest first: {each:?}");
+    assert_eq!(sent(json!({ "q": "{keyword}" }), "alpha beta gamma delta epsilon zeta").len(), 4);
+    assert_eq!(sent(json!({ "q": "{keyword}" }), "alpha ALPHA alpha").len(), 1, "each once");
+    // REQ-AGR-02: a query of one character, or of stop words alone, is one.
+    for query in ["?", "to be or not to be", " x "] {
+        for template in ["{keywords}", "{keyword}"] {
+            let all = sent(json!({ "q": template }), query);
+            assert!(!all.is_empty(), "{query}");
+            assert!(
+                all.iter().all(|call| !call["q"].as_str().unwrap().trim().is_empty()),
+                "{all:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn filters_make_a_query_harmless() {
+    for (shows, template, query, expected) in [
+        ("a regular expression", "{query|regex}", "a.b(c) [x]*", r"a\.b\(c\) \[x\]\*"),
+        ("any of the words", "{query|regexOr}", "a.b c|d", r"a\.b|c\|d"),
+        ("no option of a program", "{query|regex}", "--pre=sh x", "[-]-pre=sh x"),
+        ("nor without a filter", "{query}", "--help me", "help me"),
+        ("of dashes alone", "{query}", "--", " --"),
+        ("names of files", "**/*{query|glob}*", "../a*b[c]{d}", "**/*???a?b?c??d?*"),
+        ("a full-text query", "{query|fts5Or}", "say \"x\" NEAR", r#""say" OR """x""" OR "NEAR""#),
+        ("as it is", "'{query|raw}'", "it's", "'it's'"),
+        ("a string in SQL", "… '{query|sqlString}'", r"it's \' x", r"… 'it''s  '' x'"),
+        (
+            "both",
+            "SELECT x FROM t WHERE t MATCH '{query|fts5Or|sqlString}'",
+            "it's so",
+            r#"SELECT x FROM t WHERE t MATCH '"it''s" OR "so"'"#,
+        ),
+    ] {
+        assert_eq!(sent(json!({ "q": template }), query), [json!({ "q": expected })], "{shows}");
+    }
+}
+
+#[test]
+fn templates_that_would_do_harm_are_refused() {
+    let fault = |template: Value| {
+        ArgumentsTemplate::read(&json!({ "q": template }), &|_| None).unwrap_err().remove(0).1
+    };
+    for (template, message) in [
+        (json!("select * from t where a = '{query}'"), "write '{query|sqlString}'"),
+        (json!("WITH x AS (SELECT 1) SELECT '{query|fts5Or}'"), "write '{query|fts5Or|sqlString}'"),
+        (json!("SELECT\n body FROM t WHERE a LIKE '%{query}%'"), "write '{query|sqlString}'"),
+        (json!("SELECT body\nFROM t WHERE a LIKE '%{query}%'"), "write '{query|sqlString}'"),
+        (json!("SELECT\tbody FROM t WHERE a = {query}"), "write '{query|sqlString}'"),
+        (json!("/* x */ SELECT\n* FROM t WHERE a='{query}'"), "write '{query|sqlString}'"),
+        (json!("SELECT*FROM t WHERE a='{query}'"), "write '{query|sqlString}'"),
+        (json!("SELECT f({query})"), "write '{query|sqlString}'"),
+        (json!("VALUES ('{query}')"), "write '{query|sqlString}'"),
+        (json!("INSERT INTO t VALUES ({query})"), "write '{query|sqlString}'"),
+        (json!("SELECT a FROM t WHERE b = '{query|raw}'"), "write '{query|sqlString}'"),
+        (json!("SELECT a FROM t WHERE b = 'x' '{query|raw}'"), "write '{query|sqlString}'"),
+        (json!("MATCH (n) WHERE n.a = '{query}'"), "or '{query|raw}' if this is no SQL"),
+        (json!("what's in '{query}'"), "or '{query|raw}' if this is no SQL"),
+        (json!("SELECT {query|sqlString}"), "between single quotes"),
+        (json!("{queries}"), "did you mean `{query}`?"),
+        (json!("{nonsense}"), "write `{{nonsense}}` for these very braces"),
+        (json!("{query|shell}"), "there are regex, regexOr, glob, fts5Or, sqlString, raw"),
+        (json!("{words}"), "[\"{words}\"]"),
+        (json!("{limit|regex}"), "takes no filter"),
+        (json!("${NONE}"), "the variable `NONE` is not set"),
+    ] {
+        let fault = fault(template.clone());
+        assert!(fault.contains(message), "{template}: {fault}");
+    }
+    // Neither a word nor an apostrophe is SQL.
+    for template in [
+        "select",
+        "what's {query}",
+        "it's '{query|raw}'",
+        "how to update {query}",
+        "replace {query}",
+    ] {
+        assert!(
+            ArgumentsTemplate::read(&json!({ "q": template }), &|_| None).is_ok(),
+            "{template}"
+        );
+    }
+}
+
+#[test]
+fn a_plan_tells_what_it_does_without_secrets() {
+    let settings = settings(json!([{
+        "tool": "t", "items": "hits",
+        "arguments": { "q": "x {query|regex} {{query}}", "key": "${TOKEN}", "n": "{limit}", "w": ["{words}"] },
+    }]));
+    let plan = Plan::of(&[tool("t", json!({}))], &settings, Discovery::Off).unwrap();
+    let told = serde_json::to_value(plan.told()).unwrap();
+    assert_eq!(
+        told,
+        json!([{
+            "tool": "t", "why": "configured", "items": "hits",
+            "arguments": { "q": "x {query|regex} {{query}}", "key": "${TOKEN}", "n": "{limit}", "w": ["{words}"] },
+        }])
+    );
+    let (_, sample) = plan.sample("rust", 5).remove(0);
+    assert_eq!(
+        Value::from(sample.arguments),
+        json!({ "q": "x rust {query}", "key": "${TOKEN}", "n": 5, "w": ["rust"] })
+    );
+    assert!(plan.calls("rust", 5)[0].arguments["key"].as_str().unwrap().contains("s3cr3t"));
+    assert_eq!(plan.sample("rust", 5).len(), 1);
+    let debug = format!("{plan:?} {settings:?} {:?}", plan.calls("rust", 5));
+    assert!(!debug.contains("s3cr3t"), "{debug}");
+}
+
+#[test]
+fn configured_calls_are_held_against_the_tools() {
+    let writes =
+        tool("search_b", query_schema()).with_annotations(ToolAnnotations::new().read_only(false));
+    let two = json!({
+        "properties": { "path": { "type": "string" }, "pattern": { "type": "string" }, "kind": { "type": "string", "default": "x" } },
+        "required": ["path", "pattern", "kind"],
+    });
+    let tools = [tool("search_a", query_schema()), writes, tool("grep", two)];
+    let plan = |calls: Value| Plan::of(&tools, &settings(calls), Discovery::Annotated);
+    for (call, problem) in [
+        (
+            json!({ "tool": "serch_a" }),
+            "the server has no tool `serch_a`: did you mean `search_a`?",
+        ),
+        (
+            json!({ "tool": "x" }),
+            "the server has no tool `x`: there are `search_a`, `search_b`, `grep`",
+        ),
+        (
+            json!({ "tool": "search_b" }),
+            "the tool `search_b` says that it changes something: write \"mayWrite\": true beside it if \
+             that does no harm",
+        ),
+        (
+            json!({ "tool": "grep" }),
+            "where the query goes is not clear: write `arguments` for `grep`, which takes `kind`, `path`, \
+             `pattern`",
+        ),
+        (
+            json!({ "tool": "grep", "arguments": { "pattern": "{query}" } }),
+            "the tool `grep` needs `path`: write it to `arguments`",
+        ),
+        (
+            json!({ "tool": "grep", "arguments": { "pattern": "{query}", "path": "/", "knid": "f" } }),
+            "the tool `grep` takes no `knid`: did you mean `kind`?",
+        ),
+    ] {
+        let refused = plan(json!([call])).unwrap_err();
+        assert_eq!(refused.to_string(), problem);
+        // With another call that can be made, it is told, and that one is made.
+        let kept = plan(json!([call, { "tool": "search_a" }])).unwrap();
+        assert_eq!(kept.calls("x", 1).len(), 1);
+        assert_eq!(kept.problems()[0].to_string(), problem);
+    }
+    // What does not say that it only reads is judged by its name.
+    let names = ["delete_everything", "run_query", "search_and_replace"];
+    for name in names {
+        let calls = |may: bool| settings(json!([{ "tool": name, "mayWrite": may }]));
+        let told = |tool: Tool, may| Plan::of(&[tool], &calls(may), Discovery::Annotated);
+        let refused = told(tool(name, query_schema()), false).unwrap_err().to_string();
+        assert!(refused.contains("does not say that it only reads"), "{refused}");
+        assert!(told(tool(name, query_schema()), true).is_ok());
+        assert!(told(reading(tool(name, query_schema())), false).is_ok());
+    }
+    for call in [
+        json!({ "tool": "search_b", "mayWrite": true }),
+        json!({ "tool": "grep", "arguments": { "path": "/", "pattern": "{query}" } }),
+    ] {
+        assert_eq!(plan(json!([call])).unwrap().calls("x", 1).len(), 1);
+    }
+}
+
+// MCP-AQL adapters.
+
+fn door(name: &'static str, reads: bool) -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "operation": { "type": "string" },
+            "params": { "type": "object", "additionalProperties": true },
+        },
+        "required": ["operation"],
+    });
+    Tool::new(name, "Call { operation: \"introspect\", … } first.", object(schema))
+        .with_annotations(ToolAnnotations::new().read_only(reads).destructive(!reads))
+}
+
+fn success(data: Value) -> CallToolResult {
+    let reply = json!({ "success": true, "data": data });
+    CallToolResult::success(vec![ContentBlock::text(reply.to_string())])
+}
+
+fn listed_operations(names: &[(&str, &str)]) -> CallToolResult {
+    let operations: Vec<_> = names
+        .iter()
+        .map(|(name, category)| {
+            json!({ "name": name, "semantic_category": category, "endpoint": "read", "description": "" })
+        })
+        .collect();
+    success(json!({ "_protocol": { "version": "1.0.0-draft" }, "operations": operations }))
+}
+
+fn details(name: &str, tool: &str) -> Value {
+    json!({
+        "name": name, "semantic_category": "READ", "endpoint": "read", "mcpTool": tool,
+        "description": "", "permissions": { "readOnly": true, "destructive": false },
+        "parameters": [
+            { "name": "query", "type": "string", "required": true, "maxLength": 12 },
+            { "name": "fields", "type": "string or array", "required": false },
+            { "name": "first", "type": "integer", "required": false, "maximum": 20 },
+        ],
+        "returns": { "name": "Page", "kind": "object" },
+    })
+}
+
+/// Learns from what an adapter answers, and gives the calls that were made and the plan.
+fn learn(
+    tools: &[Tool],
+    answer: impl Fn(&PlannedCall) -> Option<CallToolResult>,
+) -> (Vec<PlannedCall>, Result<Plan, NoPlan>) {
+    let settings = ServerSettings::default();
+    let mut learning = Learning::of(tools, &settings, Discovery::Annotated).expect("an adapter");
+    let mut made = Vec::new();
+    while let Some(call) = learning.next() {
+        learning.take(answer(&call).as_ref(), tools);
+        made.push(call);
+        assert!(made.len() < 20, "{made:?}");
+    }
+    (made, learning.plan(tools, &settings, Discovery::Annotated))
+}
+
+/// An adapter with these details of `search_tasks`, and what it is asked.
+fn operation(tools: &[Tool], details: Value) -> Vec<PlannedCall> {
+    let (_, plan) = learn(tools, |call| {
+        Some(match call.arguments["params"].get("name") {
+            None => listed_operations(&[("get_task", "READ"), ("search_tasks", "READ")]),
+            Some(_) => success(json!({ "operation": details })),
+        })
+    });
+    plan.map(|plan| plan.calls("overdue invoices", 50)).unwrap_or_default()
+}
+
+#[test]
+fn adapters_are_asked_through_their_own_tools() {
+    // REQ-COL-02
+    let asked = json!({
+        "operation": "search_tasks",
+        "params": { "query": "overdue", "first": 20, "fields": "standard" },
+    });
+    for (tools, read) in [
+        (vec![door("mcp_aql_delete", false), door("mcp_aql_read", true)], "mcp_aql_read"),
+        (vec![door("mcp_aql", false)], "mcp_aql"),
+        (vec![door("notes_mcp_aql", false)], "notes_mcp_aql"),
+        (vec![door("look", true), door("change", false)], "look"),
+    ] {
+        let calls = operation(&tools, details("search_tasks", read));
+        assert_eq!(calls.len(), 1, "{read}");
+        assert_eq!(
+            (calls[0].tool.as_str(), Value::from(calls[0].arguments.clone())),
+            (read, asked.clone())
+        );
+    }
+}
+
+#[test]
+fn operations_may_be_configured_if_they_only_read() {
+    let tools = [door("mcp_aql", false), door("mcp_aql_delete", false)];
+    let plan = |tool: &str, operation: &str| {
+        let arguments = json!({ "operation": operation, "params": { "query": "{query}" } });
+        let calls = json!([{ "tool": tool, "arguments": arguments }]);
+        Plan::of(&tools, &settings(calls), Discovery::Annotated)
+    };
+    let calls = plan("mcp_aql", "find_tasks").unwrap().calls("x", 1);
+    assert_eq!(calls[0].arguments["params"], json!({ "query": "x" }));
+    for (tool, operation) in
+        [("mcp_aql", "delete_tasks"), ("mcp_aql", "{query}"), ("mcp_aql_delete", "find_tasks")]
+    {
+        let refused = plan(tool, operation);
+        assert!(matches!(refused, Err(NoPlan::Configured(_))), "{tool} {operation}: {refused:?}");
+    }
+}
+
+#[test]
+fn learning_asks_for_nothing_but_introspection() {
+    let names: Vec<String> = (0..20).map(|number| format!("search_{number:02}")).collect();
+    let mut all: Vec<_> = names.iter().map(|name| (name.as_str(), "READ")).collect();
+    all.extend([("search_and_destroy", "READ"), ("search_x", "DELETE"), ("list_y", "READ")]);
+    let tools = [door("mcp_aql_read", true)];
+    let (made, plan) = learn(&tools, |call| {
+        Some(match call.arguments["params"].get("name").and_then(Value::as_str) {
+            None => listed_operations(&all),
+            // Every other one wants more.
+            Some(name) if name.ends_with(['1', '3', '5', '7', '9']) => success(json!({})),
+            Some(name) => success(json!({ "operation": details(name, "mcp_aql_read") })),
+        })
+    });
+    assert!(made.iter().all(|call| call.arguments["operation"] == "introspect"));
+    assert_eq!(made.len(), 8, "the list, and in full until four are found: {made:?}");
+    let calls = plan.unwrap().calls("x", 1);
+    let asked: Vec<_> = calls.iter().map(|call| call.arguments["operation"].clone()).collect();
+    assert_eq!(asked, ["search_00", "search_02", "search_04", "search_06"]);
+}
+
+#[test]
+fn no_operation_is_asked_that_may_do_harm_or_wants_more() {
+    let tools =
+        [door("mcp_aql_read", true), door("mcp_aql_delete", false), tool("drop", json!({}))];
+    let good = details("search_tasks", "mcp_aql_read");
+    assert_eq!(operation(&tools, good.clone()).len(), 1);
+    for (path, value) in [
+        ("/name", json!("search_other")),
+        ("/semantic_category", json!("UPDATE")),
+        ("/permissions/readOnly", json!(false)),
+        ("/permissions/destructive", json!(true)),
+        ("/permissions", json!(null)),
+        ("/mcpTool", json!("mcp_aql_delete")),
+        ("/mcpTool", json!("drop")),
+        ("/mcpTool", json!("none")),
+        ("/mcpTool", json!(1)),
+        ("/parameters", json!({})),
+        ("/parameters/0/required", json!(false)),
+        ("/parameters/1/required", json!(true)),
+        ("/parameters/0/type", json!("TaskFilter")),
+        ("/parameters/0/name", json!("path")),
+    ] {
+        let mut details = good.clone();
+        *details.pointer_mut(path).unwrap() = value.clone();
+        assert!(operation(&tools, details).is_empty(), "{path}: {value}");
+    }
+}
+
+#[test]
+fn other_servers_are_not_taken_for_adapters() {
+    let settings = ServerSettings::default();
+    let of = |tool: Tool, settings: &ServerSettings, discovery| {
+        Learning::of(&[tool], settings, discovery).is_some()
+    };
+    assert!(of(door("mcp_aql", false), &settings, Discovery::Annotated));
+    assert!(!of(door("mcp_aql", false), &settings, Discovery::Off));
+    assert!(!of(door("run_anything", false), &settings, Discovery::Named), "it may write");
+    assert!(!of(reading(tool("x", query_schema())), &settings, Discovery::Named));
+    let configured = super::tests::settings(json!([{ "tool": "mcp_aql" }]));
+    assert!(
+        !of(door("mcp_aql", false), &configured, Discovery::Annotated),
+        "what is configured wins"
+    );
+}
+
+#[test]
+fn what_an_adapter_answers_amiss_ends_learning() {
+    let tools =
+        [door("a", true), door("mcp_aql_read", true), reading(tool("search", query_schema()))];
+    let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    for answer in [
+        None,
+        Some(CallToolResult::success(vec![])),
+        Some(CallToolResult::success(vec![ContentBlock::text("no JSON")])),
+        Some(CallToolResult::error(vec![ContentBlock::text("{}")])),
+        Some(success(json!(null))),
+        Some(success(nested)),
+        Some(CallToolResult::structured(json!({ "success": false, "error": {} }))),
+    ] {
+        let (made, plan) = learn(&tools, |_| answer.clone());
+        assert_eq!(made.len(), 2, "both doors are tried, the likelier first: {answer:?}");
+        assert_eq!(made[0].tool, "mcp_aql_read");
+        // Its other tools are asked all the same.
+        assert_eq!(plan.unwrap().calls("x", 1)[0].tool, "search");
+    }
+}
+
+// Whatever comes.
+
+fn any_schema() -> impl Strategy<Value = Value> {
+    let words = prop::sample::select(vec![
+        "type",
+        "properties",
+        "required",
+        "query",
+        "limit",
+        "string",
+        "integer",
+        "array",
+        "items",
+        "anyOf",
+        "maxLength",
+        "maximum",
+        "minimum",
+        "operation",
+        "params",
+        "object",
+        "name",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<u64>().prop_map(Value::from),
+        words.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((words.clone(), inner), 0..5).prop_map(|members| {
+                Value::Object(members.into_iter().map(|(name, it)| (name.to_owned(), it)).collect())
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_schema_and_no_reply_breaks_anything(schema in any_schema(), reply in any_schema(), query in "\\PC{0,30}") {
+        let mut door = door("mcp_aql", false);
+        if let Value::Object(members) = &schema {
+            let tools = [reading(tool("search", schema.clone()).with_title("x"))];
+            let _ = found(&tools, Discovery::Named);
+            door.input_schema = members.clone().into();
+        }
+        let settings = ServerSettings::default();
+        let tools = [door, super::tests::door("x", true)];
+        if let Some(mut learning) = Learning::of(&tools, &settings, Discovery::Named) {
+            for _ in 0..20 {
+                if learning.next().is_none() {
+                    break;
+                }
+                learning.take(Some(&success(reply.clone())), &tools);
+            }
+            if let Ok(plan) = learning.plan(&tools, &settings, Discovery::Named) {
+                let _ = plan.calls(&query, 10);
+            }
+        }
+    }
+
+    #[test]
+    fn a_regex_finds_what_was_asked_for(query in "\\PC{1,30}") {
+        let query = query.trim();
+        prop_assume!(!query.is_empty());
+        let pattern = sent(json!({ "q": "{query|regex}" }), query).remove(0)["q"].as_str().unwrap().to_owned();
+        let regex = regex::Regex::new(&format!("^(?:{pattern})$")).unwrap();
+        prop_assert!(regex.is_match(query), "{pattern}");
+        prop_assert!(!pattern.starts_with('-'));
+        let any = sent(json!({ "q": "{query|regexOr}" }), query).remove(0)["q"].as_str().unwrap().to_owned();
+        let regex = regex::Regex::new(&format!("^(?:{any})$")).unwrap();
+        for word in query.split_whitespace() {
+            prop_assert!(regex.is_match(word), "{any}: {word}");
+        }
+    }
+
+    #[test]
+    fn nothing_gets_out_of_its_quotes(query in "['\"\\\\\\-; a\\PC]{0,40}") {
+        let sql = "SELECT a FROM t WHERE t MATCH '{query|fts5Or|sqlString}' OR a LIKE '%{query|sqlString}%'";
+        let sent = sent(json!({ "q": sql }), &query).remove(0)["q"].as_str().unwrap().to_owned();
+        // As databases read it: what is between quotes is one string each.
+        let mut outside = String::new();
+        let mut is_in = false;
+        let mut rest = sent.chars().peekable();
+        while let Some(each) = rest.next() {
+            match each {
+                '\'' if is_in && rest.peek() == Some(&'\'') => drop(rest.next()),
+                '\'' => is_in = !is_in,
+                _ if is_in => prop_assert!(each != '\\'),
+                _ => outside.push(each),
+            }
+        }
+        prop_assert!(!is_in, "{}", sent);
+        prop_assert_eq!(outside, "SELECT a FROM t WHERE t MATCH  OR a LIKE ");
+    }
+
+    #[test]
+    fn a_pattern_of_names_stays_in_its_folder(query in "[./*?!\\\\a-c\\PC]{0,30}") {
+        let sent = sent(json!({ "q": "*{query|glob}*" }), &query).remove(0)["q"].as_str().unwrap().to_owned();
+        let inner = sent.strip_prefix('*').and_then(|it| it.strip_suffix('*')).unwrap_or_default();
+        prop_assert!(!inner.contains(['/', '\\', '*', '[', '{', '!', '(', '|']) && !inner.contains(".."), "{}", sent);
+    }
+
+    #[test]
+    fn templates_read_again_as_they_are_told(text in "(\\{|\\}|query|\\||regex|a| |\\$\\{TOKEN\\}|[a-z]{1,3}){0,12}") {
+        let variable = |_: &str| Some("x".to_owned());
+        if let Ok(template) = ArgumentsTemplate::read(&json!({ "q": text }), &variable) {
+            let told = template.raw();
+            let again = ArgumentsTemplate::read(&told, &variable).unwrap();
+            prop_assert_eq!(again.raw(), told.clone());
+            let asked = Asked::new("some query", 3);
+            let bounds = Bounds::default();
+            prop_assert_eq!(again.fill(&asked, &bounds), template.fill(&asked, &bounds), "{}", told);
+        }
+    }
+
+    #[test]
+    fn no_text_is_longer_than_the_schema_allows(query in "\\PC{0,80}", longest in 1_u64..30, filter in 0_usize..4) {
+        let template = ["{query}", "{keywords|regexOr}", "{query|fts5Or}", "x{query|sqlString}"][filter];
+        let schema = json!({ "properties": { "q": { "type": "string", "maxLength": longest } } });
+        let settings = settings(json!([{ "tool": "t", "arguments": { "q": template.replace("x{query|sqlString}", "'{query|sqlString}'") } }]));
+        let plan = Plan::of(&[tool("t", schema)], &settings, Discovery::Off).unwrap();
+        for call in plan.calls(&query, 1) {
+            prop_assert!(call.arguments["q"].as_str().unwrap().chars().count() as u64 <= longest);
+        }
+    }
+}

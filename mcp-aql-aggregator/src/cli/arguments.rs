@@ -1,0 +1,127 @@
+//! What the command line takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mcp_aql_aggregator::plain::{LEAST_RESULTS, MOST_RESULTS};
+
+/// One query over many MCP servers, one ranked answer
+#[derive(Debug, Parser)]
+#[command(name = "mcp-aql-aggregator", version, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; check: every server can be asked, or has nothing to be asked
+  1    query: no server answered; check: a server does not do what is configured
+  3    the command line, the configuration or an address is wrong
+  130  query and check: interrupted
+
+Logs go to standard error; MCP_AQL_LOG, or RUST_LOG, says how much: info, or warn,mcp_aql_aggregator=debug.";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  mcp-aql-aggregator serve --config servers.json
+  mcp-aql-aggregator serve --config servers.json --http 127.0.0.1:8787
+  mcp-aql-aggregator serve --config servers.json --face mcp-aql";
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  mcp-aql-aggregator query --config servers.json \"how do I pin a version\"
+  mcp-aql-aggregator query --config servers.json \"retry policy\" --server docs --json";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve MCP: on standard input and output, or over HTTP
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve {
+        #[command(flatten)]
+        configured: Configured,
+        /// What clients see
+        #[arg(long, value_enum, default_value_t = Face::Plain)]
+        face: Face,
+        #[cfg(feature = "http")]
+        #[command(flatten)]
+        http: Http,
+    },
+    /// Ask the servers once, and print the results
+    #[command(after_help = QUERY_EXAMPLES)]
+    Query {
+        #[command(flatten)]
+        configured: Configured,
+        /// What to look for
+        #[arg(value_name = "TEXT")]
+        text: String,
+        /// How many results, 10 to 100; as the configuration says without it
+        #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = results)]
+        max_results: Option<usize>,
+        /// Ask this server alone; may be repeated
+        #[arg(long = "server", value_name = "NAME")]
+        servers: Vec<String>,
+        /// Print what the tool returns
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start each server, and show its tool, a call of it, and what is made of the answer
+    Check {
+        #[command(flatten)]
+        configured: Configured,
+        /// What to look for
+        #[arg(long, value_name = "TEXT", default_value = "how to begin")]
+        query: String,
+    },
+}
+
+/// Where the servers are told.
+#[derive(Debug, Args)]
+pub(crate) struct Configured {
+    /// The servers: a client's own mcpServers, with an aggregator section beside it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// What clients see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Face {
+    /// The tool mcp__proxy__aggregator__query
+    Plain,
+    /// An MCP-AQL adapter: search_servers, list_servers, get_server
+    McpAql,
+}
+
+/// How it is served over HTTP, if it is.
+#[cfg(feature = "http")]
+#[derive(Debug, Args)]
+pub(crate) struct Http {
+    /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) http: Option<std::net::SocketAddr>,
+    /// Also answer requests to this host
+    #[arg(long, value_name = "HOST", requires = "http")]
+    allow_host: Vec<String>,
+    /// Also answer pages of this origin: scheme, host and port
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    allow_origin: Vec<String>,
+    /// Listen on an address that other machines reach
+    #[arg(long, requires = "http")]
+    allow_remote: bool,
+}
+
+#[cfg(feature = "http")]
+impl Http {
+    pub(crate) fn options(self) -> mcp_aql::HttpOptions {
+        let options = mcp_aql::HttpOptions::new().allow_remote(self.allow_remote);
+        let options = self.allow_host.into_iter().fold(options, mcp_aql::HttpOptions::allow_host);
+        self.allow_origin.into_iter().fold(options, mcp_aql::HttpOptions::allow_origin)
+    }
+}
+
+fn results(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count) if (LEAST_RESULTS..=MOST_RESULTS).contains(&count) => Ok(count),
+        _ => Err(format!("write a number from {LEAST_RESULTS} to {MOST_RESULTS}")),
+    }
+}

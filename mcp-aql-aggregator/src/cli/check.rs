@@ -1,0 +1,110 @@
+//! Shows for each server what is asked of it, and what is made of its answer.
+
+use std::fmt::Write as _;
+
+use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, ServerStatus};
+
+use super::table::{cut, one_line};
+use super::{Ended, output};
+
+/// So many items of an answer are shown.
+const SHOWN: usize = 3;
+/// So many lines of a server's standard error are shown.
+const LAST_WORDS: usize = 5;
+
+/// Checks all servers, and writes what was found.
+pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Ended, String> {
+    let all = super::told_of_waiting(aggregator, aggregator.check(query)).await;
+    let width = output::width();
+    let texts: Vec<_> = all.iter().map(|checked| text(checked, width)).collect();
+    output::write(&texts.join("\n"))?;
+    Ok(if all.iter().all(|checked| checked.is_well) { Ended::Well } else { Ended::Failed })
+}
+
+/// What was found of one server.
+fn text(checked: &Checked, width: usize) -> String {
+    let mut lines = Lines { text: String::new(), width };
+    let state = match checked.state.state {
+        ServerStatus::Ready => "ready",
+        ServerStatus::Unmapped => "no query tool",
+        ServerStatus::Disabled => "disabled",
+        _ => checked.state.reason.as_deref().unwrap_or("not ready"),
+    };
+    lines.add(0, &format!("{}: {state}", checked.state.name));
+    for note in checked.notes.iter().filter(|note| *note != state) {
+        lines.wrap(2, note);
+    }
+    for call in &checked.calls {
+        self::call(&mut lines, call);
+    }
+    if !checked.is_well {
+        for cause in &checked.causes {
+            lines.wrap(2, &format!("cause: {cause}"));
+        }
+        let from = checked.last_words.len().saturating_sub(LAST_WORDS);
+        for line in checked.last_words.iter().skip(from) {
+            lines.add(2, &format!("stderr: {}", one_line(line)));
+        }
+    }
+    lines.text
+}
+
+fn call(lines: &mut Lines, call: &CheckedCall) {
+    lines.add(2, &format!("tool {}: {}", call.tool, call.why));
+    lines.add(4, &format!("template  {}", call.template));
+    if call.answers.is_empty() {
+        lines.add(4, &format!("call      {}", call.arguments));
+    }
+    for answer in &call.answers {
+        lines.add(4, &format!("call      {}", answer.arguments));
+        let left_out = match answer.left_out {
+            0 => String::new(),
+            count => format!(", {count} left out"),
+        };
+        let (bytes, took, count) = (answer.bytes, answer.latency.as_millis(), answer.items.len());
+        let items = if count == 1 { "item" } else { "items" };
+        lines.add(4, &format!("answer    {bytes} bytes in {took} ms, {count} {items}{left_out}"));
+        if answer.is_amiss {
+            lines.add(
+                14,
+                "`items` leads nowhere in it: leave it out, or write where the results are",
+            );
+        }
+        for item in answer.items.iter().take(SHOWN) {
+            lines.add(14, &format!("- {}", one_line(item)));
+        }
+        if answer.items.len() > SHOWN {
+            lines.add(14, "…");
+        }
+    }
+}
+
+struct Lines {
+    text: String,
+    width: usize,
+}
+
+impl Lines {
+    /// A text that is to be read to its end.
+    fn wrap(&mut self, indent: usize, text: &str) {
+        let text = one_line(text);
+        let most = self.width.saturating_sub(indent).max(1);
+        let mut line = String::new();
+        for word in text.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > most {
+                self.add(indent, &line);
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.add(indent, &line);
+    }
+
+    fn add(&mut self, indent: usize, line: &str) {
+        // Writing into a string does not fail.
+        let _ = writeln!(self.text, "{}", cut(&format!("{:indent$}{line}", ""), self.width));
+    }
+}

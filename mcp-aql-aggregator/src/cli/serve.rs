@@ -1,0 +1,91 @@
+//! Serves clients until they go, or the process is told to stop; then ends the servers.
+
+use mcp_aql_aggregator::{Aggregator, adapter, plain};
+
+use super::Ended;
+use super::arguments::Face;
+#[cfg(feature = "http")]
+use super::arguments::Http;
+
+/// Serves what was asked for, where it was asked for.
+#[cfg(feature = "http")]
+pub(super) async fn serve(
+    aggregator: &Aggregator,
+    face: Face,
+    http: Http,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<Ended, String> {
+    let served = match http.http {
+        Some(address) => over_http(aggregator, face, address, http.options(), stop).await,
+        None => over_stdio(aggregator, face, stop).await,
+    };
+    aggregator.close().await;
+    served.map(|()| Ended::Well)
+}
+
+/// Serves what was asked for.
+#[cfg(not(feature = "http"))]
+pub(super) async fn serve(
+    aggregator: &Aggregator,
+    face: Face,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<Ended, String> {
+    let served = over_stdio(aggregator, face, stop).await;
+    aggregator.close().await;
+    served.map(|()| Ended::Well)
+}
+
+async fn over_stdio(
+    aggregator: &Aggregator,
+    face: Face,
+    stop: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let serving = async {
+        match face {
+            Face::Plain => plain::serve_stdio(aggregator)
+                .await
+                .map_err(|error| format!("the MCP connection failed: {error}")),
+            Face::McpAql => {
+                let adapter = adapter(aggregator.clone()).map_err(|error| error.to_string())?;
+                adapter.serve_stdio().await.map_err(|error| error.to_string())
+            }
+        }
+    };
+    tokio::select! {
+        served = serving => served,
+        () = stop => Ok(()),
+    }
+}
+
+#[cfg(feature = "http")]
+async fn over_http(
+    aggregator: &Aggregator,
+    face: Face,
+    address: std::net::SocketAddr,
+    options: mcp_aql::HttpOptions,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), String> {
+    options.check(address.ip()).map_err(|error| error.to_string())?;
+    let wrong = |error: std::io::Error| format!("cannot listen on {address}: {error}");
+    let listener = tokio::net::TcpListener::bind(address).await.map_err(wrong)?;
+    // Only now is it known where it listens, if the port was left to the system.
+    let address = listener.local_addr().map_err(wrong)?;
+    let served = match face {
+        Face::Plain => {
+            let serving = plain::serve_listener(aggregator, listener, options, stop);
+            tell(address);
+            serving.await
+        }
+        Face::McpAql => {
+            let adapter = adapter(aggregator.clone()).map_err(|error| error.to_string())?;
+            tell(address);
+            adapter.serve_listener(listener, options, stop).await
+        }
+    };
+    served.map_err(|error| error.to_string())
+}
+
+#[cfg(feature = "http")]
+fn tell(address: std::net::SocketAddr) {
+    super::output::tell(&format!("MCP on http://{address}/mcp, Ctrl-C to stop"));
+}

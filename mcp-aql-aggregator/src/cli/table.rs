@@ -1,0 +1,141 @@
+//! Answers for people: a line for each result, a line for each server.
+
+use std::fmt::Write as _;
+
+use mcp_aql_aggregator::{Answer, Hit};
+
+/// An answer, in lines no longer than `width`.
+pub(crate) fn answer(answer: &Answer, width: usize) -> String {
+    let mut text = String::new();
+    let mut results = Table::new(&[Side::Right, Side::Right, Side::Left, Side::Left]);
+    results.row(["#", "SCORE", "SERVER", "RESULT"]);
+    for hit in &answer.results {
+        let score = format!("{:.3}", hit.relevance_score);
+        results.row([&hit.rank.to_string(), &score, &hit.server, &about(hit)]);
+    }
+    if answer.results.is_empty() {
+        text.push_str("no results\n");
+    } else {
+        text.push_str(&results.text(width));
+    }
+    text.push('\n');
+    let metadata = &answer.metadata;
+    let right = [Side::Left, Side::Left, Side::Right, Side::Right, Side::Right];
+    let mut servers = Table::new(&right);
+    servers.row(["SERVER", "STATUS", "LATENCY", "FOUND", "SHOWN"]);
+    for server in &metadata.servers {
+        let latency = format!("{} ms", server.latency_ms);
+        let (raw, shown) = (server.results_raw.to_string(), server.results.to_string());
+        // It answered, and some of its calls failed.
+        let mut status = server.status.clone();
+        for why in &server.failed {
+            let _ = write!(status, "; {why}");
+        }
+        servers.row([&server.name, &status, &latency, &raw, &shown]);
+    }
+    text.push_str(&servers.text(width));
+    // Writing into a string does not fail.
+    let _ = writeln!(
+        text,
+        "\n{} of {} results, {} without copies; {} of {} servers answered; {} ms",
+        metadata.results_returned,
+        metadata.total_results_raw,
+        metadata.total_results_dedup,
+        metadata.servers_succeeded,
+        metadata.servers_queried,
+        metadata.processing_time_ms,
+    );
+    for warning in &metadata.warnings {
+        let _ = writeln!(text, "{warning}");
+    }
+    text
+}
+
+/// A result on one line.
+fn about(hit: &Hit) -> String {
+    let mut line = one_line(&hit.content);
+    if !hit.also_from.is_empty() {
+        line = format!("(also {}) {line}", hit.also_from.join(", "));
+    }
+    line
+}
+
+/// A text without its line ends.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// On which side of a column its texts stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// Rows of texts, in columns; the last one takes what is left of the line.
+pub(crate) struct Table<const N: usize> {
+    sides: [Side; N],
+    rows: Vec<[String; N]>,
+}
+
+impl<const N: usize> Table<N> {
+    pub(crate) fn new(sides: &[Side; N]) -> Self {
+        Self { sides: *sides, rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, row: [&str; N]) {
+        self.rows.push(row.map(str::to_owned));
+    }
+
+    pub(crate) fn text(&self, width: usize) -> String {
+        let mut widths = [0; N];
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (place, (cell, column)) in row.iter().zip(widths).enumerate() {
+                if place > 0 {
+                    line.push_str("  ");
+                }
+                let fill = column.saturating_sub(cell.chars().count());
+                let is_right = self.sides.get(place) == Some(&Side::Right);
+                let (before, after) = if is_right { (fill, 0) } else { (0, fill) };
+                line.extend(std::iter::repeat_n(' ', before));
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', after));
+            }
+            text.push_str(cut(line.trim_end(), width).trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// The beginning of a line that is too long.
+pub(crate) fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_text() {
+        let mut table = Table::new(&[Side::Right, Side::Left, Side::Left]);
+        table.row(["#", "SERVER", "RESULT"]);
+        table.row(["1", "docs", "a result that is longer than the line can be"]);
+        table.row(["10", "memory", "été"]);
+        assert_eq!(
+            table.text(30),
+            " #  SERVER  RESULT\n 1  docs    a result that is …\n10  memory  été\n"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! What is wrong with a configuration.
+
+use std::fmt;
+
+/// So many faults are told: more have one cause.
+const MOST_FAULTS: usize = 100;
+
+/// Everything that is wrong with a configuration, a line for each fault.
+///
+/// ```
+/// use mcp_aql_aggregator::Config;
+///
+/// let error = Config::from_json(
+///     r#"{"mcpServers": {"a": {"comand": "x"}}, "aggregator": {"maxResults": 500}}"#,
+///     &|_| None,
+/// )
+/// .unwrap_err();
+/// let paths: Vec<_> = error.faults().iter().map(|fault| fault.path()).collect();
+/// assert_eq!(paths, ["mcpServers.a", "aggregator.maxResults"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    faults: Vec<Fault>,
+}
+
+impl ConfigError {
+    /// Of one fault.
+    pub(crate) fn of(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { faults: vec![Fault { path: path.into(), message: message.into() }] }
+    }
+
+    /// All faults, in the order of the file.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, fault) in self.faults.iter().enumerate() {
+            if place > 0 {
+                formatter.write_str("\n")?;
+            }
+            write!(formatter, "{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// One fault of a configuration: where it is, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    path: String,
+    message: String,
+}
+
+impl Fault {
+    /// Where: `mcpServers.docs.url`, `aggregator.rules[0].match`. Empty for the file itself.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is wrong, and what to write.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(formatter, "{}: ", self.path)?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
+/// Collects faults.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub(super) fn add(&mut self, path: &At<'_>, message: impl Into<String>) {
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(Fault { path: path.to_string(), message: message.into() });
+        }
+    }
+
+    /// At a path below that was put together elsewhere.
+    pub(super) fn add_below(&mut self, path: &At<'_>, below: &str, message: String) {
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(Fault { path: format!("{path}{below}"), message });
+        }
+    }
+
+    pub(super) fn into_result(self) -> Result<(), ConfigError> {
+        if self.0.is_empty() { Ok(()) } else { Err(ConfigError { faults: self.0 }) }
+    }
+}
+
+/// A path in the file, which costs nothing until it is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At<'a> {
+    Root,
+    Member(&'a At<'a>, &'a str),
+    Item(&'a At<'a>, usize),
+}
+
+impl At<'_> {
+    pub(super) fn member<'a>(&'a self, name: &'a str) -> At<'a> {
+        At::Member(self, name)
+    }
+
+    pub(super) fn item(&self, place: usize) -> At<'_> {
+        At::Item(self, place)
+    }
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => Ok(()),
+            Self::Item(above, place) => write!(formatter, "{above}[{place}]"),
+            Self::Member(above, name) => {
+                let is_plain = !name.is_empty()
+                    && name.len() <= 100
+                    && name.chars().all(|each| each.is_alphanumeric() || "_-$@/".contains(each));
+                if !is_plain {
+                    return write!(formatter, "{above}[{}]", Shown(name));
+                }
+                if !matches!(above, Self::Root) {
+                    write!(formatter, "{above}.")?;
+                }
+                formatter.write_str(name)
+            }
+        }
+    }
+}
+
+/// A name from the file in quotes, without what would garble a terminal, and not endless.
+pub(super) struct Shown<'a>(pub(super) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 80;
+        let start: String = self.0.chars().take(LONGEST).collect();
+        // `Debug` writes control and invisible characters as escapes.
+        write!(formatter, "{start:?}")?;
+        if start.len() < self.0.len() {
+            formatter.write_str("…")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_read_like_the_file() {
+        let root = At::Root;
+        let servers = root.member("mcpServers");
+        let odd = servers.member("my server.x");
+        let args = odd.member("args");
+        assert_eq!(args.item(2).to_string(), r#"mcpServers["my server.x"].args[2]"#);
+        assert_eq!(servers.member("a-b_1").to_string(), "mcpServers.a-b_1");
+        assert_eq!(servers.member("\u{1b}[2J").to_string(), r#"mcpServers["\u{1b}[2J"]"#);
+    }
+}

@@ -1,0 +1,290 @@
+//! One server's block, as a client has it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::fault::{At, Shown};
+use super::node::Node;
+use super::read::{Reader, nearest};
+use super::{How, ServerConfig, ServerSettings};
+
+/// Names stand beside every result.
+const LONGEST_NAME: usize = 100;
+
+/// Other words of clients for `url`.
+const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+
+/// What a block says of how the server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Command,
+    Http,
+    Sse,
+}
+
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    at: &At<'_>,
+    name: &str,
+    node: &Node,
+    http_hosts: &[String],
+) -> ServerConfig {
+    judge_name(reader, at, name);
+    let is_object = reader.members(at, node).is_some();
+    let disabled = is_disabled(reader, at, node);
+    reader.is_lenient = disabled || reader.disabled.contains(name);
+    reader.held.clear();
+    let how = if is_object { how(reader, at, node, http_hosts) } else { None };
+    reader.is_lenient = false;
+    // A server that cannot be read still has its place: rules may name it, and its faults are told anyway.
+    let how = how.unwrap_or(How::Http { url: String::new(), headers: BTreeMap::new() });
+    ServerConfig {
+        name: name.to_owned(),
+        how,
+        disabled,
+        secrets: std::mem::take(&mut reader.held),
+        settings: ServerSettings::default(),
+    }
+}
+
+fn judge_name(reader: &mut Reader<'_>, at: &At<'_>, name: &str) {
+    if name.trim().is_empty() {
+        reader.faults.add(at, "a server needs a name");
+    } else if name.chars().count() > LONGEST_NAME {
+        reader.faults.add(at, format!("the name has more than {LONGEST_NAME} characters"));
+    } else if name.trim() != name || crate::text::clean(name) != name || name.contains(['\n', '\t'])
+    {
+        reader.faults.add(
+            at,
+            "the name has characters that nobody sees: write it with letters, digits and `-`",
+        );
+    }
+}
+
+fn is_disabled(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> bool {
+    let mut word =
+        |name: &'static str| node.get(name).and_then(|node| reader.truth(&at.member(name), node));
+    word("disabled").unwrap_or(false) | !word("enabled").unwrap_or(true)
+}
+
+fn how(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, http_hosts: &[String]) -> Option<How> {
+    let told = told_kind(reader, at, node);
+    let command = node.get("command");
+    let url = URLS.into_iter().find_map(|name| Some((name, node.get(name)?)));
+    if node.get("envFile").is_some() && !reader.is_lenient {
+        reader.faults.add(
+            &at.member("envFile"),
+            "it is not read: write what is in it to `env`, or set it where this is started",
+        );
+    }
+    match (command, url) {
+        (Some(_), Some((name, _))) => {
+            reader.faults.add(
+                at,
+                format!(
+                    "it has `command` and `{name}`: keep the one that the server is reached by"
+                ),
+            );
+            None
+        }
+        (Some(node_of), None) => {
+            if let Some((word, Kind::Http | Kind::Sse)) = told {
+                reader.faults.add(
+                    &at.member(word),
+                    "it says HTTP, and there is a `command`: write \"stdio\", or `url` for `command`",
+                );
+            }
+            by_command(reader, at, node, node_of)
+        }
+        (None, Some((name, node_of))) => {
+            match told {
+                Some((word, Kind::Command)) => reader.faults.add(
+                    &at.member(word),
+                    format!("it says stdio, and there is a `{name}`: write \"http\""),
+                ),
+                Some((word, Kind::Sse)) if !reader.is_lenient => reader.faults.add(
+                    &at.member(word),
+                    "the SSE transport of 2024 is not supported: write \"http\" if the server knows \
+                     streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
+                ),
+                _ => {}
+            }
+            by_http(reader, at, node, (name, node_of), http_hosts)
+        }
+        (None, None) => {
+            let Node::Members(members) = node else { return None };
+            let names = || members.iter().map(|(name, _)| name.as_str());
+            let near = ["command", "url"].into_iter().find_map(|word| {
+                Some(format!(": did you mean `{word}` by {}?", Shown(nearest(names(), word)?)))
+            });
+            let hint = near.unwrap_or_else(|| {
+                ": write `command` for a program, or `url` for a server on HTTP".to_owned()
+            });
+            reader.faults.add(at, format!("it has neither `command` nor `url`{hint}"));
+            None
+        }
+    }
+}
+
+/// What `type`, or `transport`, says.
+fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'static str, Kind)> {
+    let (word, told) =
+        ["type", "transport"].into_iter().find_map(|word| Some((word, node.get(word)?)))?;
+    let at = at.member(word);
+    let raw = reader.raw_text(&at, told)?;
+    let text = reader.text(&at, told)?;
+    let plain: String =
+        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let kind = match plain.as_str() {
+        "stdio" | "local" | "command" => Kind::Command,
+        "http" | "https" | "streamablehttp" | "httpstream" | "httpstreamable" | "remote"
+        | "streaminghttp" => Kind::Http,
+        "sse" => Kind::Sse,
+        _ => {
+            reader.faults.add(
+                &at,
+                format!("{} is unknown: write \"stdio\" or \"http\", or leave it out", Shown(raw)),
+            );
+            return None;
+        }
+    };
+    Some((word, kind))
+}
+
+fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node) -> Option<How> {
+    let command_at = at.member("command");
+    let command = match command {
+        // Some clients have a list of it.
+        Node::List(_) => {
+            reader
+                .faults
+                .add(&command_at, "this is a list: write the program here, and the rest to `args`");
+            None
+        }
+        _ => reader.strict_text(&command_at, command),
+    };
+    if command.as_deref().is_some_and(|command| command.trim().is_empty()) && !reader.is_lenient {
+        reader.faults.add(&command_at, "it is empty: write the program that is the server");
+    }
+    let mut args = Vec::new();
+    if let Some(node) = node.get("args") {
+        let at = at.member("args");
+        for (place, node) in reader.list(&at, node).unwrap_or_default().iter().enumerate() {
+            args.extend(reader.text(&at.item(place), node));
+        }
+    }
+    let env = pairs(reader, &at.member("env"), node.get("env"), |name| {
+        (name.is_empty() || name.contains(['=', '\0']))
+            .then_some("this is no name of a variable: it is empty, or has `=` in it")
+    });
+    let cwd = node.get("cwd").and_then(|node| reader.strict_text(&at.member("cwd"), node));
+    Some(How::Command {
+        command: command?,
+        args,
+        env,
+        cwd: cwd.filter(|cwd| !cwd.is_empty()).map(PathBuf::from),
+    })
+}
+
+fn by_http(
+    reader: &mut Reader<'_>,
+    at: &At<'_>,
+    node: &Node,
+    (name, url): (&str, &Node),
+    http_hosts: &[String],
+) -> Option<How> {
+    let url_at = at.member(name);
+    let url = reader.strict_text(&url_at, url);
+    if let Some(url) = &url
+        && !reader.is_lenient
+        && let Err(fault) = judge_url(url.trim(), http_hosts)
+    {
+        reader.faults.add(&url_at, fault);
+    }
+    let headers_at = at.member("headers");
+    let headers = pairs(reader, &headers_at, node.get("headers"), |name| {
+        let is_token = !name.is_empty()
+            && name
+                .chars()
+                .all(|each| each.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(each));
+        (!is_token).then_some("this is no name of a header")
+    });
+    for (name, value) in &headers {
+        if value.chars().any(|each| each.is_control() && each != '\t') {
+            // The value is a secret, so it is not shown.
+            reader.faults.add(
+                &headers_at.member(name),
+                "it has control characters in it, a line break perhaps: no header can",
+            );
+        }
+    }
+    Some(How::Http { url: url?.trim().to_owned(), headers })
+}
+
+/// An object of strings: variables of the environment, headers. `null` leaves one out.
+fn pairs(
+    reader: &mut Reader<'_>,
+    at: &At<'_>,
+    node: Option<&Node>,
+    judge: impl Fn(&str) -> Option<&'static str>,
+) -> BTreeMap<String, String> {
+    let mut pairs = BTreeMap::new();
+    let Some(node) = node else { return pairs };
+    for (name, node) in reader.members(at, node).unwrap_or_default() {
+        let at = at.member(name);
+        if let Some(fault) = judge(name) {
+            reader.faults.add(&at, fault);
+        }
+        if matches!(node, Node::Plain(value) if value.is_null()) {
+            continue;
+        }
+        if let Some(value) = reader.text(&at, node) {
+            pairs.insert(name.clone(), value);
+        }
+    }
+    pairs
+}
+
+/// What is wrong with a URL. It is not shown: it may have a password or a token in it.
+#[cfg(feature = "http")]
+fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
+    let parsed = url::Url::parse(url).map_err(|error| {
+        format!("this is no URL ({error}): write such as \"https://example.com/mcp\"")
+    })?;
+    let Some(host) = parsed.host() else {
+        return Err("there is no host in it: write such as \"https://example.com/mcp\"".to_owned());
+    };
+    match parsed.scheme() {
+        "https" => Ok(()),
+        "http" => {
+            let is_local = is_here(&host);
+            let host = host.to_string();
+            if is_local || http_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host)) {
+                Ok(())
+            } else {
+                Err("plain HTTP to another machine can be read on the way: write https, or name \
+                     its host in `aggregator.allowHttpHosts`"
+                    .to_owned())
+            }
+        }
+        _ => {
+            Err("only http and https are known: write such as \"https://example.com/mcp\""
+                .to_owned())
+        }
+    }
+}
+
+/// Whether a host is this machine. Names below `localhost` may be anywhere: they are looked up.
+#[cfg(feature = "http")]
+pub(crate) fn is_here(host: &url::Host<&str>) -> bool {
+    match host {
+        url::Host::Domain(name) => matches!(*name, "localhost" | "localhost."),
+        url::Host::Ipv4(address) => address.is_loopback(),
+        url::Host::Ipv6(address) => address.is_loopback(),
+    }
+}
+
+#[cfg(not(feature = "http"))]
+fn judge_url(_: &str, _: &[String]) -> Result<(), String> {
+    Err("this build knows no HTTP: build it with the feature `http`".to_owned())
+}

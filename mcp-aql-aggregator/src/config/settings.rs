@@ -1,0 +1,400 @@
+//! What is ours: the member `aggregator`.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::fault::{At, Shown};
+use super::node::Node;
+use super::read::{Reader, listed, nearest};
+use super::{Config, Discovery, Lifecycle, Rule, ServerSettings, Settings};
+use crate::ask::{ArgumentsTemplate, CallTemplate};
+use crate::items::Places;
+
+const NAMES: [&str; 19] = [
+    "serverTimeoutMs",
+    "deadlineMs",
+    "startTimeoutMs",
+    "maxResults",
+    "maxResponseBytes",
+    "maxItemsPerServer",
+    "maxItemChars",
+    "maxOutputBytes",
+    "discovery",
+    "rules",
+    "maxQueries",
+    "callsPerServer",
+    "breakerFailures",
+    "breakerOpenMs",
+    "maxPerServer",
+    "mmr",
+    "allowHttpHosts",
+    "lazy",
+    "servers",
+];
+const OF_SERVERS: [&str; 6] =
+    ["calls", "weight", "timeoutMs", "lifecycle", "discovery", "disabled"];
+const OF_CALLS: [&str; 5] = ["tool", "arguments", "items", "split", "mayWrite"];
+const OF_RULES: [&str; 2] = ["match", "servers"];
+
+/// The contract's cap: no server may take longer.
+const LONGEST_TURN: u64 = 3000;
+/// The contract's 5 s.
+const LONGEST_QUERY: u64 = 5000;
+const MEGABYTE: u64 = 1024 * 1024;
+/// What one expression may cost in memory.
+const LARGEST_REGEX: usize = MEGABYTE as usize;
+const MOST_RULES: usize = 200;
+const MOST_CALLS: usize = 16;
+
+/// `allowHttpHosts` alone; what is wrong with it is told later.
+pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
+    match aggregator.get("allowHttpHosts") {
+        Some(Node::List(hosts)) => hosts
+            .iter()
+            .filter_map(|host| match host {
+                Node::Text(host) => Some(host.clone()),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The servers that are disabled here; what is wrong with them is told later.
+pub(super) fn disabled(aggregator: &Node) -> HashSet<String> {
+    let Some(Node::Members(servers)) = aggregator.get("servers") else { return HashSet::new() };
+    let disabled = servers.iter().filter(|(_, node)| is_disabled(node));
+    disabled.map(|(name, _)| name.clone()).collect()
+}
+
+fn is_disabled(node: &Node) -> bool {
+    matches!(node.get("disabled"), Some(Node::Plain(Value::Bool(true))))
+}
+
+pub(super) fn read(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &mut Config) {
+    for (name, node) in reader.members(at, node).unwrap_or_default() {
+        let at = &at.member(name);
+        match name.as_str() {
+            "rules" => config.settings.rules = rules(reader, at, node, config),
+            "servers" => servers(reader, at, node, config),
+            _ => setting(reader, at, name, node, &mut config.settings),
+        }
+    }
+}
+
+fn setting(reader: &mut Reader<'_>, at: &At<'_>, name: &str, node: &Node, settings: &mut Settings) {
+    match name {
+        "serverTimeoutMs" => {
+            reader.millis(at, node, 1..=LONGEST_TURN, &mut settings.server_timeout);
+        }
+        "deadlineMs" => reader.millis(at, node, 1..=LONGEST_QUERY, &mut settings.deadline),
+        "startTimeoutMs" => reader.millis(at, node, 1..=600_000, &mut settings.start_timeout),
+        "maxResults" => reader.size(at, node, 10..=100, &mut settings.max_results),
+        "maxResponseBytes" => {
+            reader.size(at, node, 1024..=16 * MEGABYTE, &mut settings.max_response_bytes);
+        }
+        "maxItemsPerServer" => {
+            reader.size(at, node, 1..=1000, &mut settings.max_items_per_server);
+        }
+        "maxItemChars" => reader.size(at, node, 100..=100_000, &mut settings.max_item_chars),
+        "maxOutputBytes" => {
+            reader.size(at, node, 4096..=16 * MEGABYTE, &mut settings.max_output_bytes);
+        }
+        "discovery" => {
+            settings.discovery = discovery(reader, at, node).unwrap_or(settings.discovery)
+        }
+        "maxQueries" => reader.size(at, node, 1..=10_000, &mut settings.max_queries),
+        "callsPerServer" => reader.size(at, node, 1..=1000, &mut settings.calls_per_server),
+        "breakerFailures" => {
+            let failures = reader.whole(at, node, 1..=1000);
+            settings.breaker_failures = failures
+                .and_then(|failures| u32::try_from(failures).ok())
+                .unwrap_or(settings.breaker_failures);
+        }
+        "breakerOpenMs" => reader.millis(at, node, 1..=3_600_000, &mut settings.breaker_open),
+        "maxPerServer" => {
+            settings.max_per_server =
+                reader.whole(at, node, 1..=100).and_then(|most| usize::try_from(most).ok());
+        }
+        "mmr" => settings.mmr = reader.number(at, node, 0.0..=1.0),
+        "allowHttpHosts" => hosts(reader, at, node),
+        "lazy" => settings.lazy = reader.truth(at, node).unwrap_or(settings.lazy),
+        _ => reader.unknown(at, name, &NAMES),
+    }
+}
+
+impl Reader<'_> {
+    fn whole(&mut self, at: &At<'_>, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
+        let number = match node {
+            Node::Plain(Value::Number(number)) => number.as_u64(),
+            _ => None,
+        };
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            let (least, most) = range.into_inner();
+            self.faults.add(at, format!("write a whole number from {least} to {most}"));
+        }
+        number
+    }
+
+    fn number(&mut self, at: &At<'_>, node: &Node, range: RangeInclusive<f64>) -> Option<f64> {
+        let number = match node {
+            Node::Plain(Value::Number(number)) => number.as_f64(),
+            _ => None,
+        };
+        let number = number.filter(|number| range.contains(number));
+        if number.is_none() {
+            let (least, most) = range.into_inner();
+            self.faults.add(at, format!("write a number from {least} to {most}"));
+        }
+        number
+    }
+
+    fn size(&mut self, at: &At<'_>, node: &Node, range: RangeInclusive<u64>, size: &mut usize) {
+        if let Some(told) = self.whole(at, node, range).and_then(|told| usize::try_from(told).ok())
+        {
+            *size = told;
+        }
+    }
+
+    fn millis(
+        &mut self,
+        at: &At<'_>,
+        node: &Node,
+        range: RangeInclusive<u64>,
+        time: &mut Duration,
+    ) {
+        if let Some(millis) = self.whole(at, node, range) {
+            *time = Duration::from_millis(millis);
+        }
+    }
+
+    /// One word of some.
+    fn word<T>(&mut self, at: &At<'_>, node: &Node, words: &[(&str, T)]) -> Option<T>
+    where
+        T: Copy,
+    {
+        let text = self.raw_text(at, node)?;
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        if found.is_none() {
+            let names = listed(words.iter().map(|(word, _)| *word));
+            self.faults.add(at, format!("{} is unknown: write one of {names}", Shown(text)));
+        }
+        found
+    }
+}
+
+fn discovery(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<Discovery> {
+    let words =
+        [("annotated", Discovery::Annotated), ("named", Discovery::Named), ("off", Discovery::Off)];
+    reader.word(at, node, &words)
+}
+
+fn hosts(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) {
+    for (place, node) in reader.list(at, node).unwrap_or_default().iter().enumerate() {
+        let at = &at.item(place);
+        if let Some(host) = reader.raw_text(at, node)
+            && (host.is_empty() || host.contains(['/', '@', ' ', '*']))
+        {
+            reader.faults.add(at, "write a host alone, such as \"docs.internal\"");
+        }
+    }
+}
+
+fn rules(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> Vec<Rule> {
+    let nodes = reader.list(at, node).unwrap_or_default();
+    if nodes.len() > MOST_RULES {
+        reader.faults.add(at, format!("there are more than {MOST_RULES} rules"));
+        return Vec::new();
+    }
+    let rules = nodes.iter().enumerate();
+    rules.filter_map(|(place, node)| rule(reader, &at.item(place), node, config)).collect()
+}
+
+fn rule(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> Option<Rule> {
+    for (name, _) in reader.members(at, node)? {
+        if !OF_RULES.contains(&name.as_str()) {
+            reader.unknown(&at.member(name), name, &OF_RULES);
+        }
+    }
+    for name in OF_RULES {
+        if node.get(name).is_none() {
+            reader.faults.add(at, format!("it needs `{name}`"));
+        }
+    }
+    let matches = node.get("match").and_then(|node| {
+        let at = at.member("match");
+        let pattern = reader.raw_text(&at, node)?;
+        let built = RegexBuilder::new(pattern).size_limit(LARGEST_REGEX).build();
+        built.map_err(|error| reader.faults.add(&at, regex_fault(&error))).ok()
+    });
+    let servers = node.get("servers").map(|node| {
+        let at = at.member("servers");
+        let nodes = reader.list(&at, node).unwrap_or_default();
+        if matches!(node, Node::List(nodes) if nodes.is_empty()) {
+            reader.faults.add(&at, "it names no server: name at least one, or leave out the rule");
+        }
+        let places = nodes.iter().enumerate();
+        places
+            .filter_map(|(place, node)| {
+                let at = at.item(place);
+                let name = reader.raw_text(&at, node)?;
+                place_of(reader, &at, name, config)
+            })
+            .collect()
+    });
+    Some(Rule { matches: matches?, servers: servers? })
+}
+
+/// Where a server stands that is named somewhere.
+fn place_of(reader: &mut Reader<'_>, at: &At<'_>, name: &str, config: &Config) -> Option<usize> {
+    let found = config.servers.iter().position(|server| server.name == name);
+    if found.is_none() {
+        let names: Vec<_> = config.server_names().collect();
+        let hint = match nearest(names.iter().copied(), name) {
+            Some(near) => format!("did you mean {}?", Shown(near)),
+            None => format!("there are {}", listed(names.into_iter())),
+        };
+        reader.faults.add(at, format!("there is no server {}: {hint}", Shown(name)));
+    }
+    found
+}
+
+/// The last line of what the parser of expressions says; the others draw the expression.
+fn regex_fault(error: &regex::Error) -> String {
+    let told = match error {
+        regex::Error::CompiledTooBig(_) => "it would take too much memory".to_owned(),
+        _ => {
+            let told = error.to_string();
+            let last = told.lines().last().unwrap_or_default();
+            last.trim_start_matches("error: ").to_owned()
+        }
+    };
+    format!("this is no regular expression: {told}")
+}
+
+fn servers(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &mut Config) {
+    for (name, node) in reader.members(at, node).unwrap_or_default() {
+        let at = &at.member(name);
+        let place = place_of(reader, at, name, config);
+        let is_off =
+            place.and_then(|place| config.servers.get(place)).is_some_and(|it| it.disabled);
+        let (settings, disabled) = server(reader, at, node, is_off);
+        if let Some(server) = place.and_then(|place| config.servers.get_mut(place)) {
+            server.settings = settings;
+            server.disabled |= disabled;
+        }
+    }
+}
+
+fn server(
+    reader: &mut Reader<'_>,
+    at: &At<'_>,
+    node: &Node,
+    is_off: bool,
+) -> (ServerSettings, bool) {
+    let mut settings = ServerSettings::default();
+    let mut disabled = false;
+    // What a disabled server would need is not asked for.
+    reader.is_lenient = is_off || is_disabled(node);
+    for (name, node) in reader.members(at, node).unwrap_or_default() {
+        let at = &at.member(name);
+        match name.as_str() {
+            "calls" => settings.calls = calls(reader, at, node),
+            "weight" => {
+                settings.weight = reader.number(at, node, 0.01..=100.0).unwrap_or(settings.weight);
+            }
+            "timeoutMs" => {
+                settings.timeout =
+                    reader.whole(at, node, 1..=LONGEST_TURN).map(Duration::from_millis);
+            }
+            "lifecycle" => {
+                let words =
+                    [("initialize", Lifecycle::Initialize), ("discover", Lifecycle::Discover)];
+                settings.lifecycle = reader.word(at, node, &words).unwrap_or(settings.lifecycle);
+            }
+            "discovery" => settings.discovery = discovery(reader, at, node),
+            "disabled" => disabled = reader.truth(at, node).unwrap_or(false),
+            _ => reader.unknown(at, name, &OF_SERVERS),
+        }
+    }
+    reader.is_lenient = false;
+    (settings, disabled)
+}
+
+fn calls(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Vec<CallTemplate> {
+    let nodes = reader.list(at, node).unwrap_or_default();
+    if matches!(node, Node::List(nodes) if nodes.is_empty()) {
+        reader.faults.add(at, "it names no tool: name at least one, or leave out `calls`");
+    }
+    if nodes.len() > MOST_CALLS {
+        reader.faults.add(at, format!("there are more than {MOST_CALLS} calls"));
+        return Vec::new();
+    }
+    let calls = nodes.iter().enumerate();
+    calls.filter_map(|(place, node)| call(reader, &at.item(place), node)).collect()
+}
+
+/// What is between the results of a text. `^` is where a line begins.
+fn separator(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<Regex> {
+    let pattern = reader.raw_text(at, node)?;
+    let built = RegexBuilder::new(pattern).multi_line(true).size_limit(LARGEST_REGEX).build();
+    let regex = built.map_err(|error| reader.faults.add(at, regex_fault(&error))).ok()?;
+    if regex.is_match("") {
+        reader.faults.add(
+            at,
+            "it finds what is empty, and would cut everywhere: write what is between results, such \
+             as \"\\n\\n\" or \"^- \"",
+        );
+        return None;
+    }
+    Some(regex)
+}
+
+fn call(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<CallTemplate> {
+    for (name, _) in reader.members(at, node)? {
+        if !OF_CALLS.contains(&name.as_str()) {
+            reader.unknown(&at.member(name), name, &OF_CALLS);
+        }
+    }
+    if node.get("tool").is_none() {
+        reader.faults.add(at, "it needs `tool`, the name of a tool of this server");
+    }
+    let tool = node.get("tool").and_then(|node| {
+        let at = at.member("tool");
+        let tool = reader.raw_text(&at, node)?;
+        if tool.is_empty() {
+            reader.faults.add(&at, "it is empty: write the name of a tool of this server");
+        }
+        Some(tool.to_owned())
+    });
+    let arguments = node.get("arguments").map(|node| {
+        let at = at.member("arguments");
+        reader.members(&at, node);
+        let (is_lenient, variables) = (reader.is_lenient, reader.variables);
+        let read = ArgumentsTemplate::read(&node.to_value(), &|name| match variables(name) {
+            None if is_lenient => Some(String::new()),
+            value => value,
+        });
+        read.unwrap_or_else(|faults| {
+            faults
+                .into_iter()
+                .for_each(|(path, message)| reader.faults.add_below(&at, &path, message));
+            ArgumentsTemplate::default()
+        })
+    });
+    let items = node.get("items").and_then(|node| {
+        let at = at.member("items");
+        let path = reader.raw_text(&at, node)?;
+        Some(path.to_owned())
+    });
+    let between = node.get("split").and_then(|node| separator(reader, &at.member("split"), node));
+    let may_write =
+        node.get("mayWrite").and_then(|node| reader.truth(&at.member("mayWrite"), node));
+    let items = Places { path: items, between };
+    Some(CallTemplate { tool: tool?, arguments, items, may_write: may_write.unwrap_or(false) })
+}

@@ -1,0 +1,260 @@
+//! What was given becomes an answer: ranked, without copies, within its bounds, counted.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::asking::{Found, Given, Outcome};
+use super::{Asked, Inner, Query, QueryError};
+use crate::answer::{Answer, Hit, Metadata, ServerOutcome};
+use crate::rank::{Candidate, RankOptions, Ranked, rank};
+use crate::upstream::Failure;
+
+/// A result that does not fit is shortened, unless less than this would be left of it.
+const WORTH_SHOWING: usize = 200;
+/// What is written beside a text that was shortened.
+const CUT: usize = ",\"truncated\":true".len();
+
+/// An item with its server.
+struct Source {
+    server: usize,
+    found: Found,
+}
+
+impl Inner {
+    pub(super) async fn answer(
+        &self,
+        query: &Query,
+        asked: Asked,
+        outcomes: Vec<Outcome>,
+        begun: Instant,
+    ) -> Result<Answer, QueryError> {
+        let named = !query.servers.is_empty();
+        let mut servers = Vec::new();
+        let mut sources = Vec::new();
+        let (mut queried, mut succeeded, mut bytes_raw) = (0, 0, 0);
+        let (mut attempted, mut errors, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
+        for outcome in outcomes {
+            let Some(entry) = self.servers.get(outcome.server) else { continue };
+            let mut told = ServerOutcome {
+                name: entry.name.clone(),
+                status: ServerOutcome::OK.to_owned(),
+                latency_ms: millis(outcome.latency),
+                results_raw: 0,
+                results: 0,
+                left_out: 0,
+                failed: Vec::new(),
+            };
+            // Whoever has nothing to be asked was not asked, unless somebody wants just that one.
+            let was_asked = named || !matches!(outcome.given, Err(Failure::NoQueryTool));
+            if was_asked {
+                queried += 1;
+                attempted.push(entry.name.clone());
+            }
+            match outcome.given {
+                Ok(Given { items, left_out, bytes, failed }) => {
+                    told.failed = failed;
+                    succeeded += 1;
+                    bytes_raw += bytes;
+                    (told.results_raw, told.left_out) = (items.len(), left_out);
+                    let server = outcome.server;
+                    sources.extend(items.into_iter().map(|found| Source { server, found }));
+                }
+                Err(failure) => {
+                    told.status = failure.to_string();
+                    let told = if was_asked { &mut errors } else { &mut unasked };
+                    told.push(format!("{}: {failure}", entry.name));
+                }
+            }
+            servers.push((outcome.server, told));
+        }
+        if queried == 0 {
+            if unasked.is_empty() {
+                unasked.push("no server is enabled".to_owned());
+            }
+            return Err(QueryError::NoServer { errors: unasked });
+        }
+        if succeeded == 0 {
+            return Err(QueryError::AllFailed { attempted, errors });
+        }
+        let total_results_raw = sources.len();
+        let most = if query.whole { usize::MAX } else { asked.most };
+        let (sources, ranked) = self.ranked(asked.words, most, sources).await?;
+        let hits = self.hits(&sources, &ranked);
+        let found = hits.len();
+        let room = if query.whole {
+            usize::MAX
+        } else {
+            self.config.settings.max_output_bytes.saturating_sub(around(&servers))
+        };
+        let results = fitting(hits, room);
+        let warnings = unfitting(found - results.len()).into_iter().collect();
+        let mut contributing = 0;
+        for (_, told) in &mut servers {
+            told.results = results.iter().filter(|hit| hit.server == told.name).count();
+            contributing += usize::from(told.results > 0);
+        }
+        let metadata = Metadata {
+            servers_queried: queried,
+            servers_succeeded: succeeded,
+            total_results_raw,
+            total_results_dedup: ranked.distinct,
+            results_returned: results.len(),
+            processing_time_ms: millis(begun.elapsed()),
+            server_diversity: part(contributing, queried),
+            bytes_raw,
+            bytes_returned: results.iter().map(|hit| hit.content.len()).sum(),
+            servers: servers.into_iter().map(|(_, told)| told).collect(),
+            warnings,
+        };
+        Ok(Answer { results, metadata })
+    }
+
+    /// Ranks away from the threads that answer clients.
+    async fn ranked(
+        &self,
+        words: String,
+        most: usize,
+        sources: Vec<Source>,
+    ) -> Result<(Vec<Source>, Ranked), QueryError> {
+        let settings = &self.config.settings;
+        let weights = self.servers.iter().map(|entry| entry.weight).collect();
+        let mut options = RankOptions::default().max_results(most).weights(weights);
+        options.max_per_server = settings.max_per_server;
+        options.mmr = settings.mmr;
+        let ranking = tokio::task::spawn_blocking(move || {
+            let candidates: Vec<_> = sources.iter().map(Source::candidate).collect();
+            let ranked = rank(&words, &candidates, &options);
+            drop(candidates);
+            (sources, ranked)
+        });
+        ranking.await.map_err(|error| {
+            tracing::error!(%error, "ranking failed");
+            QueryError::Internal
+        })
+    }
+
+    fn hits(&self, sources: &[Source], ranked: &Ranked) -> Vec<Hit> {
+        let name = |server: usize| self.servers.get(server).map(|entry| entry.name.clone());
+        let hits = ranked.hits.iter().filter_map(|hit| {
+            let Source { server, found } = sources.get(hit.candidate)?;
+            let copies = hit.also.iter().filter_map(|copy| sources.get(*copy));
+            let mut also: Vec<_> =
+                copies.map(|source| source.server).filter(|it| it != server).collect();
+            also.sort_unstable();
+            also.dedup();
+            // Their places are known once it is known which of them fit.
+            Some(Hit {
+                content: found.item.content.clone(),
+                server: name(*server)?,
+                relevance_score: hit.score,
+                rank: 0,
+                timestamp: found.at,
+                tool: found.tool.to_string(),
+                uri: found.item.uri.clone(),
+                truncated: found.item.truncated,
+                also_from: also.into_iter().filter_map(name).collect(),
+            })
+        });
+        hits.collect()
+    }
+}
+
+impl Source {
+    fn candidate(&self) -> Candidate<'_> {
+        Candidate {
+            server: self.server,
+            call: self.found.call,
+            position: self.found.position,
+            content: &self.found.item.content,
+        }
+    }
+}
+
+/// How long an answer is without its results, and more.
+fn around(servers: &[(usize, ServerOutcome)]) -> usize {
+    const FRAME: usize = 640;
+    const SERVER: usize = 160;
+    const REASON: usize = 40;
+    let each = |told: &ServerOutcome| SERVER + json_length(&told.name) + REASON * told.failed.len();
+    servers.iter().map(|(_, told)| each(told)).sum::<usize>() + FRAME
+}
+
+/// The best results that fit into so many bytes of JSON, and their places. One that does not fit is
+/// shortened where that leaves enough of it, else left out for those behind it.
+fn fitting(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
+    let mut left = most;
+    let mut taken = Vec::with_capacity(hits.len());
+    for mut hit in hits {
+        if size(&hit) > left {
+            if taken.is_empty() && frame(&hit) + WORTH_SHOWING > left {
+                // Better one without these than none.
+                hit.uri = None;
+                hit.also_from = Vec::new();
+            }
+            let room = left.saturating_sub(frame(&hit));
+            if room < WORTH_SHOWING && !taken.is_empty() {
+                continue;
+            }
+            hit.truncated |= shorten(&mut hit.content, room.max(WORTH_SHOWING));
+        }
+        left = left.saturating_sub(size(&hit));
+        taken.push(hit);
+    }
+    for (hit, rank) in taken.iter_mut().zip(1..) {
+        hit.rank = rank;
+    }
+    taken
+}
+
+/// A word on results for which there was no room.
+fn unfitting(count: usize) -> Option<String> {
+    let results = if count == 1 { "result" } else { "results" };
+    (count > 0).then(|| format!("{count} {results} more did not fit into maxOutputBytes"))
+}
+
+/// How long a result is as JSON without its text, but with the word that it was shortened.
+fn frame(hit: &Hit) -> usize {
+    size(hit) - json_length(&hit.content) + CUT
+}
+
+/// How long a result is as JSON, with what parts it from the next. Its place takes three digits here.
+fn size(hit: &Hit) -> usize {
+    serde_json::to_string(hit).map_or(usize::MAX / 2, |json| json.len() + 1 + "99".len())
+}
+
+/// How long a text is inside a JSON string.
+pub(crate) fn json_length(text: &str) -> usize {
+    text.chars().map(json_char).sum()
+}
+
+/// How long a character is inside a JSON string, as serde_json writes it.
+fn json_char(each: char) -> usize {
+    match each {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        each if each < ' ' => 6,
+        each => each.len_utf8(),
+    }
+}
+
+/// Cuts a text so that it takes no more bytes than this as JSON, and says whether it was longer.
+pub(crate) fn shorten(text: &mut String, most: usize) -> bool {
+    let mut length = 0;
+    let end = text.char_indices().find_map(|(place, each)| {
+        length += json_char(each);
+        (length > most).then_some(place)
+    });
+    if let Some(end) = end {
+        text.truncate(end);
+    }
+    end.is_some()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody has so many servers")]
+fn part(some: usize, all: usize) -> f64 {
+    if all == 0 { 0.0 } else { some as f64 / all as f64 }
+}

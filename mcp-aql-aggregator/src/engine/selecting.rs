@@ -1,0 +1,30 @@
+//! Which servers a query goes to.
+
+use super::{Entry, Inner, Query, QueryError};
+use crate::plain::input::shown;
+use crate::plain::schema::list;
+
+impl Inner {
+    /// The servers that were named; else those of all rules that match; else all. Disabled ones never.
+    pub(super) fn choose(&self, query: &Query, words: &str) -> Result<Vec<usize>, QueryError> {
+        if !query.servers.is_empty() {
+            let mut chosen =
+                query.servers.iter().map(|name| self.find(name)).collect::<Result<Vec<_>, _>>()?;
+            chosen.sort_unstable();
+            return Ok(chosen);
+        }
+        Ok(self.config.chosen(words))
+    }
+
+    fn find(&self, name: &str) -> Result<usize, QueryError> {
+        let found = self.servers.iter().enumerate().find(|(_, entry)| entry.name == name);
+        if let Some((place, Entry { server: Some(_), .. })) = found {
+            return Ok(place);
+        }
+        let wrong = if found.is_some() { "is disabled" } else { "is not configured" };
+        let on = self.servers.iter().filter(|entry| entry.server.is_some());
+        let names: Vec<_> = on.map(|entry| entry.name.as_str()).collect();
+        let reason = format!("'{}' {wrong}; there are: {}", shown(name), list(&names));
+        Err(QueryError::UnknownServer { name: shown(name), reason })
+    }
+}

@@ -1,0 +1,338 @@
+//! Texts that have several results in them: rules, headings, the same word at the beginning of each.
+
+use std::borrow::Cow;
+
+/// Longer texts are no mere "nothing found".
+const LONGEST_EMPTY: usize = 200;
+/// So many lines may stand before the first result.
+const FIRST_LINES: usize = 3;
+/// What is before the first heading is talk, if it is shorter.
+const SHORTEST_START: usize = 80;
+
+/// Whether a text says that nothing was found.
+pub(super) fn is_empty(text: &str) -> bool {
+    let text = text.trim();
+    if text.is_empty() {
+        return true;
+    }
+    if text.len() > LONGEST_EMPTY || text.contains('\n') {
+        return false;
+    }
+    let plain: String = text
+        .chars()
+        .map(|each| if each.is_alphanumeric() { each } else { ' ' })
+        .collect::<String>()
+        .to_lowercase();
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let [first, rest @ ..] = words.as_slice() else {
+        // `[]`, `{}`, `()`, `-`; a picture says something.
+        return text.chars().all(|each| each.is_ascii() || matches!(each, '…' | '–' | '—' | '•'));
+    };
+    let is_found = |word: &&str| {
+        matches!(
+            *word,
+            "found" | "match" | "matches" | "matched" | "matching" | "result" | "results" | "hits"
+        )
+    };
+    match *first {
+        "null" | "none" | "undefined" | "empty" => rest.is_empty(),
+        "no" | "0" | "zero" => {
+            // "No relevant documents found for …", "0 results", and no sentence of a document.
+            let found = rest.iter().take(6).position(is_found);
+            let behind = found.and_then(|at| rest.get(at + 1));
+            (found.is_some() && behind.is_none_or(|word| goes_on(word)))
+                || (*first == "no" && rest == ["data"])
+        }
+        "nothing" => rest.is_empty() || rest.first().is_some_and(is_found),
+        "found" => matches!(rest.first(), Some(&"0" | &"no" | &"nothing" | &"none")),
+        "sorry" | "there" => {
+            rest.iter().take(4).any(|word| matches!(*word, "no" | "nothing" | "0"))
+                && rest.iter().any(is_found)
+        }
+        "could" | "couldn" | "did" | "didn" | "cannot" => {
+            let found = rest.iter().take(5).position(|word| *word == "find");
+            let what = found.map(|at| rest.get(at + 1).copied().unwrap_or("anything"));
+            // Not "Could not find module 'x': …".
+            what.is_some_and(|what| {
+                what.starts_with("any") || is_found(&what) || LOOKED_FOR.contains(&what)
+            }) && rest.iter().take(2).any(|it| *it == "not" || *it == "t")
+        }
+        _ => false,
+    }
+}
+
+/// What is not found, where nothing is.
+const LOOKED_FOR: [&str; 12] = [
+    "a",
+    "documents",
+    "entries",
+    "files",
+    "information",
+    "it",
+    "matching",
+    "nodes",
+    "pages",
+    "records",
+    "relevant",
+    "what",
+];
+
+/// Whether "no results" goes on with this, not with what happens to them: "No results appear after …".
+fn goes_on(word: &str) -> bool {
+    const WORDS: [&str; 31] = [
+        "and",
+        "are",
+        "at",
+        "available",
+        "by",
+        "containing",
+        "criteria",
+        "found",
+        "for",
+        "from",
+        "have",
+        "here",
+        "in",
+        "match",
+        "matched",
+        "matches",
+        "matching",
+        "of",
+        "on",
+        "or",
+        "please",
+        "returned",
+        "that",
+        "the",
+        "to",
+        "try",
+        "were",
+        "with",
+        "within",
+        "yet",
+        "your",
+    ];
+    WORDS.contains(&word)
+}
+
+/// Whether such a text is too short to be anything else.
+pub(super) fn is_surely_empty(text: &str) -> bool {
+    const MOST_WORDS: usize = 5;
+    text.split_whitespace().count() <= MOST_WORDS && is_empty(text)
+}
+
+/// Whether a text only says that results follow: "Found 3 results:".
+pub(super) fn is_announcement(text: &str) -> bool {
+    let text = text.trim();
+    text.len() <= SHORTEST_START && text.ends_with(':') && !text.contains('\n')
+}
+
+/// Lines with where they begin, and whether they are in a fenced block of code.
+fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut at = 0;
+    let mut fence: Option<(char, usize)> = None;
+    text.split_inclusive('\n').map(move |whole| {
+        let start = at;
+        at += whole.len();
+        let line = whole.trim_end_matches(['\n', '\r']);
+        let trimmed = line.trim_start();
+        let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'));
+        let length =
+            mark.map_or(0, |mark| trimmed.chars().take_while(|each| *each == mark).count());
+        let was_in = fence.is_some();
+        match (fence, mark) {
+            (None, Some(mark)) if length >= 3 => fence = Some((mark, length)),
+            (Some((open, least)), Some(mark)) if mark == open && length >= least => fence = None,
+            _ => {}
+        }
+        (start, line, was_in || fence.is_some())
+    })
+}
+
+/// The parts that begin at these places, without what is before the first if that is mere talk.
+fn cut_at<'t>(text: &'t str, starts: &[usize]) -> Vec<Cow<'t, str>> {
+    let mut parts = Vec::new();
+    let first = starts.first().copied().unwrap_or_default();
+    let start = text.get(..first).unwrap_or_default().trim();
+    let said = start.lines().filter(|line| !is_preface(line));
+    if said.map(|line| line.chars().count()).sum::<usize>() >= SHORTEST_START {
+        parts.push(Cow::Borrowed(start));
+    }
+    for (place, from) in starts.iter().enumerate() {
+        let to = starts.get(place + 1).copied().unwrap_or(text.len());
+        let part = text.get(*from..to).unwrap_or_default().trim();
+        if !part.is_empty() {
+            parts.push(Cow::Borrowed(part));
+        }
+    }
+    parts
+}
+
+/// Whether a line says no more than that results follow, or what they are of.
+fn is_preface(line: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "found",
+        "showing",
+        "results",
+        "search",
+        "here",
+        "below",
+        "query",
+        "total",
+        "the following",
+    ];
+    let line = line.trim();
+    let plain = line.trim_start_matches(|each: char| !each.is_alphanumeric()).to_lowercase();
+    line.starts_with('#')
+        || (line.len() <= LONGEST_EMPTY && WORDS.iter().any(|word| plain.starts_with(word)))
+}
+
+/// Parts between lines of `---`, if there are at least two.
+pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let front = front(text);
+    let mut parts: Vec<&str> = Vec::new();
+    let mut from = 0;
+    let mut before = "";
+    for (start, line, is_code) in marked(text) {
+        if start >= front && !is_code && is_rule(line, before) {
+            parts.extend(text.get(from..start));
+            from = start + line.len();
+        }
+        before = line;
+    }
+    parts.extend(text.get(from..));
+    let parts: Vec<_> = parts
+        .into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(Cow::Borrowed)
+        .collect();
+    (parts.len() >= 2).then_some(parts)
+}
+
+/// Where a text begins that has metadata between two rules before it: those belong to it.
+fn front(text: &str) -> usize {
+    const MOST_LINES: usize = 50;
+    let mut at = 0;
+    for (place, whole) in text.split_inclusive('\n').take(MOST_LINES).enumerate() {
+        at += whole.len();
+        let line = whole.trim_end();
+        let is_rule = line == "---";
+        let is_metadata = line.is_empty()
+            || line.starts_with([' ', '\t', '#'])
+            || line.starts_with("- ")
+            || line.split_once(':').is_some_and(|(name, _)| !name.contains(' '));
+        match (place, is_rule) {
+            (0, false) => return 0,
+            (0, true) => {}
+            (1, true) => return 0,
+            (_, true) => return at,
+            (_, false) if !is_metadata => return 0,
+            _ => {}
+        }
+    }
+    0
+}
+
+/// `---`, and longer; `===` and the like only where they underline nothing.
+fn is_rule(line: &str, before: &str) -> bool {
+    let line = line.trim_end();
+    let is_of = |mark: char| line.len() >= 3 && line.chars().all(|each| each == mark);
+    is_of('-') && (line.len() == 3 || before.trim().is_empty())
+        || (['=', '*', '_'].into_iter().any(is_of) && before.trim().is_empty())
+}
+
+/// Other texts that surely have several results in them.
+pub(super) fn split(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    headings(text).or_else(|| labelled(text)).or_else(|| numbered(text))
+}
+
+/// At the headings of one level: the highest that there are two of.
+fn headings(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let mut levels: [Vec<usize>; 6] = Default::default();
+    for (start, line, is_code) in marked(text) {
+        let level = line.chars().take_while(|each| *each == '#').count();
+        let is_heading = line.get(level..).is_some_and(|rest| rest.starts_with(' '));
+        if !is_code
+            && is_heading
+            && let Some(starts) = level.checked_sub(1).and_then(|level| levels.get_mut(level))
+        {
+            starts.push(start);
+        }
+    }
+    let starts = levels.iter().find(|starts| starts.len() >= 2)?;
+    Some(cut_at(text, starts))
+}
+
+/// At paragraphs that begin with the same label: `Title: …`, `Commit: …`.
+fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let mut starts: Vec<(usize, &str)> = Vec::new();
+    let mut is_after_blank = true;
+    for (start, line, is_code) in marked(text) {
+        if is_after_blank
+            && !is_code
+            && let Some(label) = label(line)
+        {
+            starts.push((start, label));
+        }
+        // "Commit history:"
+        is_after_blank = line.trim().is_empty() || line.trim_end().ends_with(':');
+    }
+    // The first that comes again.
+    let label = starts
+        .iter()
+        .map(|(_, label)| *label)
+        .take(FIRST_LINES)
+        .find(|label| starts.iter().filter(|(_, each)| each == label).count() >= 2)?;
+    let places: Vec<usize> =
+        starts.iter().filter(|(_, each)| *each == label).map(|(start, _)| *start).collect();
+    // Further down it is a document with notes in it.
+    let before = text.get(..places.first().copied()?)?;
+    let is_soon = before.lines().filter(|line| !line.trim().is_empty()).count() <= FIRST_LINES;
+    is_soon.then(|| cut_at(text, &places))
+}
+
+/// The word before the colon: `Title`, `**Title**`, `[Source]`.
+fn label(line: &str) -> Option<&str> {
+    const LONGEST: usize = 24;
+    let (label, _) = line.split_once(':')?;
+    let word = label.trim_matches(['*', '_', '[', ']', '`', ' ']);
+    let is_label = !word.is_empty()
+        && label.len() <= LONGEST
+        && word.chars().all(|each| each.is_alphanumeric() || each == ' ' || each == '_')
+        && word.split(' ').count() <= 2
+        && word.starts_with(char::is_alphabetic);
+    is_label.then_some(label)
+}
+
+/// At lines that begin with `1.`, `2.` and so on, if the text begins with them, and they are no mere steps.
+fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let mut starts = Vec::new();
+    let mut before = 0;
+    for (start, line, is_code) in marked(text) {
+        if !is_code && number(line) == Some(starts.len() + 1) {
+            starts.push(start);
+        } else if starts.is_empty() && !line.trim().is_empty() {
+            before += 1;
+        }
+    }
+    if starts.len() < 2 || before > FIRST_LINES {
+        return None;
+    }
+    let parts = cut_at(text, &starts);
+    // Results have addresses, titles in bold, and more than a line each.
+    let is_result = |part: &&Cow<'_, str>| {
+        part.contains("://") || part.contains("**") || part.trim().contains('\n')
+    };
+    (parts.iter().filter(is_result).count() * 2 >= parts.len()).then_some(parts)
+}
+
+/// `12.`, `12)`, `[12]` or `**12.`, with a blank behind.
+fn number(line: &str) -> Option<usize> {
+    let line = line.trim_start_matches("**").trim_start_matches('[');
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let number = line.get(..digits).filter(|digits| digits.len() <= 3)?.parse().ok()?;
+    let rest = line.get(digits..)?;
+    let rest = rest.strip_prefix(['.', ')', ']'])?;
+    (rest.starts_with([' ', '*', ':']) || rest.is_empty()).then_some(number)
+}

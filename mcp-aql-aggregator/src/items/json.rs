@@ -1,0 +1,383 @@
+//! Items in JSON: where they are.
+
+use serde_json::{Map, Value};
+
+use super::object::{BODIES, DEEPEST, LONG, TITLES};
+use super::{blocks, failure, python};
+
+/// Lists that are called like this are of items, whatever stands beside them, the surest first.
+const LISTS: [&str; 18] = [
+    "items",
+    "results",
+    "hits",
+    "matches",
+    "documents",
+    "docs",
+    "entities",
+    "nodes",
+    "records",
+    "rows",
+    "entries",
+    "articles",
+    "snippets",
+    "chunks",
+    "passages",
+    "search_results",
+    "searchResults",
+    "memories",
+];
+/// Lists that are called like this may be of items.
+const MAYBE: [&str; 10] = [
+    "data", "result", "content", "pages", "files", "issues", "sections", "notes", "messages",
+    "edges",
+];
+/// Lists that are called like this are of something else, where there is another one.
+const ASIDE: [&str; 12] = [
+    "aggregations",
+    "authors",
+    "errors",
+    "facets",
+    "filters",
+    "relations",
+    "relationships",
+    "suggestions",
+    "tags",
+    "users",
+    "warnings",
+    "_links",
+];
+/// What answers say beside their items.
+const TALK: [&str; 12] = [
+    "query",
+    "message",
+    "status",
+    "note",
+    "hint",
+    "info",
+    "warning",
+    "summary",
+    "instructions",
+    "next",
+    "nextCursor",
+    "cursor",
+];
+/// A text as JSON, if it is meant as such.
+pub(super) fn parse(text: &str) -> Option<Value> {
+    let text = text.trim().trim_start_matches('\u{feff}');
+    let is_json = (text.starts_with('{') && text.ends_with('}'))
+        || (text.starts_with('[') && text.ends_with(']'));
+    if is_json {
+        return serde_json::from_str(text).ok().or_else(|| python::parse(text));
+    }
+    // Some wrap it for a model's eyes.
+    let fenced = text.strip_prefix("```json")?.strip_suffix("```")?;
+    serde_json::from_str(fenced.trim()).ok()
+}
+
+/// An object on each line.
+pub(super) fn lines(text: &str) -> Option<Vec<Value>> {
+    let mut values = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if !line.starts_with('{') {
+            return None;
+        }
+        values.push(serde_json::from_str(line).ok()?);
+    }
+    (values.len() >= 2).then_some(values)
+}
+
+/// Whether there is nothing in it to look at, so that the text is looked at.
+pub(super) fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// The text of what is nothing but a text: `"…"`, `{"result": "…"}`, `{"content": [{"type": "text", …}]}`.
+pub(super) fn only_text(value: &Value) -> Option<&str> {
+    let mut value = value;
+    for _ in 0..DEEPEST {
+        match value {
+            Value::String(text) => return Some(text),
+            Value::Object(members) => match members.get("text") {
+                Some(text) if is_block(members) => value = text,
+                _ => {
+                    let mut members = members.values();
+                    value = members.next()?;
+                    if members.next().is_some() {
+                        return None;
+                    }
+                }
+            },
+            Value::Array(items) => match items.as_slice() {
+                [only @ Value::Object(members)] if is_block(members) => value = only,
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// A text as MCP has it: `{"type": "text", "text": "…"}`.
+pub(super) fn is_block(members: &Map<String, Value>) -> bool {
+    members.len() <= 3
+        && members.get("type").is_some_and(|kind| kind == "text")
+        && members.get("text").is_some_and(Value::is_string)
+}
+
+/// Where items were looked for.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Found<'v> {
+    pub(super) items: Vec<&'v Value>,
+    /// The path leads nowhere in this answer.
+    pub(super) is_amiss: bool,
+}
+
+impl<'v> Found<'v> {
+    fn these(items: Vec<&'v Value>) -> Self {
+        Self { items, is_amiss: false }
+    }
+}
+
+/// The items, at the path, or where they probably are.
+pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> Found<'v> {
+    if value.as_object().is_some_and(failure::is_failed_reply) {
+        return Found::default();
+    }
+    let reply = match (value.get("success"), value.get("data")) {
+        (Some(Value::Bool(true)), Some(data)) => Some(data),
+        _ => None,
+    };
+    if let Some(path) = path {
+        let found = at(value, path);
+        return match reply {
+            // An MCP-AQL reply: the path may be one in it, or begin at its data.
+            Some(data) if found.is_amiss => at(data, path),
+            _ => found,
+        };
+    }
+    let value = reply.unwrap_or(value);
+    Found::these(match value {
+        Value::Array(list) => list.iter().collect(),
+        Value::Object(members) => match list(members) {
+            Some(list) if !list.is_empty() || !has_answer(members) => list,
+            None if is_only_talk(members) => Vec::new(),
+            Some(_) | None => vec![value],
+        },
+        Value::Null => Vec::new(),
+        _ => vec![value],
+    })
+}
+
+/// Whether there are items in it, or could be, as far as its form tells.
+pub(super) fn has_items(value: &Value) -> bool {
+    let value = match (value.get("success"), value.get("data")) {
+        (Some(Value::Bool(true)), Some(data)) => data,
+        _ => value,
+    };
+    match value {
+        Value::Array(_) => true,
+        Value::Object(members) => {
+            only_text(value).is_some() || is_item(members) || list(members).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// Whether there are results in it beyond doubt, whatever else it says.
+pub(super) fn has_results(members: &Map<String, Value>) -> bool {
+    let mut level = vec![members];
+    for depth in 0..DEEPEST {
+        let is_full = |members: &&Map<String, Value>, names: &[&str]| {
+            let list = |name: &&str| members.get(*name).and_then(Value::as_array);
+            names.iter().filter_map(list).any(|list| !list.is_empty())
+        };
+        if level.iter().any(|it| is_full(it, &LISTS) || (depth == 0 && is_full(it, &MAYBE))) {
+            return true;
+        }
+        level = below(level);
+    }
+    false
+}
+
+/// What is at a path. Where a list stands on the way, the rest of the path is taken in each of its elements.
+fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
+    let is_pointer = path.starts_with('/');
+    let steps: Vec<String> = if is_pointer {
+        path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+    } else {
+        path.split('.').map(str::to_owned).filter(|step| !step.is_empty()).collect()
+    };
+    let mut found = vec![value];
+    for step in &steps {
+        // In nothing there is nothing.
+        found.retain(|value| !is_none(value));
+        if found.is_empty() {
+            return Found::default();
+        }
+        found = found
+            .into_iter()
+            .flat_map(|value| match value {
+                Value::Array(items) => match step.parse::<usize>() {
+                    Ok(place) => items.get(place).into_iter().collect(),
+                    Err(_) => items.iter().filter_map(|item| item.get(step)).collect(),
+                },
+                _ => value.get(step).into_iter().collect::<Vec<_>>(),
+            })
+            .collect();
+        if found.is_empty() {
+            let says_none = value.as_object().is_some_and(is_only_talk);
+            return Found { items: Vec::new(), is_amiss: !says_none };
+        }
+    }
+    let items = found.into_iter().flat_map(|value| match value {
+        Value::Array(items) => items.iter().collect(),
+        Value::Null => Vec::new(),
+        _ => vec![value],
+    });
+    Found::these(items.collect())
+}
+
+/// Nothing, or an empty list.
+fn is_none(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// What is in the lists of items of an answer: breadth first, so that the lists of the items themselves
+/// come later. None: there is no list, not even an empty one.
+fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
+    let mut level = vec![members];
+    let mut has_empty = false;
+    for _ in 0..DEEPEST {
+        let sure: Vec<_> = level.iter().flat_map(|it| lists(it, &LISTS)).collect();
+        let items: Vec<_> = sure.iter().flatten().copied().collect();
+        if !items.is_empty() {
+            return Some(items);
+        }
+        has_empty |= !sure.is_empty();
+        // Beside an empty list of results, a list is of something else, unless it is called like one.
+        let maybe: Vec<_> = level.iter().flat_map(|it| maybe(it, has_empty)).collect();
+        let items: Vec<_> = maybe.iter().flatten().copied().collect();
+        if !items.is_empty() {
+            return Some(items);
+        }
+        has_empty |= !maybe.is_empty();
+        level = below(level);
+    }
+    has_empty.then(Vec::new)
+}
+
+/// The objects in these, without those that are items: they may have any lists.
+fn below(level: Vec<&Map<String, Value>>) -> Vec<&Map<String, Value>> {
+    level
+        .into_iter()
+        .filter(|members| !is_item(members))
+        .flat_map(|members| members.values())
+        .filter_map(Value::as_object)
+        .collect()
+}
+
+/// The lists of these names, in their order; also objects that have an item by each name.
+fn lists<'v>(members: &'v Map<String, Value>, names: &[&str]) -> Vec<Vec<&'v Value>> {
+    let found = names.iter().filter_map(|name| match members.get(*name)? {
+        Value::Array(list) => Some(list.iter().collect()),
+        Value::Object(by_name) if by_name.len() >= 2 && by_name.values().all(is_entry) => {
+            Some(by_name.values().collect())
+        }
+        _ => None,
+    });
+    found.collect()
+}
+
+/// Whether it is called something, or says something.
+fn is_entry(value: &Value) -> bool {
+    TITLES.iter().chain(&BODIES).any(|name| value.get(*name).is_some_and(Value::is_string))
+}
+
+/// The lists that may be of items.
+fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
+    if is_item(members) {
+        return Vec::new();
+    }
+    let is_of_objects = |list: &Vec<&Value>| list.iter().any(|item| item.is_object());
+    let mut named = lists(members, &MAYBE);
+    if is_named {
+        named.retain(is_of_objects);
+        return named;
+    }
+    let others = |wanted: bool| {
+        let others = members.iter().filter(move |(name, _)| {
+            !MAYBE.contains(&name.as_str()) && ASIDE.contains(&name.as_str()) == wanted
+        });
+        others.filter_map(|(_, member)| Some(member.as_array()?.iter().collect::<Vec<_>>()))
+    };
+    let mut all: Vec<_> = named.iter().cloned().chain(others(false)).collect();
+    all.retain(is_of_objects);
+    if all.is_empty() {
+        all.extend(others(true).find(is_of_objects));
+    }
+    if !all.is_empty() {
+        return all;
+    }
+    let is_called = TITLES.iter().any(|name| members.contains_key(*name));
+    named.truncate(1);
+    if !named.is_empty() && !is_called {
+        return named;
+    }
+    // Texts, such as names of files: where there is nothing else to read.
+    let has_texts = members.values().any(Value::is_string);
+    let mut lists = members.values().filter_map(Value::as_array);
+    match (lists.next(), lists.next()) {
+        (Some(only), None) if !has_texts => vec![only.iter().collect()],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether an answer says something itself, beside a list that is empty.
+fn has_answer(members: &Map<String, Value>) -> bool {
+    members.iter().any(|(name, member)| {
+        let text = member.as_str().unwrap_or_default().trim();
+        let is_answer = name == "answer" && !text.is_empty();
+        let is_long = text.len() > LONG && !TALK.contains(&name.as_str());
+        (is_answer || is_long) && !blocks::is_empty(text)
+    })
+}
+
+/// Whether it is one item, not an answer with items in it.
+fn is_item(members: &Map<String, Value>) -> bool {
+    let has =
+        |names: &[&str]| names.iter().any(|name| members.get(*name).is_some_and(Value::is_string));
+    let has_long = members.iter().any(|(name, member)| {
+        !TALK.contains(&name.as_str()) && member.as_str().is_some_and(|text| text.len() > LONG)
+    });
+    has_long || (has(&TITLES) && has(&BODIES))
+}
+
+/// Counts and echoes of the query alone: `{"query": "x", "total": 0}`.
+fn is_only_talk(members: &Map<String, Value>) -> bool {
+    const COUNTS: [&str; 7] = [
+        "total",
+        "count",
+        "totalCount",
+        "total_count",
+        "total_results",
+        "totalResults",
+        "num_results",
+    ];
+    let has_no_hits =
+        COUNTS.iter().any(|name| members.get(*name).is_some_and(|count| count.as_u64() == Some(0)));
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    };
+    let says_so = |value: &Value| value.as_str().is_some_and(blocks::is_empty);
+    has_no_hits
+        || members.values().all(is_empty)
+        || (members.values().any(says_so)
+            && !members.values().any(|it| it.is_object() || it.is_array()))
+}

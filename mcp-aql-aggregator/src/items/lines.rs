@@ -1,0 +1,174 @@
+//! Lines of programs that search files: `path:12:text`, and lists of paths.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// So far apart, lines of one file belong together,
+const NEAR: u64 = 3;
+/// but not more of them than these.
+const MOST_LINES: usize = 40;
+/// Longer names of files are none.
+const LONGEST_PATH: usize = 1000;
+
+/// The items of such lines, if nearly all lines are.
+pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    matches(text).or_else(|| paths(text))
+}
+
+/// What a line is.
+enum Line<'t> {
+    /// What was looked for is in line `number` of the file `path`.
+    Hit {
+        path: &'t str,
+        number: u64,
+    },
+    /// It stands near one.
+    Near,
+    /// Nothing, or `--`: what follows is elsewhere.
+    Gap,
+    Other,
+}
+
+/// `path:12:text` or `path:12:7:text`.
+fn hit(line: &str) -> Option<Line<'_>> {
+    // `C:\path:12:` has a colon before.
+    let is_drive = line.get(..3).is_some_and(|start| {
+        start.ends_with(":\\") && start.starts_with(|first: char| first.is_ascii_alphabetic())
+    });
+    let from = if is_drive { 2 } else { 0 };
+    let colon = from + line.get(from..)?.find(':')?;
+    let (path, rest) = (line.get(..colon)?, line.get(colon + 1..)?);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let number = rest.get(..digits)?.parse().ok()?;
+    // A time of day looks similar.
+    let is_named = path.contains(['/', '\\', '.'])
+        || (path.starts_with(char::is_alphabetic) && path.chars().all(char::is_alphabetic));
+    let is_path = is_named && path.len() <= LONGEST_PATH && path.trim() == path;
+    (is_path && rest.get(digits..)?.starts_with(':')).then_some(Line::Hit { path, number })
+}
+
+/// `path-12-text`, where the path is that of a hit.
+fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
+    line.match_indices('-').any(|(at, _)| {
+        line.get(..at).is_some_and(|path| paths.contains(path))
+            && line.get(at + 1..).is_some_and(|rest| {
+                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                digits > 0 && rest.get(digits..).is_some_and(|rest| rest.starts_with('-'))
+            })
+    })
+}
+
+/// Lines of files, those that are near one another together.
+fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
+    let paths: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| match hit(line) {
+            Some(Line::Hit { path, .. }) => Some(path),
+            _ => None,
+        })
+        .collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let judge = |line: &'t str| match hit(line) {
+        Some(hit) => hit,
+        None if line.trim().is_empty() || line == "--" => Line::Gap,
+        None if line.len() <= LONGEST_PATH && is_near(line, &paths) => Line::Near,
+        None => Line::Other,
+    };
+    let (mut ours, mut others) = (0_usize, 0_usize);
+    for line in text.lines() {
+        match judge(line) {
+            Line::Hit { .. } | Line::Near => ours += 1,
+            Line::Other => others += 1,
+            Line::Gap => {}
+        }
+    }
+    // "Found 3 matches" may stand before, a hint behind.
+    let are_few = others * 4 <= ours || (others <= 2 && others < ours);
+    if !are_few {
+        return None;
+    }
+    let mut groups: Vec<Group<'t>> = Vec::new();
+    let mut is_elsewhere = true;
+    for line in text.lines() {
+        match judge(line) {
+            Line::Gap => is_elsewhere = true,
+            Line::Other => {}
+            Line::Near => {
+                Group::put(&mut groups, line, |_| !is_elsewhere);
+                is_elsewhere = false;
+            }
+            Line::Hit { path, number } => {
+                let group = Group::put(&mut groups, line, |last| {
+                    last.hit.map_or(!is_elsewhere, |(before, at)| {
+                        path == before && number.abs_diff(at) <= NEAR
+                    })
+                });
+                if let Some(group) = group {
+                    group.hit = Some((path, number));
+                }
+                is_elsewhere = false;
+            }
+        }
+    }
+    // What no hit is near was beside the one before.
+    Some(groups.iter().map(|group| Cow::Owned(group.text())).collect())
+}
+
+/// Lines that belong together.
+struct Group<'t> {
+    hit: Option<(&'t str, u64)>,
+    lines: Vec<&'t str>,
+}
+
+impl<'t> Group<'t> {
+    /// The lines, only the first of them with their path: before each it would be long to read, and its words
+    /// would count as often.
+    fn text(&self) -> String {
+        let path = self.hit.map_or("", |(path, _)| path);
+        let short = |line: &&'t str| {
+            let rest = line.strip_prefix(path).filter(|_| !path.is_empty());
+            rest.and_then(|rest| rest.strip_prefix([':', '-'])).unwrap_or(line).to_owned()
+        };
+        let first = self.lines.first().map(|line| (*line).to_owned());
+        let rest = self.lines.iter().skip(1).map(short);
+        first.into_iter().chain(rest).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Puts a line to the last group if it belongs there, else to a new one.
+    fn put<'g>(
+        groups: &'g mut Vec<Self>,
+        line: &'t str,
+        belongs: impl Fn(&Self) -> bool,
+    ) -> Option<&'g mut Self> {
+        let is_last = groups.last().is_some_and(|it| it.lines.len() < MOST_LINES && belongs(it));
+        if !is_last {
+            groups.push(Group { hit: None, lines: Vec::new() });
+        }
+        let last = groups.last_mut()?;
+        last.lines.push(line);
+        Some(last)
+    }
+}
+
+/// A list of paths, an item each.
+fn paths(text: &str) -> Option<Vec<Cow<'_, str>>> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (all, paths) = (lines().count(), lines().filter(|line| is_path(line)).count());
+    // A line of talk may stand before.
+    if paths == 0 || all - paths > 1 + all / 10 || (paths == 1 && all > 1) {
+        return None;
+    }
+    Some(lines().filter(|line| is_path(line)).map(Cow::Borrowed).collect())
+}
+
+fn is_path(line: &str) -> bool {
+    let line = line.strip_prefix("- ").unwrap_or(line);
+    let is_windows = line.get(1..3).is_some_and(|it| it == ":\\");
+    let is_rooted = line.starts_with('/') || line.starts_with("./") || is_windows;
+    let has_folder = line.contains('/') && !line.contains("://");
+    line.len() <= LONGEST_PATH
+        // Names of files have blanks now and then, sentences always.
+        && if is_rooted { line.split(' ').count() <= 5 } else { has_folder && !line.contains(char::is_whitespace) }
+}

@@ -1,0 +1,204 @@
+//! How an item of JSON reads.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::json::is_block;
+use super::uri;
+
+/// What an item is called by.
+pub(super) const TITLES: [&str; 8] =
+    ["title", "name", "heading", "subject", "label", "headline", "key", "id"];
+/// What an item says.
+pub(super) const BODIES: [&str; 13] = [
+    "text",
+    "content",
+    "body",
+    "snippet",
+    "summary",
+    "description",
+    "excerpt",
+    "passage",
+    "chunk",
+    "markdown",
+    "document",
+    "page_content",
+    "pageContent",
+];
+/// Where an item is.
+const ADDRESSES: [&str; 10] = [
+    "uri",
+    "url",
+    "link",
+    "href",
+    "html_url",
+    "htmlUrl",
+    "web_url",
+    "permalink",
+    "source",
+    "source_url",
+];
+/// Deeper down nothing is looked for, and nothing is written.
+pub(super) const DEEPEST: usize = 6;
+/// So long a text is worth a line of its own.
+pub(super) const LONG: usize = 80;
+
+/// An item as text, at least its first `most_chars` characters, and its address.
+pub(super) fn text(item: &Value, most_chars: usize) -> (String, Option<String>) {
+    let item = unwrapped(item);
+    let mut text = Bounded { text: String::new(), left: most_chars.saturating_mul(4) + 1000 };
+    let mut address = None;
+    match item {
+        Value::Object(members) => {
+            address = ADDRESSES.iter().find_map(|name| uri(members.get(*name)?.as_str()?));
+            object(members, &mut text);
+        }
+        _ => inline(item, &mut text, 0),
+    }
+    (text.text, address)
+}
+
+/// `{"node": {…}}`, `{"document": {…}, "score": 0.5}`: what is wrapped is the item.
+fn unwrapped(item: &Value) -> &Value {
+    const WRAPPERS: [&str; 7] =
+        ["node", "document", "item", "entity", "_source", "record", "payload"];
+    let Value::Object(members) = item else { return item };
+    let has_texts = members.iter().any(|(name, member)| {
+        member.is_string() && !matches!(name.as_str(), "cursor" | "id" | "_id" | "_index" | "type")
+    });
+    let wrapped = WRAPPERS.iter().find_map(|name| members.get(*name).filter(|it| it.is_object()));
+    match wrapped {
+        Some(wrapped) if !has_texts => wrapped,
+        _ => item,
+    }
+}
+
+/// A text that stops growing.
+struct Bounded {
+    text: String,
+    left: usize,
+}
+
+impl Bounded {
+    fn push(&mut self, text: &str) {
+        if self.left == 0 {
+            return;
+        }
+        match text.char_indices().nth(self.left) {
+            Some((at, _)) => {
+                self.text.push_str(text.get(..at).unwrap_or_default());
+                self.left = 0;
+            }
+            None => {
+                self.text.push_str(text);
+                self.left -= text.chars().count();
+            }
+        }
+    }
+}
+
+/// A line for each member: what it is called by, what is short, and what it says.
+fn object(members: &Map<String, Value>, text: &mut Bounded) {
+    if is_block(members)
+        && let Some(Value::String(only)) = members.get("text")
+    {
+        text.push(only);
+        return;
+    }
+    let rank = |name: &str, member: &Value| {
+        if let Some(place) = TITLES.iter().position(|title| *title == name) {
+            return (0, place);
+        }
+        let is_body = BODIES.contains(&name) && member.is_string();
+        let is_long = match member {
+            Value::String(text) => text.len() > LONG || text.contains('\n'),
+            Value::Array(_) | Value::Object(_) => true,
+            _ => false,
+        };
+        (
+            if is_body {
+                3
+            } else if is_long {
+                2
+            } else {
+                1
+            },
+            0,
+        )
+    };
+    let mut sorted: Vec<_> = members.iter().collect();
+    sorted.sort_by_key(|(name, member)| rank(name, member));
+    let mut is_first = true;
+    for (name, member) in sorted {
+        if text.left == 0 {
+            break;
+        }
+        if is_blank(member) {
+            continue;
+        }
+        if !std::mem::take(&mut is_first) {
+            text.push("\n");
+        }
+        match member {
+            // What it says needs no name, and reads the same from every server.
+            Value::String(body) if BODIES.contains(&name.as_str()) => text.push(body),
+            _ => {
+                text.push(name);
+                text.push(": ");
+                inline(member, text, 1);
+            }
+        }
+    }
+}
+
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// A value in one line: `a, b`, `name: x, size: 3`.
+fn inline(value: &Value, text: &mut Bounded, depth: usize) {
+    if text.left == 0 {
+        return;
+    }
+    match value {
+        Value::String(only) => text.push(only),
+        Value::Array(items) if depth < DEEPEST => {
+            // Sentences are told apart by more than a comma.
+            let has_long = items.iter().any(|item| {
+                item.is_object() || item.as_str().is_some_and(|text| text.contains([' ', ',']))
+            });
+            let between = if has_long { "; " } else { ", " };
+            for (place, item) in items.iter().enumerate() {
+                if place > 0 {
+                    text.push(between);
+                }
+                inline(item, text, depth + 1);
+            }
+        }
+        Value::Object(members) if depth < DEEPEST => {
+            let mut is_first = true;
+            for (name, member) in members.iter().filter(|(_, member)| !is_blank(member)) {
+                if !std::mem::take(&mut is_first) {
+                    text.push(", ");
+                }
+                text.push(name);
+                text.push(": ");
+                inline(member, text, depth + 1);
+            }
+        }
+        Value::Array(_) | Value::Object(_) => text.push("…"),
+        _ => {
+            let mut plain = String::new();
+            if write!(plain, "{value}").is_ok() {
+                text.push(&plain);
+            }
+        }
+    }
+}

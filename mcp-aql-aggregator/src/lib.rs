@@ -1,0 +1,54 @@
+//! One query over many MCP servers, one ranked answer.
+//!
+//! ```no_run
+//! use mcp_aql_aggregator::{Aggregator, Config, Query};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let aggregator = Aggregator::start(Config::from_file("servers.json".as_ref())?);
+//! let answer = aggregator.query(Query::new("how do I pin a version")).await?;
+//! for hit in &answer.results {
+//!     println!("{} {:.2} {}: {}", hit.rank, hit.relevance_score, hit.server, hit.content);
+//! }
+//! aggregator.close().await;
+//! # Ok(()) }
+//! ```
+//!
+//! | to … | see |
+//! |---|---|
+//! | say which servers there are | [`Config`] |
+//! | ask them | [`Aggregator`], [`Query`], [`Answer`] |
+//! | serve the tool `mcp__proxy__aggregator__query` | [`plain`] |
+//! | serve MCP-AQL operations | [`adapter`] |
+//! | rank results of your own | [`rank`] |
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `cli` | yes | the command `mcp-aql-aggregator` |
+//! | `http` | yes | servers that are asked over HTTP, and serving over HTTP |
+//! | `tls` | yes | servers that are asked over HTTPS; brings `http` |
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod answer;
+mod ask;
+mod config;
+mod engine;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+mod items;
+pub mod plain;
+pub mod rank;
+mod text;
+mod upstream;
+
+pub use adapter::adapter;
+pub use answer::{Answer, Hit, Metadata, ServerOutcome};
+pub use config::{Config, ConfigError, Fault};
+pub use engine::{
+    Aggregator, Checked, CheckedAnswer, CheckedCall, Percentiles, Query, QueryError, ServerCall,
+    ServerMetrics, ServerState, ServerStatus,
+};

@@ -1,0 +1,269 @@
+//! Reads the tool's arguments by hand, so that a fault is told by its field.
+
+use serde_json::{Map, Value};
+
+use super::{LEAST_RESULTS, LONGEST_QUERY, MOST_RESULTS};
+use crate::engine::{Query, QueryError};
+
+/// The names of the contract.
+const NAMES: [&str; 3] = ["query", "maxResults", "servers"];
+/// So much is shown of what somebody wrote.
+const SHOWN: usize = 100;
+/// So many arguments that mean nothing are told by their names.
+const MOST_WARNINGS: usize = 10;
+/// So many servers can be named at once.
+const MOST_SERVERS: usize = 1000;
+
+/// What is asked, and the arguments that mean nothing here.
+pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>), QueryError> {
+    let query = match arguments.get("query") {
+        None => return Err(invalid("query", "Is required".to_owned())),
+        Some(Value::String(text)) => text,
+        Some(other) => {
+            return Err(invalid("query", format!("Must be a string, got {}", kind(other))));
+        }
+    };
+    check_query(query)?;
+    let mut asked = Query::new(query);
+    if let Some(value) = arguments.get("maxResults") {
+        asked = asked.max_results(whole(value)?);
+    }
+    if let Some(value) = arguments.get("servers") {
+        let Value::Array(names) = value else {
+            let reason = format!("Must be a list of strings, got {}", kind(value));
+            return Err(invalid("servers", reason));
+        };
+        if names.len() > MOST_SERVERS {
+            let reason = format!("Must have {MOST_SERVERS} entries or fewer, got {}", names.len());
+            return Err(invalid("servers", reason));
+        }
+        for name in names {
+            let Value::String(name) = name else {
+                let reason = format!("Must be a list of strings, got {} in it", kind(name));
+                return Err(invalid("servers", reason));
+            };
+            asked = asked.server(name);
+        }
+    }
+    Ok((asked, ignored(arguments)))
+}
+
+/// A word on each argument that does nothing, as far as one reads such words.
+fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
+    let mut unknown = arguments.keys().filter_map(|name| unknown(name));
+    let mut told: Vec<_> = unknown.by_ref().take(MOST_WARNINGS).collect();
+    let others = unknown.count();
+    if others > 0 {
+        told.push(format!("{others} more are no parameters and were ignored"));
+    }
+    told
+}
+
+/// The contract's bounds, whoever asks.
+pub(crate) fn check_query(query: &str) -> Result<(), QueryError> {
+    let length = query.chars().count();
+    if length > LONGEST_QUERY || query.is_empty() {
+        let reason = format!("Must have 1 to {LONGEST_QUERY} characters, got {length}");
+        return Err(invalid("query", reason));
+    }
+    if crate::text::clean(query).trim().is_empty() {
+        return Err(invalid("query", "Must have more than blanks".to_owned()));
+    }
+    Ok(())
+}
+
+/// A number of results within the contract's bounds.
+pub(crate) fn check_results(count: usize) -> Result<usize, QueryError> {
+    if (LEAST_RESULTS..=MOST_RESULTS).contains(&count) {
+        return Ok(count);
+    }
+    Err(invalid("maxResults", out_of_bounds(&count.to_string())))
+}
+
+fn out_of_bounds(got: &str) -> String {
+    format!("Must be between {LEAST_RESULTS} and {MOST_RESULTS}, got {got}")
+}
+
+/// A whole number as JSON schema has it: `30.0` is one.
+fn whole(value: &Value) -> Result<usize, QueryError> {
+    let Value::Number(number) = value else {
+        let reason = format!("Must be an integer, got {}", kind(value));
+        return Err(invalid("maxResults", reason));
+    };
+    if let Some(count) = number.as_u64() {
+        return check_results(usize::try_from(count).unwrap_or(usize::MAX));
+    }
+    match number.as_f64() {
+        Some(count) if count.fract() != 0.0 => Err(invalid(
+            "maxResults",
+            format!("Must be an integer, got {}", shown(&number.to_string())),
+        )),
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole, and lies between 0 and 1000"
+        )]
+        Some(count) if (0.0..=1000.0).contains(&count) => check_results(count as usize),
+        _ => Err(invalid("maxResults", out_of_bounds(&shown(&number.to_string())))),
+    }
+}
+
+/// A word on an argument that does nothing. The contract's schema lets such arguments pass.
+fn unknown(name: &str) -> Option<String> {
+    if NAMES.contains(&name) || name.starts_with('_') {
+        return None;
+    }
+    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let meant = NAMES.into_iter().find(|known| plain(known) == plain(name));
+    let hint = meant.map_or_else(String::new, |known| format!("; did you mean '{known}'?"));
+    Some(format!("'{}' is no parameter and was ignored{hint}", shown(name)))
+}
+
+pub(crate) fn invalid(field: &'static str, reason: String) -> QueryError {
+    QueryError::Invalid { field, reason }
+}
+
+/// What somebody wrote, short and without what a terminal would obey.
+pub(crate) fn shown(text: &str) -> String {
+    let clean = crate::text::clean(text);
+    let mut shown: String = clean.chars().filter(|each| !each.is_control()).take(SHOWN).collect();
+    if clean.chars().count() > SHOWN {
+        shown.push('…');
+    }
+    shown
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fault(arguments: Value) -> (&'static str, String) {
+        let Value::Object(arguments) = arguments else { panic!() };
+        match read(&arguments) {
+            Err(QueryError::Invalid { field, reason }) => (field, reason),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn faults_are_told_by_their_field() {
+        // REQ-AGR-02, REQ-AGR-03, REQ-AGR-10
+        for (arguments, field, reason) in [
+            (json!({}), "query", "Is required"),
+            (json!({ "query": 7 }), "query", "Must be a string, got a number"),
+            (json!({ "query": null }), "query", "Must be a string, got null"),
+            (json!({ "query": "" }), "query", "Must have 1 to 10000 characters, got 0"),
+            (json!({ "query": " \n" }), "query", "Must have more than blanks"),
+            (json!({ "query": "\u{200b}\u{2060}" }), "query", "Must have more than blanks"),
+            (
+                json!({ "query": "é".repeat(10_001) }),
+                "query",
+                "Must have 1 to 10000 characters, got 10001",
+            ),
+            // The contract's own example.
+            (
+                json!({ "query": "a", "maxResults": 500 }),
+                "maxResults",
+                "Must be between 10 and 100, got 500",
+            ),
+            (
+                json!({ "query": "a", "maxResults": 5 }),
+                "maxResults",
+                "Must be between 10 and 100, got 5",
+            ),
+            (
+                json!({ "query": "a", "maxResults": -1 }),
+                "maxResults",
+                "Must be between 10 and 100, got -1",
+            ),
+            (
+                json!({ "query": "a", "maxResults": 1e300 }),
+                "maxResults",
+                "Must be between 10 and 100, got 1e+300",
+            ),
+            (
+                json!({ "query": "a", "maxResults": 30.5 }),
+                "maxResults",
+                "Must be an integer, got 30.5",
+            ),
+            (
+                json!({ "query": "a", "maxResults": "30" }),
+                "maxResults",
+                "Must be an integer, got a string",
+            ),
+            (
+                json!({ "query": "a", "servers": "docs" }),
+                "servers",
+                "Must be a list of strings, got a string",
+            ),
+            (
+                json!({ "query": "a", "servers": ["docs", null] }),
+                "servers",
+                "Must be a list of strings, got null in it",
+            ),
+        ] {
+            let shows = arguments.to_string().chars().take(60).collect::<String>();
+            let (got, why) = fault(arguments);
+            assert_eq!((got, why.as_str()), (field, reason), "{shows}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_taken() {
+        // REQ-AGR-02, REQ-AGR-03
+        let read = |arguments: Value| {
+            let Value::Object(arguments) = arguments else { panic!() };
+            read(&arguments).unwrap()
+        };
+        let (query, warnings) = read(json!({ "query": "é".repeat(10_000) }));
+        assert!(query.max_results.is_none() && query.servers.is_empty() && warnings.is_empty());
+        for count in [10, 100] {
+            let (query, _) = read(json!({ "query": "a", "maxResults": count }));
+            assert_eq!(query.max_results, Some(count));
+        }
+        let (query, _) =
+            read(json!({ "query": "a", "maxResults": 30.0, "servers": ["b", "a", "b"] }));
+        assert_eq!((query.max_results, query.servers), (Some(30), vec!["b".into(), "a".into()]));
+        let (query, _) = read(json!({ "query": "a", "servers": [] }));
+        assert!(query.servers.is_empty(), "an empty list means all");
+    }
+
+    #[test]
+    fn not_every_word_is_told() {
+        let many = (0..50_000).map(|place| (format!("x{place}"), Value::Null));
+        let arguments = many.chain([("query".to_owned(), json!("a"))]).collect();
+        let (_, warnings) = read(&arguments).unwrap();
+        assert_eq!(warnings.len(), 11);
+        assert_eq!(warnings[10], "49990 more are no parameters and were ignored");
+    }
+
+    #[test]
+    fn what_means_nothing_is_told() {
+        let Value::Object(arguments) =
+            json!({ "query": "a", "max_results": 50, "depth\u{1b}[31m": 1, "_meta": {} })
+        else {
+            panic!()
+        };
+        let (_, warnings) = read(&arguments).unwrap();
+        assert_eq!(
+            warnings,
+            [
+                "'depth' is no parameter and was ignored",
+                "'max_results' is no parameter and was ignored; did you mean 'maxResults'?",
+            ]
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! The texts, each read once.
+
+use rustc_hash::FxHashMap;
+
+use crate::text::{Kind, Word, mix, scan};
+
+use super::query::{Known, Term, Terms};
+use super::sketch::{Sketch, Sketcher};
+use super::threads;
+use super::{Candidate, RankOptions};
+
+/// How many texts with the same words are looked through for the same signs.
+const MOST_COMPARED: usize = 8;
+
+/// A word of the query, where a text has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Match {
+    pub(super) term: Term,
+    /// Which word of the text.
+    pub(super) at: u32,
+}
+
+/// A call to a server, both by their places.
+pub(super) type Call = (usize, usize);
+
+/// What one or several candidates say word for word.
+#[derive(Debug)]
+pub(super) struct Document<'a> {
+    /// Its place among the candidates.
+    pub(super) candidate: usize,
+    pub(super) server: usize,
+    pub(super) call: usize,
+    /// Where that server put it.
+    pub(super) position: usize,
+    pub(super) weight: f64,
+    pub(super) content: &'a str,
+    /// Other candidates that say it.
+    pub(super) twins: Vec<usize>,
+    /// In words.
+    pub(super) length: u32,
+    pub(super) sketch: Sketch,
+    /// Its words twice; where words have no spaces, pairs of characters.
+    halves: u32,
+    matches: std::ops::Range<usize>,
+}
+
+/// All texts that there are.
+pub(super) struct Pool<'a> {
+    /// In an order that does not depend on which came first.
+    pub(super) documents: Vec<Document<'a>>,
+    matches: Vec<Match>,
+    /// By candidate.
+    calls: Vec<Call>,
+}
+
+impl<'a> Pool<'a> {
+    pub(super) fn read(terms: &Terms, candidates: &[Candidate<'a>], options: &RankOptions) -> Self {
+        let mut order: Vec<(usize, &Candidate<'a>)> = candidates.iter().enumerate().collect();
+        order.sort_by_key(|(_, it)| (it.server, it.call, it.position, it.content));
+        let mut pool = Self {
+            documents: Vec::with_capacity(order.len()),
+            matches: Vec::new(),
+            calls: candidates.iter().map(|it| (it.server, it.call)).collect(),
+        };
+        let texts: Vec<&str> = order.iter().map(|(_, it)| it.content).collect();
+        let parts = threads::over(&texts, &|part| Readings::of(terms, part));
+        // By their words, texts that differ in their signs.
+        let mut seen: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+        let mut order = order.into_iter();
+        for part in parts {
+            for (reading, (candidate, it)) in part.all.into_iter().zip(&mut order) {
+                let start = pool.matches.len();
+                let matches = part.matches.get(reading.matches).unwrap_or_default();
+                pool.matches.extend_from_slice(matches);
+                let document = Document {
+                    candidate,
+                    server: it.server,
+                    call: it.call,
+                    position: it.position,
+                    weight: options.weight(it.server),
+                    content: it.content,
+                    twins: Vec::new(),
+                    length: reading.length,
+                    sketch: reading.sketch,
+                    halves: reading.halves,
+                    matches: start..pool.matches.len(),
+                };
+                let same = seen.entry(reading.key).or_default();
+                let twin = same.iter().find(|twin| {
+                    pool.documents.get(**twin).is_some_and(|twin| is_same(twin.content, it.content))
+                });
+                match twin.and_then(|twin| pool.documents.get_mut(*twin)) {
+                    Some(twin) => {
+                        pool.matches.truncate(document.matches.start);
+                        twin.join(document);
+                    }
+                    None => {
+                        if same.len() < MOST_COMPARED {
+                            same.push(pool.documents.len());
+                        }
+                        pool.documents.push(document);
+                    }
+                }
+            }
+        }
+        pool
+    }
+
+    pub(super) fn matches(&self, document: &Document<'_>) -> &[Match] {
+        self.matches.get(document.matches.clone()).unwrap_or_default()
+    }
+
+    /// The calls that gave a document.
+    pub(super) fn calls(&self, document: &Document<'_>) -> impl Iterator<Item = Call> {
+        let candidates = std::iter::once(&document.candidate).chain(&document.twins);
+        candidates.filter_map(|candidate| self.call(*candidate))
+    }
+
+    /// The call that gave a candidate.
+    pub(super) fn call(&self, candidate: usize) -> Option<Call> {
+        self.calls.get(candidate).copied()
+    }
+}
+
+/// What is found in a text by reading it, whatever the others are.
+struct Reading {
+    /// In words.
+    length: u32,
+    halves: u32,
+    /// The same for texts with the same words.
+    key: u64,
+    sketch: Sketch,
+    matches: std::ops::Range<usize>,
+}
+
+/// Texts that were read one after the other.
+struct Readings {
+    all: Vec<Reading>,
+    matches: Vec<Match>,
+}
+
+impl Readings {
+    fn of(terms: &Terms, texts: &[&str]) -> Self {
+        let mut known = Known::default();
+        let mut readings = Self { all: Vec::with_capacity(texts.len()), matches: Vec::new() };
+        for text in texts {
+            let start = readings.matches.len();
+            let (mut length, mut halves, mut key) = (0_u32, 0_u32, 0_u64);
+            let mut sketcher = Sketcher::default();
+            scan(text, &mut |word: Word<'_>| {
+                if let Some(term) = terms.find(word, &mut known) {
+                    readings.matches.push(Match { term, at: length });
+                }
+                length += u32::from(word.kind.has_length());
+                if word.kind.tells_copies() {
+                    halves += if word.kind == Kind::Pair { 1 } else { 2 };
+                    key = mix(key ^ word.key);
+                    sketcher.add(word.key);
+                }
+            });
+            let (sketch, matches) = (sketcher.finish(), start..readings.matches.len());
+            readings.all.push(Reading { length, halves, key, sketch, matches });
+        }
+        readings
+    }
+}
+
+impl Document<'_> {
+    /// How long it is: about two characters are a word where there are no spaces.
+    pub(super) fn words(&self) -> u32 {
+        self.halves / 2
+    }
+
+    /// Takes in one that says the same; the one of the two that counts more stands for both.
+    fn join(&mut self, other: Self) {
+        let better = other.weight > self.weight
+            || other.weight == self.weight && other.position < self.position;
+        if better {
+            self.twins.push(std::mem::replace(&mut self.candidate, other.candidate));
+            (self.server, self.call) = (other.server, other.call);
+            (self.position, self.weight) = (other.position, other.weight);
+        } else {
+            self.twins.push(other.candidate);
+        }
+    }
+}
+
+/// Whether two texts are the same, but for case, spaces and emphasis.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || squeezed(one).eq(squeezed(other))
+}
+
+/// All that is written, without spaces, case and the signs of emphasis.
+fn squeezed(text: &str) -> impl Iterator<Item = char> {
+    text.chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '*' | '_' | '`'))
+        .flat_map(char::to_lowercase)
+}

@@ -1,0 +1,279 @@
+//! Text without what a reader cannot see.
+
+use std::borrow::Cow;
+use std::str::Chars;
+
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+use super::scripts::uses_joiners;
+
+/// Longest operating system command that a terminal sequence may hold, in bytes; text after it is text again.
+const LONGEST_COMMAND: usize = 4_096;
+
+/// Composed (NFC), and without terminal sequences, control characters, marks that turn the direction of
+/// writing, and whatever else has no width: what hides there reaches a model, but no person who looks.
+///
+/// Lines and tabs stay; every kind of line break becomes `\n`. Joiners stay between letters of scripts
+/// that are spelt with them.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return Cow::Borrowed(text);
+    }
+    let kept = if text.chars().all(is_plain) { Cow::Borrowed(text) } else { strip(text).into() };
+    if is_nfc(&kept) { kept } else { kept.nfc().collect::<String>().into() }
+}
+
+/// Whether a character stays, whatever is around it.
+fn is_plain(c: char) -> bool {
+    match c {
+        '\n' | '\t' | ' '..='~' => true,
+        c if c.is_control() => false,
+        '\u{2028}' | '\u{2029}' => false,
+        c => !is_ignorable(c),
+    }
+}
+
+/// Unicode's default ignorable code points, and those that are no characters.
+fn is_ignorable(c: char) -> bool {
+    matches!(u32::from(c),
+        0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
+        | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF
+        | 0xFFA0 | 0xFFF0..=0xFFFB | 0xFDD0..=0xFDEF | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A
+        | 0xE0000..=0xE0FFF)
+        || u32::from(c) & 0xFFFE == 0xFFFE
+}
+
+fn strip(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut commands = Commands::of(text);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            // `\r\n` is one break, and so is what a progress bar starts its line anew with.
+            '\r' if rest.as_str().starts_with('\n') => {}
+            '\r' => out.push('\n'),
+            '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{b}' | '\u{c}' => out.push('\n'),
+            '\u{1b}' => skip_escape(&mut rest, &mut commands),
+            '\u{9b}' => skip_parameters(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => commands.skip(&mut rest),
+            // Chooses between a sign and its picture; a second one in a row would only hide something.
+            '\u{fe0e}' | '\u{fe0f}' => {
+                let after_sign = out.chars().next_back().is_some_and(|last| {
+                    !last.is_whitespace() && !matches!(last, '\u{fe0e}' | '\u{fe0f}')
+                });
+                if after_sign {
+                    out.push(c);
+                }
+            }
+            '\u{200c}' | '\u{200d}' => {
+                let before = out.chars().next_back().is_some_and(uses_joiners);
+                if before && rest.clone().next().is_some_and(uses_joiners) {
+                    out.push(c);
+                }
+            }
+            c if is_plain(c) => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// What follows an escape character (ECMA-48): a sequence with parameters, a command that runs to its
+/// terminator, or two characters.
+fn skip_escape<'t>(rest: &mut Chars<'t>, commands: &mut Commands<'t>) {
+    match rest.clone().next() {
+        Some('[') => {
+            rest.next();
+            skip_parameters(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            commands.skip(rest);
+        }
+        Some(' '..='/') => {
+            while matches!(rest.clone().next(), Some(' '..='/')) {
+                rest.next();
+            }
+            if matches!(rest.clone().next(), Some('0'..='~')) {
+                rest.next();
+            }
+        }
+        Some('0'..='~') => {
+            rest.next();
+        }
+        _ => {}
+    }
+}
+
+/// Parameters, intermediates, and the one character that ends them.
+fn skip_parameters(rest: &mut Chars<'_>) {
+    while matches!(rest.clone().next(), Some(' '..='?')) {
+        rest.next();
+    }
+    if matches!(rest.clone().next(), Some('@'..='~')) {
+        rest.next();
+    }
+}
+
+/// Commands of a text, which run up to a terminator in the same line.
+///
+/// Where the next one ends is looked for once, however many begin before it: else a text of nothing but
+/// beginnings would be read again and again.
+struct Commands<'t> {
+    text: &'t str,
+    /// What comes first of all that a command ends at.
+    next: Stop,
+    /// Bytes that were looked at.
+    #[cfg(test)]
+    looked: usize,
+}
+
+/// The next end of a command or of a line.
+#[derive(Clone, Copy)]
+struct Stop {
+    at: usize,
+    /// Where the text goes on. None: no command ends here.
+    after: Option<usize>,
+}
+
+impl<'t> Commands<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut commands = Self {
+            text,
+            next: Stop { at: 0, after: None },
+            #[cfg(test)]
+            looked: 0,
+        };
+        commands.look(0);
+        commands
+    }
+
+    /// Goes behind the terminator; nowhere if there is none, so that an opening alone cannot make a text
+    /// disappear.
+    fn skip(&mut self, rest: &mut Chars<'t>) {
+        let from = self.text.len() - rest.as_str().len();
+        if self.next.at < from {
+            self.look(from);
+        }
+        if let Some(after) = self.next.after
+            && self.next.at - from <= LONGEST_COMMAND
+            && let Some(behind) = self.text.get(after..)
+        {
+            *rest = behind.chars();
+        }
+    }
+
+    fn look(&mut self, from: usize) {
+        let ahead = self.text.get(from..).unwrap_or_default();
+        let found = ahead.char_indices().find_map(|(at, each)| {
+            let behind = from + at + each.len_utf8();
+            match each {
+                '\u{7}' | '\u{9c}' => Some((at, Some(behind))),
+                '\u{1b}' if self.text.get(behind..)?.starts_with('\\') => {
+                    Some((at, Some(behind + 1)))
+                }
+                '\n' => Some((at, None)),
+                _ => None,
+            }
+        });
+        let (at, after) = found.unwrap_or((ahead.len(), None));
+        self.next = Stop { at: from + at, after };
+        #[cfg(test)]
+        {
+            self.looked += at;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_goes_and_the_rest_stays() {
+        for (shows, text, expected) in [
+            ("plain text is not touched", "a\n\tb ~", "a\n\tb ~"),
+            ("colours go", "\u{1b}[1;31mred\u{1b}[0m", "red"),
+            ("with eight bits too", "\u{9b}31mred", "red"),
+            ("titles of windows go", "\u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b", "ab"),
+            ("an opening alone takes no text", "\u{1b}]a b", "a b"),
+            ("short sequences go", "\u{1b}(Ba\u{1b}7b\u{1b}", "ab"),
+            ("controls go", "a\0b\u{8}c\u{7f}d\u{80}", "abcd"),
+            ("every break is a line's end", "a\r\nb\rc\u{2028}d\u{85}e\u{c}f", "a\nb\nc\nd\ne\nf"),
+            ("directions go", "\u{202e}abc\u{202c}\u{2066}d\u{2069}\u{200f}", "abcd"),
+            ("zero widths go", "a\u{200b}b\u{200d}c\u{feff}d\u{ad}e\u{2060}", "abcde"),
+            ("tags go", "a\u{e0001}\u{e0041}\u{e007f}b", "ab"),
+            ("selectors that hide bytes go", "a\u{e0100}\u{e01ef}\u{fe01}b", "ab"),
+            ("pictures keep theirs, once", "❤\u{fe0f}\u{fe0f} \u{fe0f}x", "❤\u{fe0f} x"),
+            ("composed", "e\u{301}", "é"),
+            ("also over what went", "e\u{200b}\u{301}", "é"),
+            ("Persian keeps its spelling", "می\u{200c}خواهم", "می\u{200c}خواهم"),
+            ("Hindi too", "क्\u{200d}ष", "क्\u{200d}ष"),
+            ("no characters at all", "a\u{ffff}\u{fdd0}\u{1fffe}b", "ab"),
+        ] {
+            assert_eq!(clean(text), expected, "{shows}");
+        }
+    }
+
+    #[test]
+    fn clean_text_is_borrowed() {
+        for text in ["", "plain", "Größe, 日本語, ❤", "é"] {
+            assert!(matches!(clean(text), Cow::Borrowed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn openings_without_an_end_are_looked_at_once() {
+        // REQ-AGR-07
+        for (opening, close) in [
+            ("\u{9d}", ""),
+            ("\u{1b}]", ""),
+            ("\u{1b}P", ""),
+            ("\u{90}x\n", ""),
+            ("\u{1b}]", "\u{7}"),
+            ("\u{1b}_\u{1b}", "\u{9c}"),
+        ] {
+            let text = opening.repeat(512 * 1024 / opening.len()) + close;
+            let mut commands = Commands::of(&text);
+            let mut rest = text.chars();
+            while let Some(each) = rest.next() {
+                match each {
+                    '\u{1b}' => skip_escape(&mut rest, &mut commands),
+                    '\u{9d}' | '\u{90}' => commands.skip(&mut rest),
+                    _ => {}
+                }
+            }
+            assert!(commands.looked <= text.len(), "{opening:?}: {}", commands.looked);
+        }
+    }
+
+    #[test]
+    fn a_command_ends_in_its_line_and_soon() {
+        let long = "x".repeat(LONGEST_COMMAND);
+        for (shows, text, expected) in [
+            ("in its line", "\u{9d}a\nb\u{7}c".to_owned(), "a\nbc".to_owned()),
+            ("one after the other", "\u{9d}a\u{7}b\u{9d}c\u{7}d".to_owned(), "bd".to_owned()),
+            ("the first end is the end", "\u{9d}\u{9d}a\u{7}b\u{7}c".to_owned(), "bc".to_owned()),
+            ("as long as they may be", format!("\u{9d}{long}\u{7}b"), "b".to_owned()),
+            ("no longer", format!("\u{9d}x{long}\u{7}b"), format!("x{long}b")),
+            (
+                "a later one may be near enough",
+                format!("\u{9d}xx\u{9d}{long}\u{7}b"),
+                "xxb".to_owned(),
+            ),
+        ] {
+            assert_eq!(clean(&text), expected, "{shows}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn clean_stays_clean(text in "(?s:.|[\u{1b}\r\u{9b}\u{9d}\u{200c}\u{200d}\u{fe0f}\u{301}\\[\\]ام क्]){0,60}") {
+            let once = clean(&text).into_owned();
+            prop_assert_eq!(&clean(&once), &once);
+            prop_assert!(!once.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The words of a query that servers are asked for.
+
+use std::collections::HashSet;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::scripts::{Written, has_no_spaces, is_hiragana, written};
+use super::stop::is_stop_word;
+
+/// The words of a query that say what it is about, as they were written, each once and in their order;
+/// all its words, where none of them does.
+pub(crate) fn content_words(query: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut words = pieces(query);
+    words.retain(|word| seen.insert(word.to_lowercase()));
+    let content: Vec<String> = words.iter().filter(|word| says_something(word)).cloned().collect();
+    if content.is_empty() { words } else { content }
+}
+
+fn says_something(word: &str) -> bool {
+    !word.chars().all(is_hiragana) && !word.to_lowercase().split(['\'', '’']).all(is_stop_word)
+}
+
+/// Words as Unicode cuts them; of scripts without spaces, what is written in one kind of character.
+fn pieces(query: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut joins_at: Option<(usize, Written)> = None;
+    for (start, segment) in query.unicode_word_indices() {
+        let end = start + segment.len();
+        let kind = segment.chars().next().filter(|c| has_no_spaces(*c)).map(written);
+        match (kind, words.last_mut()) {
+            (Some(kind), Some(last)) if joins_at == Some((start, kind)) => last.push_str(segment),
+            _ => words.push(segment.to_owned()),
+        }
+        joins_at = kind.map(|kind| (end, kind));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_say_something_stay_as_they_were_written() {
+        for (query, expected) in [
+            (
+                "How do I implement React hooks for state management?",
+                &["implement", "React", "hooks", "state", "management"][..],
+            ),
+            (
+                "what is the getUserName of snake_case in node.js?",
+                &["getUserName", "snake_case", "node.js"],
+            ),
+            ("Rust rust RUST", &["Rust"]),
+            ("to be or not to be", &["to", "be", "or", "not"]),
+            ("don't it’s", &["don't", "it’s"]),
+            ("don't panic", &["panic"]),
+            ("非同期ランタイムの使い方", &["非同期", "ランタイム", "使", "方"]),
+            ("如何在 Rust 中写异步代码", &["如何在", "Rust", "中写异步代码"]),
+            ("где найти настройки", &["где", "найти", "настройки"]),
+            ("?!  …", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(content_words(query), expected, "{query}");
+        }
+    }
+}

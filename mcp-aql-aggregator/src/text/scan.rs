@@ -1,0 +1,340 @@
+//! Cuts text into words, in one pass and without allocating for plain ASCII.
+
+use unicode_normalization::{UnicodeNormalization as _, is_nfkc};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::fold::fold_into;
+use super::scripts::has_no_spaces;
+
+/// What a word is to the text that it was found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A word.
+    Plain,
+    /// A part of an identifier: `get` of `getUserName` or of `get_user_name`.
+    Part,
+    /// The whole identifier, after its parts, without `_`.
+    Whole,
+    /// Two neighbours in a script without spaces, or a character that has no neighbour.
+    Pair,
+    /// One of the characters of such pairs, before the pair that it begins.
+    Sign,
+}
+
+impl Kind {
+    /// Whether it adds to the length of the text; every character of a text does so once, about.
+    pub(crate) fn has_length(self) -> bool {
+        matches!(self, Self::Plain | Self::Part | Self::Pair)
+    }
+
+    /// Whether it is one of those that two copies of a text have in common.
+    pub(crate) fn tells_copies(self) -> bool {
+        matches!(self, Self::Plain | Self::Whole | Self::Pair)
+    }
+
+    /// Whether it may have an ending.
+    pub(crate) fn has_stem(self) -> bool {
+        matches!(self, Self::Plain | Self::Part | Self::Whole)
+    }
+}
+
+/// A word of a text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Word<'a> {
+    /// As it was written, in ASCII; folded, otherwise. An identifier keeps its `_`.
+    pub(crate) text: &'a str,
+    /// Equal for equal words, whatever their case; short words that differ have different keys.
+    pub(crate) key: u64,
+    /// The first two bytes in lower case, the first one above.
+    pub(crate) head: u16,
+    pub(crate) kind: Kind,
+}
+
+/// Builds the key of a word, byte by byte.
+#[derive(Debug, Clone, Copy, Default)]
+struct Key {
+    hash: u64,
+    gathered: u64,
+    length: u32,
+    head: u16,
+}
+
+impl Key {
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.gathered = (self.gathered << 8) | u64::from(byte);
+        self.length = self.length.wrapping_add(1);
+        if self.length == 2 {
+            self.head = self.gathered as u16;
+        }
+        if self.length & 7 == 0 {
+            self.hash = mix(self.hash ^ self.gathered);
+            self.gathered = 0;
+        }
+    }
+
+    #[inline]
+    fn finish(self) -> (u64, u16) {
+        let head = if self.length == 1 { (self.gathered as u16) << 8 } else { self.head };
+        (mix(self.hash.wrapping_add(0x9E37_79B9_7F4A_7C15) ^ self.gathered), head)
+    }
+}
+
+/// A bijection whose every bit depends on all of the input.
+#[inline]
+pub(crate) fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let value = (value ^ (value >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    value ^ (value >> 32)
+}
+
+/// The key and the head of a word in lower case.
+pub(crate) fn key_of(word: &str) -> (u64, u16) {
+    let mut key = Key::default();
+    word.bytes().for_each(|byte| key.push(byte));
+    key.finish()
+}
+
+/// What a byte is to the scanner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Other,
+    Lower,
+    Upper,
+    Digit,
+    Underscore,
+    Wide,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::indexing_slicing, reason = "while compiling, and within the array")]
+        {
+            classes[byte] = match byte as u8 {
+                b'a'..=b'z' => Class::Lower,
+                b'A'..=b'Z' => Class::Upper,
+                b'0'..=b'9' => Class::Digit,
+                b'_' => Class::Underscore,
+                0x80.. => Class::Wide,
+                _ => Class::Other,
+            };
+        }
+        byte += 1;
+    }
+    classes
+};
+
+#[inline]
+fn class(byte: u8) -> Class {
+    #[expect(clippy::indexing_slicing, reason = "there are 256 of both")]
+    CLASSES[usize::from(byte)]
+}
+
+/// Hands every word of a text to `each`, in the order of the text.
+#[inline]
+pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
+    let mut bytes = text.as_bytes().iter().enumerate();
+    let mut current = bytes.next();
+    while let Some((start, &first)) = current {
+        let mut before = class(first);
+        if before == Class::Other {
+            current = bytes.next();
+            continue;
+        }
+        let mut key = Key::default();
+        let (mut wide, mut cut) = (false, false);
+        let mut twice_upper = false;
+        let mut end = text.len();
+        let mut byte = first;
+        loop {
+            let this = class(byte);
+            match this {
+                Class::Lower => {
+                    cut |= twice_upper;
+                    key.push(byte);
+                    twice_upper = false;
+                }
+                Class::Digit => {
+                    key.push(byte);
+                    twice_upper = false;
+                }
+                Class::Upper => {
+                    cut |= matches!(before, Class::Lower | Class::Digit);
+                    twice_upper = before == Class::Upper;
+                    key.push(byte | 0x20);
+                }
+                Class::Underscore => cut = true,
+                Class::Wide => wide = true,
+                Class::Other => {}
+            }
+            before = this;
+            current = bytes.next();
+            match current {
+                Some((at, &next)) if class(next) == Class::Other => {
+                    end = at;
+                    break;
+                }
+                Some((_, &next)) => byte = next,
+                None => break,
+            }
+        }
+        let Some(chunk) = text.get(start..end) else { continue };
+        if wide {
+            scan_wide(chunk, each);
+        } else if cut {
+            scan_identifier(chunk, each);
+        } else {
+            let (key, head) = key.finish();
+            each(Word { text: chunk, key, head, kind: Kind::Plain });
+        }
+    }
+}
+
+/// An ASCII identifier that seems to have parts.
+fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
+    let chunk = chunk.trim_matches('_');
+    let emit = |text: &str, kind: Kind, each: &mut dyn FnMut(Word<'_>)| {
+        let mut key = Key::default();
+        for byte in text.bytes().filter(|byte| *byte != b'_') {
+            key.push(byte.to_ascii_lowercase());
+        }
+        let (key, head) = key.finish();
+        each(Word { text, key, head, kind });
+    };
+    let mut start = 0;
+    while let Some(rest) = chunk.get(start..).filter(|rest| !rest.is_empty()) {
+        let length = part_length(rest.as_bytes());
+        if let Some(part) = rest.get(..length) {
+            if part.len() == chunk.len() {
+                emit(chunk, Kind::Plain, each);
+                return;
+            }
+            if !part.is_empty() {
+                emit(part, Kind::Part, each);
+            }
+        }
+        start += length;
+        start += rest.bytes().skip(length).take_while(|byte| *byte == b'_').count();
+    }
+    if !chunk.is_empty() {
+        emit(chunk, Kind::Whole, each);
+    }
+}
+
+/// How far the first part of an identifier goes: to `_`, to a capital after a small letter or a digit,
+/// or to the last of several capitals, when a word begins with it (`HTTP` of `HTTPServer`; but `APIs`
+/// is one part).
+fn part_length(bytes: &[u8]) -> usize {
+    let classes = || bytes.iter().map(|byte| class(*byte));
+    let following = classes().skip(1).chain([Class::Underscore]);
+    let after = classes().skip(2).chain([Class::Underscore; 2]);
+    let mut steps = classes().zip(following).zip(after).enumerate();
+    let ends = steps.find(|(_, ((this, next), after))| match (this, next) {
+        (_, Class::Underscore) => true,
+        (Class::Lower | Class::Digit, Class::Upper) => true,
+        (Class::Upper, Class::Upper) => *after == Class::Lower,
+        _ => false,
+    });
+    let Some((last, ((this, next), _))) = ends else { return bytes.len() };
+    let plural = this == Class::Upper
+        && next == Class::Upper
+        && bytes.get(last + 2) == Some(&b's')
+        && bytes.get(last + 3).is_none_or(|byte| class(*byte) == Class::Underscore);
+    if plural { last + 3 } else { last + 1 }
+}
+
+/// Text that is not all ASCII, without white space.
+fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
+    let composed: String;
+    let chunk = if is_nfkc(chunk) {
+        chunk
+    } else {
+        composed = chunk.nfkc().collect();
+        &composed
+    };
+    // Segments of a script without spaces that follow each other, as one run.
+    let mut run: Option<(usize, usize)> = None;
+    let mut folded = String::new();
+    for (start, segment) in chunk.unicode_word_indices() {
+        let end = start + segment.len();
+        if segment.chars().next().is_some_and(has_no_spaces) {
+            run = match run {
+                Some((begun, until)) if until == start => Some((begun, end)),
+                earlier => {
+                    scan_run(chunk, earlier, each);
+                    Some((start, end))
+                }
+            };
+            continue;
+        }
+        scan_run(chunk, run.take(), each);
+        scan_segment(segment, &mut folded, each);
+    }
+    scan_run(chunk, run, each);
+}
+
+/// Pairs of neighbours.
+fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word<'_>)) {
+    let Some(run) = run.and_then(|(start, end)| chunk.get(start..end)) else { return };
+    let mut emit = |text: &str, kind| {
+        let (key, head) = key_of(text);
+        each(Word { text, key, head, kind });
+    };
+    let mut marks = run.char_indices().map(|(at, c)| (at, c.len_utf8())).peekable();
+    let mut alone = true;
+    while let Some((at, length)) = marks.next() {
+        let next = marks.peek().map(|(next, length)| next + length);
+        let Some(sign) = run.get(at..at + length) else { continue };
+        match next.and_then(|end| run.get(at..end)) {
+            Some(pair) => {
+                emit(sign, Kind::Sign);
+                emit(pair, Kind::Pair);
+                alone = false;
+            }
+            None if alone => emit(sign, Kind::Pair),
+            None => emit(sign, Kind::Sign),
+        }
+    }
+}
+
+/// One segment that Unicode calls a word; what it keeps together (`don’t`, `snake_case`) is cut as
+/// ASCII is.
+fn scan_segment(segment: &str, folded: &mut String, each: &mut impl FnMut(Word<'_>)) {
+    let pieces =
+        || segment.split(|c: char| c.is_ascii_punctuation() || matches!(c, '’' | '‘' | '·'));
+    for piece in pieces().filter(|piece| !piece.is_empty() && *piece != "_") {
+        let mut parts = 0;
+        let mut emit = |text: &str, kind, each: &mut dyn FnMut(Word<'_>)| {
+            folded.clear();
+            fold_into(text, folded);
+            if !folded.is_empty() {
+                let (key, head) = key_of(folded);
+                each(Word { text: folded, key, head, kind });
+            }
+        };
+        let mut rest = piece;
+        while let Some((part, others)) = split_at_case(rest) {
+            emit(part, Kind::Part, each);
+            rest = others;
+            parts += 1;
+        }
+        if parts > 0 {
+            emit(rest, Kind::Part, each);
+        }
+        emit(piece, if parts > 0 { Kind::Whole } else { Kind::Plain }, each);
+    }
+}
+
+/// Before the first capital that follows a small letter.
+fn split_at_case(piece: &str) -> Option<(&str, &str)> {
+    let mut small = false;
+    for (at, c) in piece.char_indices() {
+        if small && c.is_uppercase() {
+            return piece.split_at_checked(at);
+        }
+        small = c.is_lowercase();
+    }
+    None
+}

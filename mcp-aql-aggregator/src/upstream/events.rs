@@ -1,0 +1,144 @@
+//! Server-sent events: the data of each, as bytes come in.
+
+/// Puts events together.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    after_return: bool,
+    /// The rest of this event is not kept.
+    skips: bool,
+    /// While it skips: nothing was in this line so far.
+    is_blank: bool,
+}
+
+impl Events {
+    /// Takes the next bytes, and gives the data of the events that they complete.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut whole = Vec::new();
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (part, ended) = rest.split_at(end);
+            // `\r\n` is one end of a line, also where it comes in two pieces.
+            let is_second = ended.first() == Some(&b'\n') && self.after_return && part.is_empty();
+            self.after_return = ended.first() == Some(&b'\r');
+            self.add(part);
+            rest = ended.get(1..).unwrap_or_default();
+            if !is_second {
+                whole.extend(self.end_line());
+            }
+        }
+        if !rest.is_empty() {
+            self.after_return = false;
+            self.add(rest);
+        }
+        whole
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        if self.skips {
+            self.is_blank &= part.is_empty();
+        } else {
+            self.line.extend_from_slice(part);
+        }
+    }
+
+    /// What the data of the event begins with that is not complete yet.
+    pub(super) fn beginning(&self) -> &[u8] {
+        if self.has_data { &self.data } else { self.line.strip_prefix(b"data:").unwrap_or(&[]) }
+    }
+
+    /// Keeps nothing of that event.
+    pub(super) fn skip(&mut self) {
+        self.is_blank = self.line.is_empty();
+        self.skips = true;
+        self.has_data = false;
+        self.line = Vec::new();
+        self.data = Vec::new();
+    }
+
+    /// Bytes that are held for what is not complete yet.
+    pub(super) fn held(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
+    fn end_line(&mut self) -> Option<Vec<u8>> {
+        if self.skips {
+            self.skips = !self.is_blank;
+            self.is_blank = true;
+            return None;
+        }
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            let has_data = std::mem::take(&mut self.has_data);
+            let data = std::mem::take(&mut self.data);
+            // An event without data, or with empty data, is one to keep the connection alive.
+            return (has_data && !data.trim_ascii().is_empty()).then_some(data);
+        }
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
+        if let Some(value) = line.strip_prefix(b"data") {
+            let value = match value.split_first() {
+                None => Some(value),
+                Some((b':', value)) => Some(value.strip_prefix(b" ").unwrap_or(value)),
+                // Another field, whose name begins alike.
+                Some(_) => None,
+            };
+            if let Some(value) = value {
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(value);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Events;
+
+    #[test]
+    fn what_is_skipped_ends_with_its_event() {
+        for size in [1, 2, 3, 1000] {
+            for text in ["data: long", "data: a\ndata: long\n"] {
+                let mut events = Events::default();
+                assert!(events.take(text.as_bytes()).is_empty());
+                assert!(!events.beginning().is_empty());
+                events.skip();
+                let rest = b"er\ndata: more\r\n\r\ndata: next\n\n";
+                let found: Vec<_> = rest.chunks(size).flat_map(|part| events.take(part)).collect();
+                assert_eq!(found, [b"next"], "{text:?} in pieces of {size}");
+                assert_eq!(events.held(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn events_come_however_they_are_cut() {
+        let cases: &[(&str, &[&str])] = &[
+            ("data: {}\n\n", &["{}"]),
+            ("data:{}\r\n\r\n", &["{}"]),
+            ("data: a\rdata: b\r\r", &["a\nb"]),
+            ("\u{feff}: hello\n\nid: 7\nevent: message\ndata: a\n\ndata: b\n\n", &["a", "b"]),
+            ("data\n\ndata: \n\n", &[]),
+            ("database: a\n\n", &[]),
+            ("data:  a\n\n", &[" a"]),
+            ("data: not ended\n", &[]),
+        ];
+        for (text, expected) in cases {
+            for size in [1, 2, 3, 1000] {
+                let mut events = Events::default();
+                let found: Vec<_> = text
+                    .as_bytes()
+                    .chunks(size)
+                    .flat_map(|part| events.take(part))
+                    .map(|data| String::from_utf8(data).unwrap())
+                    .collect();
+                assert_eq!(&found, expected, "{text:?} in pieces of {size}");
+            }
+        }
+    }
+}

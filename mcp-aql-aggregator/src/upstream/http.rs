@@ -1,0 +1,506 @@
+//! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    LOCATION, USER_AGENT,
+};
+use hyper::{Method, StatusCode};
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
+use url::Url;
+
+use super::Failure;
+use super::client::{Client, Reply};
+use super::events::Events;
+use super::mail::{Begins, Incoming, Mail, begins};
+use super::stats::Stats;
+use crate::config::is_here;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// How long a stream is read on after it has given the answer, so that its connection can be used again.
+const AFTER_THE_ANSWER: Duration = Duration::from_millis(50);
+/// How long leaving may take.
+const GOOD_BYE: Duration = Duration::from_millis(500);
+/// How long a server may take to take note of something.
+const TO_NOTE: Duration = Duration::from_secs(5);
+/// So often a server may send a request on to another path of its own.
+const MOST_REDIRECTS: usize = 3;
+/// Replies that are sent at once to what a server asks.
+const MOST_REPLIES: usize = 8;
+
+/// A server that is asked over HTTP.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    client: Client,
+    headers: HeaderMap,
+}
+
+impl Server {
+    /// # Errors
+    /// Why it cannot, or may not, be asked.
+    pub(super) fn new(
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        may_be_plain: impl Fn(&str) -> bool,
+    ) -> Result<(Self, Url), Failure> {
+        let mut url = Url::parse(url).map_err(|_| Failure::FailedToStart)?;
+        let is_local = is_here(&url.host().ok_or(Failure::FailedToStart)?);
+        let host = url.host_str().unwrap_or_default();
+        if url.scheme() == "http" && !is_local && !may_be_plain(host) {
+            return Err(Failure::Plain);
+        }
+        let mut all = HeaderMap::new();
+        let agent = concat!("mcp-aql-aggregator/", env!("CARGO_PKG_VERSION"));
+        all.insert(USER_AGENT, HeaderValue::from_static(agent));
+        all.extend(authorization(&url).map(|value| (AUTHORIZATION, value)));
+        // They fail only for URLs without a host.
+        let _ = url.set_password(None);
+        let _ = url.set_username("");
+        url.set_fragment(None);
+        for (name, value) in headers {
+            let name = HeaderName::try_from(name).map_err(|_| Failure::FailedToStart)?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| Failure::FailedToStart)?;
+            value.set_sensitive(true);
+            all.insert(name, value);
+        }
+        // Ours to say.
+        for name in [SESSION, VERSION, ACCEPT, CONTENT_TYPE, CONTENT_LENGTH] {
+            all.remove(name);
+        }
+        let client = Client::new(&url, is_local)?;
+        Ok((Self { client, headers: all }, url))
+    }
+}
+
+/// What the URL says about who asks.
+fn authorization(url: &Url) -> Option<HeaderValue> {
+    use base64::Engine as _;
+    let password = url.password();
+    if url.username().is_empty() && password.is_none() {
+        return None;
+    }
+    let decode = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<u8>>();
+    let mut who = decode(url.username());
+    who.push(b':');
+    who.extend(decode(password.unwrap_or_default()));
+    let text = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(who));
+    let mut value = HeaderValue::try_from(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// A connection: what is sent and received under one session.
+pub(super) struct Http {
+    link: Arc<Link>,
+    inbox: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
+}
+
+struct Link {
+    server: Server,
+    mail: Arc<Mail>,
+    state: Mutex<State>,
+    // As many messages come as there are requests that wait.
+    answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
+    replies: tokio::sync::Semaphore,
+}
+
+struct State {
+    url: Url,
+    session: Option<HeaderValue>,
+    /// Requests that are sent, or answered.
+    running: HashMap<i64, AbortHandle>,
+}
+
+impl Http {
+    pub(super) fn new(server: Server, url: Url, mail: Arc<Mail>) -> Self {
+        let (answers, inbox) = mpsc::unbounded_channel();
+        let state = Mutex::new(State { url, session: None, running: HashMap::new() });
+        let replies = tokio::sync::Semaphore::new(MOST_REPLIES);
+        Self { link: Arc::new(Link { server, mail, state, answers, replies }), inbox }
+    }
+}
+
+impl Transport<RoleClient> for Http {
+    type Error = Failure;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
+        let link = Arc::clone(&self.link);
+        let told = described(&message);
+        let letter = link.mail.outgoing(&message);
+        if let ClientJsonRpcMessage::Notification(notification) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+            && let Some(rmcp::model::NumberOrString::Number(id)) = cancelled.params.request_id
+            && let Some(running) = link.state().running.remove(&id)
+        {
+            running.abort();
+        }
+        // Known from now on: it may be cancelled before it is begun.
+        let asked = letter.as_ref().and_then(|(_, asked)| *asked).map(|id| {
+            let (abort, registration) = AbortHandle::new_pair();
+            link.state().running.insert(id, abort);
+            (id, registration)
+        });
+        async move {
+            let (letter, _) = letter.ok_or(Failure::Protocol)?;
+            match asked {
+                Some((id, registration)) => link.ask(letter, told, id, registration).await,
+                None => match tokio::time::timeout(TO_NOTE, link.post(letter, told, None)).await {
+                    Ok(noted) => noted,
+                    Err(_) => Err(Failure::Timeout(TO_NOTE)),
+                },
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        tokio::select! {
+            biased;
+            message = self.inbox.recv() => message,
+            // Answers that came before its end are told first.
+            _ = self.link.mail.ended() => None,
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Failure> {
+        let (url, session) = {
+            let mut state = self.link.state();
+            state.running.drain().for_each(|(_, running)| running.abort());
+            (state.url.clone(), state.session.take())
+        };
+        if let Some(session) = session {
+            let mut headers = self.link.headers();
+            headers.insert(SESSION, session);
+            let server = self.link.server.clone();
+            let leaving =
+                async move { server.client.send(&url, Method::DELETE, headers, Vec::new()).await };
+            // Servers may refuse to be told.
+            let _ = tokio::time::timeout(GOOD_BYE, leaving).await;
+        }
+        Ok(())
+    }
+}
+
+/// The headers by which servers of newer versions know a message without reading it.
+fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return Vec::new();
+    };
+    let mut headers: Vec<_> = HeaderValue::from_str(request.request.method())
+        .map(|method| (METHOD, method))
+        .into_iter()
+        .collect();
+    if let ClientRequest::CallToolRequest(call) = &request.request {
+        headers.extend(HeaderValue::from_str(&call.params.name).map(|name| (NAME, name)));
+    }
+    let version = rmcp::model::GetMeta::get_meta(&request.request).protocol_version();
+    if let Some(version) = version {
+        headers.extend(HeaderValue::from_str(version.as_str()).map(|version| (VERSION, version)));
+    }
+    headers
+}
+
+impl Link {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn headers(&self) -> HeaderMap {
+        let mut headers = self.server.headers.clone();
+        if let Some(session) = &self.state().session {
+            headers.insert(SESSION, session.clone());
+        }
+        let version = self.mail.version().map(|version| HeaderValue::from_str(version.as_str()));
+        if let Some(Ok(version)) = version {
+            headers.insert(VERSION, version);
+        }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(ACCEPT, both);
+        headers
+    }
+
+    /// Sends a request, and sees to its answer, unless it is cancelled.
+    async fn ask(
+        self: Arc<Self>,
+        letter: Vec<u8>,
+        told: Vec<(HeaderName, HeaderValue)>,
+        id: i64,
+        registration: AbortRegistration,
+    ) -> Result<(), Failure> {
+        let answered = Abortable::new(self.post(letter, told, Some(id)), registration).await;
+        self.state().running.remove(&id);
+        let answered = match answered {
+            Ok(Ok(())) if self.mail.waits_for(id) => {
+                self.mail.note_of(Some(id), "it sent something else than its answer");
+                Err(Failure::Protocol)
+            }
+            Ok(answered) => answered,
+            // Whoever cancelled it waits no more.
+            Err(_) => Ok(()),
+        };
+        if answered.is_err() {
+            self.mail.forget(id);
+        }
+        answered
+    }
+
+    async fn post(
+        self: &Arc<Self>,
+        letter: Vec<u8>,
+        told: Vec<(HeaderName, HeaderValue)>,
+        asked: Option<i64>,
+    ) -> Result<(), Failure> {
+        let mut headers = self.headers();
+        headers.extend(told);
+        let mut url = self.state().url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let length = letter.len();
+            let sent = self.server.client.send(&url, Method::POST, headers.clone(), letter.clone());
+            let reply = sent.await.map_err(|unsent| {
+                self.mail.note_of(asked, &unsent.cause);
+                unsent.failure
+            })?;
+            Stats::count(&self.mail.stats.bytes_out, length);
+            match self.redirected(&url, &reply)? {
+                Some(next) => url = next,
+                None => return self.take(reply, asked).await,
+            }
+        }
+        Err(Failure::Redirected)
+    }
+
+    /// Where a server sends a request on to, of its own.
+    fn redirected(&self, from: &Url, reply: &Reply) -> Result<Option<Url>, Failure> {
+        if !reply.status().is_redirection() {
+            return Ok(None);
+        }
+        // Others would make a GET of it.
+        let keeps = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
+        let location = reply.headers().get(LOCATION).and_then(|location| location.to_str().ok());
+        let to = location.and_then(|location| from.join(location).ok());
+        // Whoever else it is would get our headers.
+        let to = to.filter(|to| to.origin() == from.origin() && keeps.contains(&reply.status()));
+        let to = to.ok_or(Failure::Redirected)?;
+        self.state().url = to.clone();
+        Ok(Some(to))
+    }
+
+    async fn take(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
+        let status = reply.status();
+        if !status.is_success() {
+            self.mail.note_of(asked, &format!("HTTP status {status}"));
+        }
+        let had_session = self.state().session.is_some();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(Failure::Unauthorized),
+            StatusCode::TOO_MANY_REQUESTS => return Err(Failure::RateLimited),
+            StatusCode::REQUEST_TIMEOUT => return Err(Failure::ServerError),
+            _ if status.is_server_error() => return Err(Failure::ServerError),
+            StatusCode::NOT_FOUND if had_session => {
+                self.mail.expire();
+                return Err(Failure::Exited);
+            }
+            // It is wrong for a session that is over, and common.
+            StatusCode::BAD_REQUEST if had_session => return self.bad(reply, asked).await,
+            _ => {}
+        }
+        if let Some(session) = reply.headers().get(SESSION)
+            && status.is_success()
+        {
+            let mut session = session.clone();
+            session.set_sensitive(true);
+            self.state().session.get_or_insert(session);
+        }
+        let Some(id) = asked else {
+            return if status.is_success() { Ok(()) } else { Err(Failure::Protocol) };
+        };
+        match kind(&reply).as_str() {
+            "application/json" => self.whole(reply, id).await,
+            "text/event-stream" if status.is_success() => self.events(reply, id).await,
+            kind => {
+                self.mail
+                    .note_of(asked, &format!("HTTP status {status} with content of type '{kind}'"));
+                Err(Failure::Protocol)
+            }
+        }
+    }
+
+    /// A request that was found bad: by itself, or because its session is over, which others pay for.
+    async fn bad(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
+        if let Some(id) = asked
+            && kind(&reply) == "application/json"
+        {
+            self.whole(reply, id).await?;
+            if !self.mail.waits_for(id) {
+                return Ok(());
+            }
+        }
+        if self.has_session().await {
+            return Err(Failure::Protocol);
+        }
+        self.mail.expire();
+        Err(Failure::Exited)
+    }
+
+    /// Whether the server still knows the session.
+    async fn has_session(&self) -> bool {
+        const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"ping","method":"ping"}"#;
+        let url = self.state().url.clone();
+        let headers = self.headers();
+        let sent = self.server.client.send(&url, Method::POST, headers, PING.to_vec());
+        let answered = tokio::time::timeout(TO_NOTE, sent).await;
+        matches!(answered, Ok(Ok(reply)) if reply.status().is_success())
+    }
+
+    /// A whole body, which is one message.
+    async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
+        let most = self.mail.most_bytes();
+        let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        if length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most)
+        {
+            return self.too_large(id);
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = reply.chunk().await? {
+            Stats::count(&self.mail.stats.bytes_in, chunk.len());
+            if body.len() + chunk.len() > most {
+                return self.too_large(id);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        self.message(&body);
+        Ok(())
+    }
+
+    /// Events, each a message, until the one that is waited for.
+    async fn events(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
+        let most = self.mail.most_bytes();
+        let mut events = Events::default();
+        while let Some(chunk) = reply.chunk().await? {
+            Stats::count(&self.mail.stats.bytes_in, chunk.len());
+            for message in events.take(&chunk) {
+                match begins(&message) {
+                    _ if message.len() <= most => self.message(&message),
+                    // No answer.
+                    Begins::Method => {}
+                    _ => return self.too_large(id),
+                }
+            }
+            if events.held() > most {
+                match begins(events.beginning()) {
+                    Begins::Method => events.skip(),
+                    _ => return self.too_large(id),
+                }
+            }
+            if !self.mail.waits_for(id) {
+                tokio::spawn(rest(reply));
+                return Ok(());
+            }
+            if let Some(why) = self.mail.cause() {
+                return Err(why);
+            }
+        }
+        // The server hung up before its answer.
+        if self.mail.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
+    }
+
+    fn too_large(&self, id: i64) -> Result<(), Failure> {
+        if let Some(told) = self.mail.too_large(id) {
+            let _ = self.answers.send(told);
+        }
+        Ok(())
+    }
+
+    fn message(self: &Arc<Self>, text: &[u8]) {
+        match self.mail.incoming(text.trim_ascii()) {
+            Incoming::Answer(answer) => {
+                let _ = self.answers.send(*answer);
+            }
+            Incoming::Reply(reply) => {
+                let link = Arc::clone(self);
+                tokio::spawn(async move {
+                    // Whoever asks without end is not answered without end.
+                    let Ok(_permit) = link.replies.try_acquire() else { return };
+                    let _ = tokio::time::timeout(TO_NOTE, link.post(reply, Vec::new(), None)).await;
+                });
+            }
+            Incoming::Nothing | Incoming::Garbage => {}
+        }
+    }
+}
+
+/// Of what kind the content of a reply is.
+fn kind(reply: &Reply) -> String {
+    let kind = reply.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default();
+    kind.trim().to_ascii_lowercase()
+}
+
+/// Reads what a stream has to say after the answer, for a short time.
+async fn rest(mut reply: Reply) {
+    let reading = async { while let Ok(Some(_)) = reply.chunk().await {} };
+    // A stream that stays open is closed from here.
+    let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{
+        CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
+        RequestId,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_cancelled_before_it_is_begun_is_not_begun() {
+        // Nobody answers there.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (server, url) = Server::new(&url, &BTreeMap::new(), |_| false).unwrap();
+        let mut http = Http::new(server, url, Mail::new(Arc::default()));
+        let call = CallToolRequest::new(CallToolRequestParams::new("search"));
+        let id = RequestId::Number(7);
+        let request = ClientRequest::CallToolRequest(call);
+        let sent = http.send(ClientJsonRpcMessage::request(request, id.clone()));
+        let cancelled = CancelledNotification::new(CancelledNotificationParam::new(Some(id), None));
+        drop(http.send(ClientJsonRpcMessage::notification(
+            ClientNotification::CancelledNotification(cancelled),
+        )));
+        // It would take for ever.
+        let ended = tokio::time::timeout(Duration::from_secs(60), sent).await;
+        assert_eq!(ended.unwrap(), Ok(()));
+        assert!(http.link.state().running.is_empty());
+    }
+
+    #[test]
+    fn without_encryption_only_this_machine_is_asked_unless_it_is_allowed() {
+        let new = |url: &str| {
+            Server::new(url, &BTreeMap::new(), |host| host == "inside")
+                .map(|(_, url)| url.to_string())
+        };
+        for url in
+            ["http://127.0.0.1:1/mcp", "http://[::1]/", "http://localhost:80/", "http://inside/"]
+        {
+            assert!(new(url).is_ok(), "{url}");
+        }
+        for url in ["http://example.com/", "http://10.0.0.1/", "http://localhost.example.com/"] {
+            assert_eq!(new(url), Err(Failure::Plain), "{url}");
+        }
+        assert_eq!(new("http://me:s3cret@127.0.0.1/mcp#x").unwrap(), "http://127.0.0.1/mcp");
+        assert_eq!(new("no url"), Err(Failure::FailedToStart));
+    }
+}

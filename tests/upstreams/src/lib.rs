@@ -1,0 +1,559 @@
+//! MCP servers for tests of the aggregator, good ones and faulty ones, as a script says.
+//!
+//! Programs of tests and benches start themselves as such a server: they begin with [`serve_if_asked`], and
+//! give their own path as the command, with the script in the variable [`SCRIPT`]:
+//!
+//! ```text
+//! {"command": "target/…/a-test", "env": {"UPSTREAM_SCRIPT": "--results 20 --format lines --call slow:50"}}
+//! ```
+//!
+//! | option | says |
+//! |---|---|
+//! | `--results N` | so many results, 10 |
+//! | `--text TEXT` | of each; `{i}` is its number, `{query}` what was asked; words are joined by `_` for spaces |
+//! | `--format json\|structured\|markdown\|lines` | how they are written, `json` |
+//! | `--tool NAME` | the name of the tool, `search_docs` |
+//! | `--plain` | the tool does not say that it only reads |
+//! | `--also NAME` | there is another tool like it, of which each call is refused |
+//! | `--adapter` | the tool is that of an MCP-AQL adapter with one operation, `search_notes` |
+//! | `--changes late\|writes\|renamed:FILE` | once there is that file, the tool is there, says that it writes, or is called `find_docs`; of the first two, clients are told |
+//! | `--endless BYTES` | the list of tools has no end, and each page so many bytes |
+//! | `--schema BYTES` | the schema of the tool is so long |
+//! | `--start ok\|never\|crash\|garbage\|error:TEXT\|slow:MS` | what becomes of `initialize` |
+//! | `--call ok\|hang\|exit\|garbage\|stop-reading\|shape\|slow:MS\|error:TEXT\|tool-error:TEXT\|huge:BYTES\|huge-id-last:BYTES` | of `tools/call` |
+//! | `--delay MS` | calls that go wrong take so long |
+//! | `--noise BYTES` | a notification of so many bytes comes before each answer |
+//! | `--block` | answers have a block of a type that nobody knows |
+//! | `--times N` | so many calls go wrong, and later ones are answered; a file given by `--count` counts across starts |
+//! | `--count FILE` | |
+//! | `--log FILE` | every line that comes in is added to it |
+//! | `--pids FILE` | its own process number, and that of what it starts, are added to it |
+//! | `--child` | starts a process that does not end by itself, nor when it is asked to |
+//! | `--stays` | does not end when its input does |
+//! | `--stderr BYTES` | writes so much to standard error first |
+//! | `--show-env FILE` | writes its environment to it |
+
+#![expect(clippy::indexing_slicing, reason = "a `Value` that has no such member gives null")]
+
+mod http;
+
+use std::fs::OpenOptions;
+use std::io::{BufRead as _, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+pub use http::{HttpScript, serve_http, serve_http_over};
+
+/// The variable with the script of a server.
+pub const SCRIPT: &str = "UPSTREAM_SCRIPT";
+
+/// What a server does.
+#[derive(Debug, Clone)]
+pub struct Script {
+    results: usize,
+    text: String,
+    fill: Option<Fill>,
+    format: String,
+    tool: String,
+    is_plain: bool,
+    also: Option<String>,
+    is_adapter: bool,
+    changes: Option<(Change, PathBuf)>,
+    endless: Option<usize>,
+    schema: usize,
+    start: String,
+    call: String,
+    delay: Duration,
+    noise: usize,
+    block: bool,
+    times: Option<usize>,
+    count: Option<PathBuf>,
+    log: Option<PathBuf>,
+    pids: Option<PathBuf>,
+    child: bool,
+    stays: bool,
+    stderr: usize,
+    show_env: Option<PathBuf>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            results: 10,
+            text: "result {i} for {query}".to_owned(),
+            fill: None,
+            format: "json".to_owned(),
+            tool: "search_docs".to_owned(),
+            is_plain: false,
+            also: None,
+            is_adapter: false,
+            changes: None,
+            endless: None,
+            schema: 0,
+            start: "ok".to_owned(),
+            call: "ok".to_owned(),
+            delay: Duration::ZERO,
+            noise: 0,
+            block: false,
+            times: None,
+            count: None,
+            log: None,
+            pids: None,
+            child: false,
+            stays: false,
+            stderr: 0,
+            show_env: None,
+        }
+    }
+}
+
+/// What becomes of the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Late,
+    Writes,
+    Renamed,
+}
+
+impl Change {
+    fn read(value: &str) -> Option<(Self, PathBuf)> {
+        let (change, file) = value.split_once(':')?;
+        let change = match change {
+            "late" => Self::Late,
+            "writes" => Self::Writes,
+            "renamed" => Self::Renamed,
+            _ => return None,
+        };
+        Some((change, file.into()))
+    }
+}
+
+impl Script {
+    /// Reads options.
+    ///
+    /// # Errors
+    /// The one that is not understood.
+    pub fn read(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, String> {
+        let mut script = Self::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let name = word.as_ref();
+            match name {
+                "--plain" => script.is_plain = true,
+                "--adapter" => script.is_adapter = true,
+                "--block" => script.block = true,
+                "--child" => script.child = true,
+                "--stays" => script.stays = true,
+                _ => {
+                    let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
+                    let value = value.as_ref();
+                    let fault = || format!("{name} {value}");
+                    let number = || value.parse().map_err(|_| fault());
+                    match name {
+                        "--results" => script.results = number()?,
+                        "--text" => script.text = value.replace('_', " "),
+                        "--fill" => script.fill = Some(Fill::read(value).ok_or_else(fault)?),
+                        "--format" => script.format = value.to_owned(),
+                        "--tool" => script.tool = value.to_owned(),
+                        "--also" => script.also = Some(value.to_owned()),
+                        "--changes" => {
+                            script.changes = Some(Change::read(value).ok_or_else(fault)?)
+                        }
+                        "--endless" => script.endless = Some(number()?),
+                        "--schema" => script.schema = number()?,
+                        "--delay" => script.delay = millis(value),
+                        "--noise" => script.noise = number()?,
+                        "--start" => script.start = value.to_owned(),
+                        "--call" => script.call = value.to_owned(),
+                        "--times" => script.times = Some(number()?),
+                        "--count" => script.count = Some(value.into()),
+                        "--log" => script.log = Some(value.into()),
+                        "--pids" => script.pids = Some(value.into()),
+                        "--stderr" => script.stderr = number()?,
+                        "--show-env" => script.show_env = Some(value.into()),
+                        _ => return Err(format!("{name} is unknown")),
+                    }
+                }
+            }
+        }
+        Ok(script)
+    }
+
+    /// The results of a query, in the words of MCP.
+    fn results(&self, query: &str) -> Value {
+        let texts = (1..=self.results).map(|i| {
+            let mut text = self.text.replace("{i}", &i.to_string()).replace("{query}", query);
+            if let Some(fill) = self.fill {
+                fill.add_to(&mut text, i);
+            }
+            text
+        });
+        let text = |text: String| json!({"content": [{"type": "text", "text": text}]});
+        match self.format.as_str() {
+            "markdown" => {
+                let blocks =
+                    texts.enumerate().map(|(i, it)| format!("## Result {}\n\n{it}\n", i + 1));
+                text(blocks.collect::<Vec<_>>().join("\n---\n\n"))
+            }
+            "lines" => {
+                let lines =
+                    texts.enumerate().map(|(i, it)| format!("src/file{i}.rs:{}:{it}", i + 7));
+                text(lines.collect::<Vec<_>>().join("\n"))
+            }
+            format => {
+                let items = texts
+                    .enumerate()
+                    .map(|(i, it)| json!({"title": format!("Result {}", i + 1), "text": it}));
+                let all = json!({"results": items.collect::<Vec<_>>()});
+                let mut answer = text(all.to_string());
+                if format == "structured"
+                    && let Some(members) = answer.as_object_mut()
+                {
+                    members.insert("structuredContent".to_owned(), all);
+                }
+                answer
+            }
+        }
+    }
+
+    /// Whether the tool has changed in this way.
+    fn has(&self, change: Change) -> bool {
+        self.changes.as_ref().is_some_and(|(it, file)| *it == change && file.exists())
+    }
+
+    /// The name of the tool as it is now.
+    fn tool(&self) -> &str {
+        if self.has(Change::Renamed) { "find_docs" } else { &self.tool }
+    }
+
+    /// The tools.
+    fn tools(&self) -> Value {
+        let is_late = self.changes.as_ref().is_some_and(|(change, _)| *change == Change::Late);
+        if is_late && !self.has(Change::Late) {
+            return json!({"tools": []});
+        }
+        let annotations = match self.is_plain {
+            true => json!({}),
+            false => json!({"readOnlyHint": !self.has(Change::Writes)}),
+        };
+        let properties = match self.is_adapter {
+            true => json!({"operation": {"type": "string"}, "params": {"type": "object"}}),
+            false => json!({
+                "query": {"type": "string", "description": "x".repeat(self.schema)},
+                "limit": {"type": "integer"},
+            }),
+        };
+        let required = if self.is_adapter { "operation" } else { "query" };
+        let tool = |name: &str| {
+            json!({
+                "name": name,
+                "description": "Searches; see introspect",
+                "inputSchema": {
+                    "type": "object", "properties": properties, "required": [required],
+                },
+                "annotations": annotations,
+            })
+        };
+        if let Some(bytes) = self.endless {
+            let name = format!("other_{}", "x".repeat(bytes));
+            return json!({"tools": [tool(self.tool()), tool(&name)], "nextCursor": "more"});
+        }
+        let names = [self.tool()].into_iter().chain(self.also.as_deref());
+        json!({"tools": names.map(tool).collect::<Vec<_>>()})
+    }
+
+    /// What a call is refused with, whatever the script says of calls.
+    fn refusal(&self, id: &Value, tool: &str) -> Option<String> {
+        let refused = json!({"code": -32602, "message": "unknown tool s3cret"});
+        let is_known = tool == self.tool();
+        (!is_known).then(|| json!({"jsonrpc": "2.0", "id": id, "error": refused}).to_string())
+    }
+
+    /// What the adapter answers.
+    fn operation(&self, params: &Value) -> Value {
+        let arguments = &params["arguments"];
+        let data = match arguments["operation"].as_str() {
+            Some("introspect") if arguments["params"]["name"].is_null() => json!({
+                "operations": [{"name": "search_notes", "semantic_category": "READ"}],
+            }),
+            Some("introspect") => json!({"operation": {
+                "name": "search_notes",
+                "semantic_category": "READ",
+                "permissions": {"readOnly": true, "destructive": false},
+                "mcpTool": self.tool(),
+                "parameters": [{"name": "query", "type": "string", "required": true}],
+            }}),
+            _ => {
+                json!({"items": [{"text": format!("a note on {}", arguments["params"]["query"])}]})
+            }
+        };
+        let reply = json!({"success": true, "data": data});
+        json!({"content": [{"type": "text", "text": reply.to_string()}]})
+    }
+
+    /// The result of a call that goes well.
+    fn result(&self, params: &Value) -> Value {
+        let mut result = match self.is_adapter {
+            true => self.operation(params),
+            false => self.results(params["arguments"]["query"].as_str().unwrap_or_default()),
+        };
+        if self.block
+            && let Some(blocks) = result["content"].as_array_mut()
+        {
+            blocks.push(json!({"type": "video", "data": "s3cret", "mimeType": "video/x"}));
+        }
+        result
+    }
+}
+
+/// What results are filled up with.
+#[derive(Debug, Clone, Copy)]
+struct Fill {
+    bytes: usize,
+    seed: u64,
+}
+
+impl Fill {
+    fn read(value: &str) -> Option<Self> {
+        let (bytes, seed) = value.split_once(':').unwrap_or((value, "0"));
+        Some(Self { bytes: bytes.parse().ok()?, seed: seed.parse().ok()? })
+    }
+
+    /// Words that look random, and are the same in every run.
+    fn add_to(self, text: &mut String, number: usize) {
+        const SYLLABLES: [&str; 16] = [
+            "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel",
+            "ras", "sel", "tor", "vin",
+        ];
+        let mut state = self.seed.wrapping_mul(1_000_003).wrapping_add(number as u64);
+        while text.len() < self.bytes {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            text.push(' ');
+            for shift in [60, 56, 52] {
+                text.push_str(SYLLABLES[(state >> shift) as usize % SYLLABLES.len()]);
+            }
+        }
+    }
+}
+
+/// Serves, and ends the process, if it was started to: call it first in `main`, or in a test that is there
+/// for it.
+pub fn serve_if_asked() {
+    if let Ok(script) = std::env::var(SCRIPT) {
+        match Script::read(script.split_whitespace()) {
+            Ok(script) => serve(&script),
+            Err(fault) => eprintln!("{fault}"),
+        }
+        std::process::exit(0);
+    }
+}
+
+fn add_to(file: Option<&PathBuf>, text: &str) {
+    let file = file.and_then(|file| OpenOptions::new().create(true).append(true).open(file).ok());
+    if let Some(mut file) = file {
+        // One write a line: several processes may add to it.
+        let _ = file.write_all(format!("{text}\n").as_bytes());
+    }
+}
+
+fn sleep_for_ever() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(60));
+    }
+}
+
+fn millis(text: &str) -> Duration {
+    Duration::from_millis(text.parse().unwrap_or_default())
+}
+
+fn write(line: &str) {
+    // Its `print!` would be caught where a test is the server.
+    let mut out = std::io::stdout().lock();
+    let _ = out
+        .write_all(line.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush());
+}
+
+fn answer(id: &Value, result: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+}
+
+/// A result of so many bytes, and more. Not written by `serde_json`, which takes most of a second for 20 MB
+/// where it is not optimized.
+fn large(bytes: usize) -> String {
+    format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(bytes))
+}
+
+/// A notification of so many bytes, and more.
+fn noise(bytes: usize) -> String {
+    let params = json!({"level": "info", "data": "x".repeat(bytes)});
+    // Its method first, as most write it: `serde_json` sorts the members.
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#)
+}
+
+fn huge(id: &Value, bytes: usize) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, large(bytes))
+}
+
+fn error(id: &Value, text: &str) -> String {
+    let error = json!({"code": -32000, "message": text, "data": {"text": text}});
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+}
+
+/// Serves on standard input and output until the input ends.
+pub fn serve(script: &Script) {
+    add_to(script.pids.as_ref(), &std::process::id().to_string());
+    if script.child {
+        // The child itself says who it is, when it ignores what is ignored.
+        let file = script.pids.clone().unwrap_or_else(|| "/dev/null".into());
+        let say = format!(
+            "trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done",
+            file.display()
+        );
+        let child = Command::new("/bin/sh")
+            .args(["-c", &say])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        // It is nobody's to wait for.
+        drop(child);
+    }
+    if let Some(file) = &script.show_env {
+        let all: Vec<_> = std::env::vars().map(|(name, value)| format!("{name}={value}")).collect();
+        add_to(Some(file), &all.join("\n"));
+    }
+    if script.stderr > 0 {
+        let line = [b"e".repeat(99), b"\n".to_vec()].concat();
+        (0..script.stderr.div_ceil(100)).for_each(|_| drop(std::io::stderr().write_all(&line)));
+    }
+    match script.start.split_once(':').unwrap_or((&script.start, "")) {
+        ("crash", _) => std::process::exit(7),
+        ("slow", time) => std::thread::sleep(millis(time)),
+        ("garbage", _) => {
+            for number in 0..1000 {
+                write(&format!("warning {number}: this is no message, s3cret"));
+            }
+        }
+        _ => {}
+    }
+    let script = Arc::new(script.clone());
+    tell_of_changes(&script);
+    let wrong = Arc::new(Mutex::new(0));
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        add_to(script.log.as_ref(), &line);
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
+            continue;
+        };
+        match method {
+            "initialize" => match script.start.split_once(':').unwrap_or((&script.start, "")) {
+                ("never" | "garbage", _) => {}
+                ("error", text) => write(&error(id, text)),
+                _ => {
+                    let version = &message["params"]["protocolVersion"];
+                    let info = json!({"name": "upstream", "version": "1", "title": "s3cret"});
+                    write(&answer(
+                        id,
+                        &json!({
+                            "protocolVersion": version, "serverInfo": info,
+                            "capabilities": {"tools": {"listChanged": script.changes.is_some()}},
+                            "instructions": "s3cret",
+                        }),
+                    ));
+                }
+            },
+            "tools/list" => write(&answer(id, &script.tools())),
+            "tools/call" => {
+                let is_wrong = goes_wrong(&script, &wrong);
+                let id = id.clone();
+                let params = message["params"].clone();
+                if is_wrong && script.call == "stop-reading" {
+                    sleep_for_ever();
+                }
+                let script = Arc::clone(&script);
+                // A slow call holds up no other.
+                std::thread::spawn(move || call(&script, is_wrong, &id, &params));
+            }
+            "ping" => write(&answer(id, &json!({}))),
+            _ => write(&error(id, "unknown")),
+        }
+    }
+    if script.stays {
+        sleep_for_ever();
+    }
+}
+
+/// Tells the client once its tools have changed.
+fn tell_of_changes(script: &Arc<Script>) {
+    if script.changes.as_ref().is_some_and(|(change, _)| *change != Change::Renamed) {
+        let script = Arc::clone(script);
+        std::thread::spawn(move || {
+            while script.changes.as_ref().is_some_and(|(_, file)| !file.exists()) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            write(
+                &json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+                    .to_string(),
+            );
+        });
+    }
+}
+
+/// Whether this call is one of those that go wrong.
+fn goes_wrong(script: &Script, wrong: &Mutex<usize>) -> bool {
+    let Some(times) = script.times else { return true };
+    if let Some(file) = &script.count {
+        add_to(Some(file), "call");
+        let so_far = std::fs::read_to_string(file).unwrap_or_default().lines().count();
+        return so_far <= times;
+    }
+    let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+    *wrong += 1;
+    *wrong <= times
+}
+
+fn call(script: &Script, is_wrong: bool, id: &Value, params: &Value) {
+    if script.noise > 0 {
+        write(&noise(script.noise));
+    }
+    if let Some(refusal) = script.refusal(id, params["name"].as_str().unwrap_or_default()) {
+        return write(&refusal);
+    }
+    if is_wrong {
+        std::thread::sleep(script.delay);
+    }
+    let (what, value) = script.call.split_once(':').unwrap_or((&script.call, ""));
+    let results = || answer(id, &script.result(params));
+    let size = || value.parse::<usize>().unwrap_or_default();
+    let line = match what {
+        _ if !is_wrong => results(),
+        "hang" => return,
+        "exit" => std::process::exit(3),
+        "garbage" => {
+            (0..1000).for_each(|_| write("}}} no message s3cret"));
+            return;
+        }
+        "shape" => answer(id, &json!(["s3cret"])),
+        "slow" => {
+            std::thread::sleep(millis(value));
+            results()
+        }
+        "error" => error(id, value),
+        "tool-error" => {
+            answer(id, &json!({"content": [{"type": "text", "text": value}], "isError": true}))
+        }
+        "huge" => huge(id, size()),
+        "huge-id-last" => format!(r#"{{"result":{},"jsonrpc":"2.0","id":{id}}}"#, large(size())),
+        _ => results(),
+    };
+    write(&line);
+}

@@ -1,0 +1,16 @@
+//! A server for tests, on standard input and output: `mcp-aql-upstreams --call hang`.
+
+use std::process::ExitCode;
+
+use mcp_aql_upstreams::{Script, serve};
+
+fn main() -> ExitCode {
+    match Script::read(std::env::args().skip(1)) {
+        Ok(script) => serve(&script),
+        Err(fault) => {
+            eprintln!("{fault}");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
