@@ -25,7 +25,8 @@ pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Ended,
 fn text(checked: &Checked, width: usize) -> String {
     let mut lines = Lines { text: String::new(), width };
     let state = match checked.state.state {
-        ServerStatus::Ready => "ready",
+        // One that failed when it was asked may be up again.
+        ServerStatus::Ready if checked.state.reason.is_none() => "ready",
         ServerStatus::Unmapped => "no query tool",
         ServerStatus::Disabled => "disabled",
         _ => checked.state.reason.as_deref().unwrap_or("not ready"),

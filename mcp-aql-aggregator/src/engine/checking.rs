@@ -11,7 +11,7 @@ use crate::ask::{NoPlan, Why};
 use crate::config::Settings;
 use crate::items::split;
 use crate::text::clean;
-use crate::upstream::{Answers, CallAnswer};
+use crate::upstream::{Answers, CallAnswer, Failure};
 
 /// What was found of one server.
 #[derive(Debug, Clone)]
@@ -89,7 +89,11 @@ impl Aggregator {
         };
         let settings = self.settings();
         let until = Instant::now() + settings.deadline;
+        let (starts, before) = (upstream.starts(), upstream.state().plan);
         let asked = upstream.ask(query, until, self.route()).await;
+        if matches!(asked, Err(Failure::Exited)) {
+            upstream.has_ended(starts).await;
+        }
         let state = upstream.state();
         checked.state = ServerState::of(entry);
         // One that ended when it was asked is being started again, which is not why.
@@ -102,7 +106,9 @@ impl Aggregator {
             checked.notes.push(why.to_string());
             checked.is_well = !matches!(why, NoPlan::Configured(_));
         }
-        let Some(plan) = &state.plan else {
+        // While it is being started again, what it was asked is still worth telling.
+        let before = before.filter(|_| asked.is_err() && state.no_plan.is_none());
+        let Some(plan) = state.plan.or(before) else {
             checked.is_well &= checked.state.state == ServerStatus::Unmapped;
             return checked;
         };

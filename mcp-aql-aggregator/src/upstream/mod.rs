@@ -72,6 +72,8 @@ const TO_LEARN: Duration = Duration::from_secs(300);
 const REFUSALS: u32 = 3;
 /// A server that answered nothing lately has so long to answer a ping.
 const TO_PING: Duration = Duration::from_secs(2);
+/// How long whoever wants to know how a server ended waits for it: longer than closing takes.
+const TO_HEAR: Duration = Duration::from_secs(5);
 /// Closing takes no longer.
 const TO_CLOSE: Duration = Duration::from_secs(1);
 
@@ -296,6 +298,22 @@ impl Upstream {
         let is_settled = |status: &Status| !matches!(status.what, What::Idle | What::Starting);
         // Whoever sends it is held by us.
         let _ = status.wait_for(is_settled).await;
+    }
+
+    /// How often it was started.
+    pub(crate) fn starts(&self) -> u64 {
+        self.shared.stats.starts.load(Relaxed)
+    }
+
+    /// Of a server that ended while it was asked, and had been started so often before: waits until it is
+    /// known how it ended. Whoever asked hears sooner that it did.
+    pub(crate) async fn has_ended(&self, starts: u64) {
+        let shared = &self.shared;
+        let mut status = shared.status.subscribe();
+        let is_over =
+            |status: &Status| !matches!(status.what, What::Ready(_)) || self.starts() > starts;
+        let _ = timeout(TO_HEAR, status.wait_for(is_over)).await;
+        shared.last_words.are_heard().await;
     }
 
     /// What is known of the server.

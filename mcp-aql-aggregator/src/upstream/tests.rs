@@ -632,7 +632,10 @@ async fn causes(how: How, set: impl FnOnce(&mut Settings), expected: &str) {
     let upstream = new(how, set);
     upstream.start();
     upstream.settled().await;
-    let _ = ask(&upstream).await;
+    let starts = upstream.starts();
+    if let Err(Failure::Exited) = ask(&upstream).await {
+        upstream.has_ended(starts).await;
+    }
     let causes = upstream.state().causes;
     assert!(causes.iter().any(|cause| cause.contains(expected)), "{expected}: {causes:?}");
     nothing_leaked(&upstream);

@@ -134,7 +134,7 @@ async fn a_check_shows_what_is_asked_and_what_is_made_of_it() {
     let (code, out, err) = setup.run(&["check"]).await;
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("crashes: failed to start") && out.contains("stderr: eee"), "{out}");
-    // By now it may have been started again, or not.
     let (_, dies) = out.split_once("dies: ").unwrap();
-    assert!(dies.contains("exited") && !dies.contains("not ready"), "{out}");
+    assert!(dies.starts_with("exited") && dies.contains("template"), "{out}");
+    assert!(dies.contains("cause: it ended by itself: exit status: 3"), "{out}");
 }

@@ -39,6 +39,8 @@ pub(super) struct Made {
     with: BTreeSet<String>,
     /// When, in calls.
     born: u64,
+    /// When what creates last answered with it.
+    told: u64,
     /// A check has it for itself.
     kept: bool,
     /// It was removed.
@@ -654,17 +656,20 @@ impl Resources {
                 match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
                     // Identifiers of what is gone are given again.
                     Some(made) if made.gone => {
-                        (made.gone, made.kept, made.born) = (false, false, self.now());
+                        let now = self.now();
+                        (made.gone, made.kept, made.born, made.told) = (false, false, now, now);
                     }
-                    Some(_) => {}
+                    Some(made) => made.told = self.now(),
                     // It was there before: what was asked to create it has found it.
                     None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
+                        let now = self.now();
                         all.push(Made {
                             resource: kind.name.clone(),
                             id,
                             with: names_of(arguments),
-                            born: self.now(),
+                            born: now,
+                            told: now,
                             kept: false,
                             gone: false,
                         });
@@ -674,7 +679,8 @@ impl Resources {
                 let id = parameter(arguments, &kind.id);
                 let mut all = self.lock();
                 all.iter_mut()
-                    .filter(|made| made.is(&kind.name, id))
+                    // One that came after this was sent has the identifier of the one that it removed.
+                    .filter(|made| made.is(&kind.name, id) && made.told < sent)
                     .for_each(|made| made.gone = true);
             }
         }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use mcp_aql::prelude::*;
 use mcp_aql_conformance::{File, MemoryTarget, Report, Runner, Settings, Verdict};
@@ -16,6 +17,8 @@ type Files = BTreeMap<(&'static str, u32), String>;
 #[derive(Clone, Default)]
 struct Office {
     files: Arc<Mutex<Files>>,
+    /// It removes at once and says so later, when the number may be that of something new.
+    answers_late: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -80,6 +83,13 @@ struct Remark {
     text: String,
 }
 
+fn add(files: &mut Files, kind: &'static str, text: String) -> u32 {
+    let last = files.keys().filter(|(known, _)| *known == kind).map(|(_, number)| *number);
+    let number = last.max().unwrap_or_default() + 1;
+    files.insert((kind, number), text);
+    number
+}
+
 impl Office {
     /// One that others have worked in.
     fn used() -> Self {
@@ -107,20 +117,15 @@ impl Office {
     }
 
     fn add(&self, kind: &'static str, text: String) -> u32 {
-        let mut files = self.open();
-        let last = files.keys().filter(|(known, _)| *known == kind).map(|(_, number)| *number);
-        let number = last.max().unwrap_or_default() + 1;
-        files.insert((kind, number), text);
-        number
+        add(&mut self.open(), kind, text)
     }
 
     /// The number of what says so, of which there is only one.
     fn only(&self, kind: &'static str, text: String) -> u32 {
-        let files = self.open();
+        let mut files = self.open();
         let found = files.iter().find(|((known, _), there)| *known == kind && **there == text);
         let found = found.map(|((_, number), _)| *number);
-        drop(files);
-        found.unwrap_or_else(|| self.add(kind, text))
+        found.unwrap_or_else(|| add(&mut files, kind, text))
     }
 
     fn text(&self, kind: &'static str, number: u32) -> Result<String, OperationError> {
@@ -130,6 +135,9 @@ impl Office {
 
     fn remove(&self, kind: &'static str, number: u32) -> Result<String, OperationError> {
         let found = self.open().remove(&(kind, number));
+        if self.answers_late {
+            std::thread::sleep(Duration::from_millis(u64::from(number % 7) * 5));
+        }
         found.ok_or_else(|| OperationError::not_found(kind, number.to_string()))
     }
 }
@@ -445,7 +453,17 @@ async fn run(office: &Office) -> Report {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_there_stays_as_it_was() {
-    let office = Office::used();
+    stays_as_it_was(Office::used()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn what_has_the_number_of_something_removed_is_removed_too() {
+    for _ in 0..3 {
+        stays_as_it_was(Office { answers_late: true, ..Office::used() }).await;
+    }
+}
+
+async fn stays_as_it_was(office: Office) {
     let before = office.open().clone();
     let report = run(&office).await;
     let after = office.open().clone();
