@@ -9,10 +9,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
@@ -79,7 +77,7 @@ fn certified(name: &str, as_ca: bool) -> (Arc<ServerConfig>, String) {
         let key = KeyPair::generate().unwrap();
         (params.signed_by(&key, &ca).unwrap().der().clone(), key.serialize_der())
     };
-    let pem = pem(ca.der());
+    let pem = ca.pem();
     let config =
         ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -88,12 +86,6 @@ fn certified(name: &str, as_ca: bool) -> (Arc<ServerConfig>, String) {
             .with_single_cert(vec![certificate], PrivatePkcs8KeyDer::from(key).into())
             .unwrap();
     (Arc::new(config), pem)
-}
-
-fn pem(certificate: &CertificateDer<'_>) -> String {
-    let text = STANDARD.encode(certificate);
-    let lines: Vec<_> = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
 }
 
 fn accept(kind: Kind, mut stream: TcpStream, seen: &Mutex<Vec<String>>, config: Arc<ServerConfig>) {

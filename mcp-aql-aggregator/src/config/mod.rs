@@ -18,8 +18,6 @@ use regex::Regex;
 pub(crate) use expand::{Piece, Variables, pieces};
 pub use fault::{ConfigError, Fault};
 pub(crate) use read::{listed, nearest};
-#[cfg(feature = "http")]
-pub(crate) use servers::is_here;
 
 use crate::ask::CallTemplate;
 

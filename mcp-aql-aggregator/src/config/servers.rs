@@ -257,7 +257,7 @@ fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
     match parsed.scheme() {
         "https" => Ok(()),
         "http" => {
-            let is_local = is_here(&host);
+            let is_local = mcp_aql_http::is_local(&parsed);
             let host = host.to_string();
             if is_local || http_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host)) {
                 Ok(())
@@ -271,16 +271,6 @@ fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
             Err("only http and https are known: write such as \"https://example.com/mcp\""
                 .to_owned())
         }
-    }
-}
-
-/// Whether a host is this machine. Names below `localhost` may be anywhere: they are looked up.
-#[cfg(feature = "http")]
-pub(crate) fn is_here(host: &url::Host<&str>) -> bool {
-    match host {
-        url::Host::Domain(name) => matches!(*name, "localhost" | "localhost."),
-        url::Host::Ipv4(address) => address.is_loopback(),
-        url::Host::Ipv6(address) => address.is_loopback(),
     }
 }
 

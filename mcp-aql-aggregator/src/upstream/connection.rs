@@ -128,7 +128,8 @@ impl Connection {
                 let allowed = &shared.settings.allow_http_hosts;
                 let may_be_plain =
                     |host: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
-                let (server, url) = super::http::Server::new(url, headers, may_be_plain)?;
+                let note = |cause: &str| shared.note(cause);
+                let (server, url) = super::http::Server::new(url, headers, may_be_plain, note)?;
                 let http = super::http::Http::new(server, url, Arc::clone(mail));
                 greet(shared, http).await
             }

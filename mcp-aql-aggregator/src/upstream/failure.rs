@@ -7,7 +7,7 @@ use std::time::Duration;
 /// hold a password, or be written for the model that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "some happen over HTTP or TLS alone"))]
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some happen over HTTP alone"))]
 pub(crate) enum Failure {
     /// It did not answer in this time.
     Timeout(Duration),

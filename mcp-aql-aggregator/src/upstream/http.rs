@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
-use hyper::header::{
+use mcp_aql_http::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     LOCATION, USER_AGENT,
 };
-use hyper::{Method, StatusCode};
+use mcp_aql_http::http::{Method, StatusCode};
+use mcp_aql_http::{
+    Client, Events, HttpError, HttpErrorKind, Reply, Unusable, authorization, is_local,
+};
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -17,11 +20,8 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Failure;
-use super::client::{Client, Reply};
-use super::events::Events;
 use super::mail::{Begins, Incoming, Mail, begins};
 use super::stats::Stats;
-use crate::config::is_here;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -46,15 +46,18 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// A server at this place. `note` is told why it cannot be asked, where more is known of that.
+    ///
     /// # Errors
     /// Why it cannot, or may not, be asked.
     pub(super) fn new(
         url: &str,
         headers: &BTreeMap<String, String>,
         may_be_plain: impl Fn(&str) -> bool,
+        note: impl FnOnce(&str),
     ) -> Result<(Self, Url), Failure> {
         let mut url = Url::parse(url).map_err(|_| Failure::FailedToStart)?;
-        let is_local = is_here(&url.host().ok_or(Failure::FailedToStart)?);
+        let is_local = is_local(&url);
         let host = url.host_str().unwrap_or_default();
         if url.scheme() == "http" && !is_local && !may_be_plain(host) {
             return Err(Failure::Plain);
@@ -62,10 +65,7 @@ impl Server {
         let mut all = HeaderMap::new();
         let agent = concat!("mcp-aql-aggregator/", env!("CARGO_PKG_VERSION"));
         all.insert(USER_AGENT, HeaderValue::from_static(agent));
-        all.extend(authorization(&url).map(|value| (AUTHORIZATION, value)));
-        // They fail only for URLs without a host.
-        let _ = url.set_password(None);
-        let _ = url.set_username("");
+        all.extend(authorization(&mut url).map(|value| (AUTHORIZATION, value)));
         url.set_fragment(None);
         for (name, value) in headers {
             let name = HeaderName::try_from(name).map_err(|_| Failure::FailedToStart)?;
@@ -77,26 +77,15 @@ impl Server {
         for name in [SESSION, VERSION, ACCEPT, CONTENT_TYPE, CONTENT_LENGTH] {
             all.remove(name);
         }
-        let client = Client::new(&url, is_local)?;
+        let client = Client::new(&url, is_local).map_err(|unusable| {
+            note(&format!("the URL {unusable}"));
+            match unusable {
+                Unusable::NoCertificates(_) => Failure::Untrusted,
+                _ => Failure::FailedToStart,
+            }
+        })?;
         Ok((Self { client, headers: all }, url))
     }
-}
-
-/// What the URL says about who asks.
-fn authorization(url: &Url) -> Option<HeaderValue> {
-    use base64::Engine as _;
-    let password = url.password();
-    if url.username().is_empty() && password.is_none() {
-        return None;
-    }
-    let decode = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<u8>>();
-    let mut who = decode(url.username());
-    who.push(b':');
-    who.extend(decode(password.unwrap_or_default()));
-    let text = format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(who));
-    let mut value = HeaderValue::try_from(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 /// A connection: what is sent and received under one session.
@@ -269,10 +258,7 @@ impl Link {
         for _ in 0..=MOST_REDIRECTS {
             let length = letter.len();
             let sent = self.server.client.send(&url, Method::POST, headers.clone(), letter.clone());
-            let reply = sent.await.map_err(|unsent| {
-                self.mail.note_of(asked, &unsent.cause);
-                unsent.failure
-            })?;
+            let reply = sent.await.map_err(|error| self.failed(&error, asked))?;
             Stats::count(&self.mail.stats.bytes_out, length);
             match self.redirected(&url, &reply)? {
                 Some(next) => url = next,
@@ -280,6 +266,16 @@ impl Link {
             }
         }
         Err(Failure::Redirected)
+    }
+
+    /// Why there is no answer, or no more of it.
+    fn failed(&self, error: &HttpError, asked: Option<i64>) -> Failure {
+        self.mail.note_of(asked, &error.to_string());
+        match error.kind() {
+            HttpErrorKind::Certificate => Failure::Untrusted,
+            HttpErrorKind::Connect => Failure::Refused,
+            _ => Failure::Exited,
+        }
     }
 
     /// Where a server sends a request on to, of its own.
@@ -327,7 +323,7 @@ impl Link {
         let Some(id) = asked else {
             return if status.is_success() { Ok(()) } else { Err(Failure::Protocol) };
         };
-        match kind(&reply).as_str() {
+        match reply.content_type().as_str() {
             "application/json" => self.whole(reply, id).await,
             "text/event-stream" if status.is_success() => self.events(reply, id).await,
             kind => {
@@ -341,7 +337,7 @@ impl Link {
     /// A request that was found bad: by itself, or because its session is over, which others pay for.
     async fn bad(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
         if let Some(id) = asked
-            && kind(&reply) == "application/json"
+            && reply.content_type() == "application/json"
         {
             self.whole(reply, id).await?;
             if !self.mail.waits_for(id) {
@@ -374,7 +370,9 @@ impl Link {
             return self.too_large(id);
         }
         let mut body = Vec::new();
-        while let Some(chunk) = reply.chunk().await? {
+        while let Some(chunk) =
+            reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
+        {
             Stats::count(&self.mail.stats.bytes_in, chunk.len());
             if body.len() + chunk.len() > most {
                 return self.too_large(id);
@@ -389,7 +387,9 @@ impl Link {
     async fn events(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
         let most = self.mail.most_bytes();
         let mut events = Events::default();
-        while let Some(chunk) = reply.chunk().await? {
+        while let Some(chunk) =
+            reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
+        {
             Stats::count(&self.mail.stats.bytes_in, chunk.len());
             for message in events.take(&chunk) {
                 match begins(&message) {
@@ -442,13 +442,6 @@ impl Link {
     }
 }
 
-/// Of what kind the content of a reply is.
-fn kind(reply: &Reply) -> String {
-    let kind = reply.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default();
-    kind.trim().to_ascii_lowercase()
-}
-
 /// Reads what a stream has to say after the answer, for a short time.
 async fn rest(mut reply: Reply) {
     let reading = async { while let Ok(Some(_)) = reply.chunk().await {} };
@@ -470,7 +463,7 @@ mod tests {
         // Nobody answers there.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let (server, url) = Server::new(&url, &BTreeMap::new(), |_| false).unwrap();
+        let (server, url) = Server::new(&url, &BTreeMap::new(), |_| false, |_| {}).unwrap();
         let mut http = Http::new(server, url, Mail::new(Arc::default()));
         let call = CallToolRequest::new(CallToolRequestParams::new("search"));
         let id = RequestId::Number(7);
@@ -489,7 +482,7 @@ mod tests {
     #[test]
     fn without_encryption_only_this_machine_is_asked_unless_it_is_allowed() {
         let new = |url: &str| {
-            Server::new(url, &BTreeMap::new(), |host| host == "inside")
+            Server::new(url, &BTreeMap::new(), |host| host == "inside", |_| {})
                 .map(|(_, url)| url.to_string())
         };
         for url in

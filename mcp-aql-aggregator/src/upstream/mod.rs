@@ -2,11 +2,7 @@
 //! left alone when it fails, and asked with what its plan says.
 
 mod breaker;
-#[cfg(feature = "http")]
-mod client;
 mod connection;
-#[cfg(feature = "http")]
-mod events;
 mod failure;
 #[cfg(unix)]
 mod guard;
@@ -23,8 +19,6 @@ mod stats;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
-#[cfg(feature = "tls")]
-mod tls;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;

@@ -998,7 +998,7 @@ mod http {
         }
         let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let how = How::Http { url: format!("http://{gone}/"), headers: BTreeMap::new() };
-        causes(how, |_| {}, "initialize: Connection refused").await;
+        causes(how, |_| {}, "initialize: tcp connect error: Connection refused").await;
     }
 
     async fn fails(serving: HttpScript, expected: Failure) {
@@ -1117,17 +1117,19 @@ mod tls {
             upstream.start();
             let outcome =
                 ask(&upstream).await.map_or_else(|why| why.to_string(), |_| "answered".to_owned());
-            std::fs::write(file, outcome).unwrap();
+            let causes = upstream.state().causes.join("; ");
+            std::fs::write(file, format!("{outcome} {causes}")).unwrap();
         }
     }
 
-    /// What comes of asking with these certificates to trust.
+    /// What comes of asking with these certificates to trust, and why.
     fn outcome(files: &Files, url: &str, trusted: &Path) -> String {
         let file = files.path("outcome");
         let done = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["upstream::tests::tls::as_client", "--exact"])
             .env("ASK", url)
             .env("OUTCOME", &file)
+            .env_remove("SSL_CERT_DIR")
             .env("SSL_CERT_FILE", trusted)
             .stdout(std::process::Stdio::null())
             .status();
@@ -1156,11 +1158,17 @@ mod tls {
             Some(StreamOwned::new(connection, stream))
         });
         let url = format!("https://localhost:{}/mcp", address.port());
-        assert_eq!(outcome(&files, &url, &files.path("trusted")), "answered");
-        assert_eq!(outcome(&files, &url, &files.path("other")), "certificate not trusted");
+        assert_eq!(outcome(&files, &url, &files.path("trusted")), "answered ");
+        let told = outcome(&files, &url, &files.path("other"));
+        assert!(told.starts_with("certificate not trusted initialize: "), "{told}");
+        assert!(told.contains("set SSL_CERT_FILE to a PEM file"), "{told}");
+        let told = outcome(&files, &url, &files.path("none"));
+        assert!(told.starts_with("certificate not trusted the URL needs certificates"), "{told}");
         // Nobody there speaks TLS.
         let plain = mcp_aql_upstreams::serve_http(HttpScript::default());
         let url = format!("https://localhost:{}/mcp", plain.port());
-        assert_eq!(outcome(&files, &url, &files.path("trusted")), "connection refused");
+        let told = outcome(&files, &url, &files.path("trusted"));
+        assert!(told.starts_with("connection refused initialize: "), "{told}");
+        assert!(told.contains("write http://"), "{told}");
     }
 }

@@ -1,22 +1,19 @@
 //! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
-use hyper::header::{
+use mcp_aql_http::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
-use hyper::{Method, StatusCode, Uri};
-use percent_encoding::percent_decode_str;
+use mcp_aql_http::http::{Method, StatusCode};
+use mcp_aql_http::{Client, Events, HttpError, Reply, authorization, is_local};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::client::{Client, Failed, Reply};
-use super::events::Events;
 use super::sealed::Way;
 use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::config::ConfigError;
@@ -50,11 +47,20 @@ const TOLD: usize = 200;
 /// let target = UrlTarget::new("http://127.0.0.1:8080/mcp")?.header("Authorization", "Bearer …")?;
 /// # Ok::<(), mcp_aql_conformance::ConfigError>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct UrlTarget {
     client: Client,
+    /// As it is asked: without what it said about who asks.
     url: Url,
     headers: HeaderMap,
+    /// What it said about that.
+    secret: Option<String>,
+}
+
+impl fmt::Debug for UrlTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("UrlTarget").field("url", &self.describe()).finish_non_exhaustive()
+    }
 }
 
 impl UrlTarget {
@@ -64,37 +70,16 @@ impl UrlTarget {
     /// [`ConfigError::Wrong`] when it is no URL that can be asked.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
         let wrong = |why: String| ConfigError::Wrong(format!("the URL `{url}` {why}"));
-        let parsed = Url::parse(url).map_err(|error| wrong(format!("is no URL: {error}")))?;
-        match parsed.scheme() {
-            "http" => {}
-            "https" if cfg!(feature = "tls") => {}
-            "https" => {
-                return Err(wrong(
-                    "needs TLS, which is not built in: build with the cargo feature `tls`"
-                        .to_owned(),
-                ));
-            }
-            _ => return Err(wrong("does not begin with http:// or https://".to_owned())),
-        }
-        let is_local = match parsed.host_str() {
-            None => return Err(wrong("names no host".to_owned())),
-            Some("localhost") => true,
-            Some(host) => {
-                let address = host.trim_start_matches('[').trim_end_matches(']');
-                address.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-            }
-        };
+        let mut parsed = Url::parse(url).map_err(|error| wrong(format!("is no URL: {error}")))?;
+        // Without a password, the name may be a token.
+        let secret = parsed.password().unwrap_or_else(|| parsed.username()).to_owned();
+        let secret = Some(secret).filter(|secret| !secret.is_empty());
         let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
         let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
-        headers.extend(authorization(&parsed).map(|value| (AUTHORIZATION, value)));
-        let mut bare = parsed.clone();
-        // They fail only for URLs without a host.
-        let _ = bare.set_password(None);
-        let _ = bare.set_username("");
-        let uri = Uri::try_from(bare.as_str())
-            .map_err(|error| wrong(format!("cannot be asked: {error}")))?;
-        let client = Client::new(uri, is_local).map_err(wrong)?;
-        Ok(Self { client, url: parsed, headers })
+        headers.extend(authorization(&mut parsed).map(|value| (AUTHORIZATION, value)));
+        let client = Client::new(&parsed, is_local(&parsed));
+        let client = client.map_err(|unusable| wrong(unusable.to_string()))?;
+        Ok(Self { client, url: parsed, headers, secret })
     }
 
     /// Sends this header with every request, in place of another of that name.
@@ -140,9 +125,7 @@ impl Way for UrlTarget {
 
     fn describe(&self) -> String {
         let mut url = self.url.clone();
-        // A report is shown around. It fails only for URLs without a host, which are refused.
-        let _ = url.set_password(None);
-        let _ = url.set_username("");
+        // A report is shown around.
         let had_query = url.query().is_some();
         url.set_query(None);
         if had_query { format!("{url}?…") } else { url.into() }
@@ -151,8 +134,7 @@ impl Way for UrlTarget {
     fn secrets(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut add = |text: &str| found.extend([text.to_owned(), decoded(text)]);
-        // Without a password, the name may be a token.
-        add(self.url.password().unwrap_or_else(|| self.url.username()));
+        add(self.secret.as_deref().unwrap_or_default());
         let query = self.url.query().unwrap_or_default();
         add(query);
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
@@ -206,8 +188,9 @@ impl Http {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let both = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(ACCEPT, both);
-        let sent = self.target.client.send(Method::POST, headers, message.to_vec()).await;
-        let response = sent.map_err(|error| self.failed(error))?;
+        let sent =
+            self.target.client.send(&self.target.url, Method::POST, headers, message.to_vec());
+        let response = sent.await.map_err(|error| self.failed(&error))?;
         let status = response.status();
         if let Some(session) = response.headers().get(SESSION)
             && status.is_success()
@@ -237,9 +220,7 @@ impl Http {
     }
 
     async fn read(&self, response: Reply, asked: Option<&str>) -> Result<(), Lost> {
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-        match kind.to_ascii_lowercase().as_str() {
+        match response.content_type().as_str() {
             "application/json" => {
                 let body = self.whole(response).await?;
                 let text = body.trim_ascii();
@@ -263,7 +244,7 @@ impl Http {
     async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, Lost> {
         let mut body = Vec::new();
         let mut long = None;
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if body.len() + chunk.len() > LONGEST_MESSAGE {
                 return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
             }
@@ -284,7 +265,7 @@ impl Http {
                 format!("`{}`", text.chars().take(TOLD).collect::<String>())
             }
             Ok(None) => "and no body".to_owned(),
-            Err(error) => self.failed(error).to_string(),
+            Err(error) => self.failed(&error).to_string(),
         }
     }
 
@@ -292,7 +273,7 @@ impl Http {
     async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), Lost> {
         let mut events = Events::default();
         let mut long = None;
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
             for byte_run in chunk.chunks(SMALL) {
                 for message in events.take(byte_run) {
                     if !self.inbox.take(&message) {
@@ -322,8 +303,9 @@ impl Http {
     }
 
     /// A server that cannot be connected to any more is gone; otherwise only this message is lost.
-    fn failed(&self, Failed { is_connect, why }: Failed) -> Lost {
-        if !is_connect {
+    fn failed(&self, error: &HttpError) -> Lost {
+        let why = error.to_string();
+        if !error.is_connect() {
             return Lost::Closed(why);
         }
         if self.lock().version.is_none() {
@@ -336,10 +318,11 @@ impl Http {
 
     /// Tells the server that the session is over.
     fn good_bye(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let (client, headers) = (self.target.client.clone(), self.headers());
+        let UrlTarget { client, url, .. } = self.target.clone();
+        let headers = self.headers();
         self.lock().session.take()?;
         Some(async move {
-            let told = client.send(Method::DELETE, headers, Vec::new());
+            let told = client.send(&url, Method::DELETE, headers, Vec::new());
             // Servers may refuse to be told.
             let _ = tokio::time::timeout(GOOD_BYE, told).await;
         })
@@ -393,17 +376,4 @@ fn asked(message: &[u8]) -> Option<String> {
     let message: Value = serde_json::from_slice(message).ok()?;
     message.get("method")?;
     message.get("id").map(Value::to_string)
-}
-
-/// What a URL says about who asks, as a header.
-fn authorization(url: &Url) -> Option<HeaderValue> {
-    if url.username().is_empty() && url.password().is_none() {
-        return None;
-    }
-    let mut who: Vec<u8> = percent_decode_str(url.username()).collect();
-    who.push(b':');
-    who.extend(percent_decode_str(url.password().unwrap_or_default()));
-    let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(who))).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }

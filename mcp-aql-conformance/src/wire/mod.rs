@@ -4,16 +4,10 @@
 //! lines that are no JSON, answers to nobody.
 
 #[cfg(feature = "http")]
-mod client;
-#[cfg(feature = "http")]
-mod events;
-#[cfg(feature = "http")]
 mod http;
 mod lines;
 mod modes;
 mod tap;
-#[cfg(feature = "tls")]
-mod tls;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use super::client::Dial;
+use crate::client::Dial;
+use crate::error::{HttpError, HttpErrorKind, Unusable};
 
 /// Adds TLS to connections.
 ///
 /// # Errors
 /// When it is wanted, and there is nothing that could be trusted.
-pub(super) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Dial>, String> {
+pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Dial>, Unusable> {
     let mut trusted = RootCertStore::empty();
     if is_wanted {
         let found = rustls_native_certs::load_native_certs();
@@ -21,17 +22,14 @@ pub(super) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
         if trusted.is_empty() {
             let why: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
             let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
-            return Err(format!(
-                "needs certificates to trust, and there are none on this machine{why}: set \
-                 SSL_CERT_FILE to a PEM file with the certificate of the CA"
-            ));
+            return Err(Unusable::NoCertificates(why));
         }
     }
     // Given here, and not installed for the whole program, which may have its own.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| format!("cannot be asked: {error}"))?
+        .map_err(|error| Unusable::Tls(error.to_string()))?
         .with_root_certificates(trusted)
         .with_no_client_auth();
     Ok(HttpsConnectorBuilder::new()
@@ -42,7 +40,7 @@ pub(super) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
 }
 
 /// Why there is no connection, if it is for TLS, and what to do about it.
-pub(super) fn told(error: &(dyn Error + 'static)) -> Option<String> {
+pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
     // Only the handshake fails with an `io::Error` at this place; what wraps another hides it from `source`.
     let mut fault: &io::Error = error.source()?.downcast_ref()?;
     while let Some(inner) = fault.get_ref().and_then(|inner| inner.downcast_ref()) {
@@ -50,7 +48,8 @@ pub(super) fn told(error: &(dyn Error + 'static)) -> Option<String> {
     }
     match fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidMessage(_)) => {
-            Some("the server does not speak TLS: if it has none, write http://".to_owned())
+            let why = "the server does not speak TLS: if it has none, write http://".to_owned();
+            Some(HttpError::told(HttpErrorKind::Connect, why))
         }
         Some(rustls::Error::InvalidCertificate(why)) => {
             let advice = match why {
@@ -68,9 +67,13 @@ pub(super) fn told(error: &(dyn Error + 'static)) -> Option<String> {
                 }
                 _ => "",
             };
-            Some(format!("the certificate of the server is not trusted ({why}){advice}"))
+            let why = format!("the certificate of the server is not trusted ({why}){advice}");
+            Some(HttpError::told(HttpErrorKind::Certificate, why))
         }
         Some(_) => None,
-        None => Some(format!("no TLS came about, {fault}: if the server has none, write http://")),
+        None => {
+            let why = format!("no TLS came about, {fault}: if the server has none, write http://");
+            Some(HttpError::told(HttpErrorKind::Connect, why))
+        }
     }
 }

@@ -1,8 +1,18 @@
 //! Server-sent events: the data of each, as bytes come in.
 
-/// Puts events together.
+/// Puts events together, from bytes as they come: an event is whole when its empty line has come.
+///
+/// How much is held is for whoever reads to bound, with [`held`](Self::held).
+///
+/// ```
+/// let mut events = mcp_aql_http::Events::default();
+/// assert!(events.take(b"event: message\ndata: {\"id\"").is_empty());
+/// assert_eq!(events.beginning(), b" {\"id\"");
+/// assert_eq!(events.take(b":1}\n\ndata: 2\n\n"), [b"{\"id\":1}".to_vec(), b"2".to_vec()]);
+/// assert_eq!(events.held(), 0);
+/// ```
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -14,8 +24,9 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Takes the next bytes, and gives the data of the events that they complete.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+    /// Takes the next bytes, and gives the data of the events that they complete: of each, its lines without
+    /// the end of the last one. Events without data, which keep connections alive, are none.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut whole = Vec::new();
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -44,13 +55,14 @@ impl Events {
         }
     }
 
-    /// What the data of the event begins with that is not complete yet.
-    pub(super) fn beginning(&self) -> &[u8] {
+    /// What the data of the event begins with that is not complete yet, as it came.
+    #[must_use]
+    pub fn beginning(&self) -> &[u8] {
         if self.has_data { &self.data } else { self.line.strip_prefix(b"data:").unwrap_or(&[]) }
     }
 
-    /// Keeps nothing of that event.
-    pub(super) fn skip(&mut self) {
+    /// Keeps nothing of that event, neither of what came nor of what is to come.
+    pub fn skip(&mut self) {
         self.is_blank = self.line.is_empty();
         self.skips = true;
         self.has_data = false;
@@ -58,8 +70,9 @@ impl Events {
         self.data = Vec::new();
     }
 
-    /// Bytes that are held for what is not complete yet.
-    pub(super) fn held(&self) -> usize {
+    /// How many bytes are held for what is not complete yet.
+    #[must_use]
+    pub fn held(&self) -> usize {
         self.line.len() + self.data.len()
     }
 
@@ -98,7 +111,20 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::Events;
+
+    proptest! {
+        #[test]
+        fn wherever_it_is_cut_it_is_the_same(text in "(data|data:| |a|:|\n|\r|\r\n|id: 1|\u{feff}){0,20}", cut in 1_usize..9) {
+            let whole = Events::default().take(text.as_bytes());
+            let mut events = Events::default();
+            let parts = text.as_bytes().chunks(cut).flat_map(|part| events.take(part));
+            prop_assert_eq!(parts.collect::<Vec<_>>(), whole);
+            prop_assert!(events.held() <= text.len());
+        }
+    }
 
     #[test]
     fn what_is_skipped_ends_with_its_event() {

@@ -1,0 +1,332 @@
+//! The client: requests over connections that are used again, direct or through the proxy that the
+//! environment names.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_util::future::BoxFuture;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap, PROXY_AUTHORIZATION};
+use hyper::http::uri::Scheme;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tower_service::Service;
+use url::Url;
+
+use crate::error::{HttpError, HttpErrorKind, Unusable};
+
+/// What connects: with TLS where the URL wants it.
+#[cfg(feature = "tls")]
+type Connector = hyper_rustls::HttpsConnector<Dial>;
+#[cfg(not(feature = "tls"))]
+type Connector = Dial;
+
+type Fault = Box<dyn Error + Send + Sync>;
+
+/// A client for one server, cheap to clone. Redirects are for its users to follow.
+///
+/// What the system trusts is trusted; the variable `SSL_CERT_FILE` names a PEM file of certificates that are
+/// trusted instead. No provider of cryptography is installed for the whole program.
+#[derive(Debug, Clone)]
+pub struct Client {
+    inner: hyper_util::client::legacy::Client<Connector, Full<Bytes>>,
+    proxy: Option<Arc<Intercept>>,
+}
+
+impl Client {
+    /// For this server, without asking the environment for a proxy when it `is_local`.
+    ///
+    /// # Errors
+    /// What is wrong with the URL, with the proxy, or with the certificates of this machine.
+    pub fn new(url: &Url, is_local: bool) -> Result<Self, Unusable> {
+        let uri = uri(url).ok_or(Unusable::NotHttp)?;
+        match url.scheme() {
+            "http" => {}
+            "https" if cfg!(feature = "tls") => {}
+            "https" => return Err(Unusable::NoTls),
+            _ => return Err(Unusable::NotHttp),
+        }
+        let proxy = if is_local { None } else { Matcher::from_env().intercept(&uri) };
+        if proxy.as_ref().is_some_and(|proxy| proxy.uri().scheme() != Some(&Scheme::HTTP)) {
+            return Err(Unusable::Proxy);
+        }
+        let proxy = proxy.map(Arc::new);
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        let dial = Dial { tcp, proxy: proxy.clone() };
+        #[cfg(feature = "tls")]
+        let dial = crate::tls::connector(dial, uri.scheme() == Some(&Scheme::HTTPS))?;
+        let inner = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(dial);
+        Ok(Self { inner, proxy })
+    }
+
+    /// Sends a request to a URL of that server, and gives the reply once its headers are there.
+    ///
+    /// # Errors
+    /// Why there is no reply.
+    pub async fn send(
+        &self,
+        url: &Url,
+        method: Method,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Reply, HttpError> {
+        let mut request = Request::new(Full::from(body));
+        let uri = uri(url).ok_or(Unusable::NotHttp);
+        let uri = uri.map_err(|error| HttpError::new(HttpErrorKind::Connect, &error))?;
+        let is_plain = uri.scheme() == Some(&Scheme::HTTP);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        // With TLS, the proxy is told when the tunnel is made.
+        if is_plain && let Some(who) = self.proxy.as_ref().and_then(|proxy| proxy.basic_auth()) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, who.clone());
+        }
+        match self.inner.request(request).await {
+            Ok(response) => Ok(Reply(response)),
+            Err(error) if error.is_connect() => {
+                #[cfg(feature = "tls")]
+                if let Some(error) = crate::tls::told(&error) {
+                    return Err(error);
+                }
+                Err(HttpError::new(HttpErrorKind::Connect, &error))
+            }
+            Err(error) => Err(HttpError::new(HttpErrorKind::Broken, &error)),
+        }
+    }
+}
+
+fn uri(url: &Url) -> Option<Uri> {
+    Uri::try_from(url.as_str()).ok().filter(|uri| uri.host().is_some())
+}
+
+/// A reply, of which the body is still to be read. Dropped, its connection is closed unless all was read.
+#[derive(Debug)]
+pub struct Reply(Response<Incoming>);
+
+impl Reply {
+    /// Its status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.0.status()
+    }
+
+    /// Its headers.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        self.0.headers()
+    }
+
+    /// Of what kind its content is, in lower case and without parameters: `text/event-stream`. Empty where
+    /// it does not say so.
+    #[must_use]
+    pub fn content_type(&self) -> String {
+        let kind = self.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default();
+        kind.trim().to_ascii_lowercase()
+    }
+
+    /// The next part of the body, if there is one.
+    ///
+    /// # Errors
+    /// Why there is no more of it.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            match self.0.body_mut().frame().await.transpose() {
+                Ok(None) => return Ok(None),
+                // Trailers are not read.
+                Ok(Some(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Ok(Some(data));
+                    }
+                }
+                Err(error) => return Err(HttpError::new(HttpErrorKind::Broken, &error)),
+            }
+        }
+    }
+}
+
+/// Makes connections: to the server, or to the proxy, which makes a tunnel where TLS is to go through.
+#[derive(Debug, Clone)]
+pub(crate) struct Dial {
+    tcp: HttpConnector,
+    proxy: Option<Arc<Intercept>>,
+}
+
+impl Service<Uri> for Dial {
+    type Response = Line;
+    type Error = Fault;
+    type Future = BoxFuture<'static, Result<Line, Fault>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        self.tcp.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let Some(proxy) = self.proxy.clone() else {
+            let connecting = self.tcp.call(to);
+            return Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: false }) });
+        };
+        if to.scheme() == Some(&Scheme::HTTPS) {
+            let mut tunnel = Tunnel::new(proxy.uri().clone(), self.tcp.clone());
+            if let Some(who) = proxy.basic_auth() {
+                tunnel = tunnel.with_auth(who.clone());
+            }
+            let connecting = tunnel.call(to);
+            return Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: false }) });
+        }
+        let connecting = self.tcp.call(proxy.uri().clone());
+        Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: true }) })
+    }
+}
+
+/// A connection.
+pub(crate) struct Line {
+    tcp: TokioIo<TcpStream>,
+    /// Whether it is the proxy that reads the requests, and has to be told of which server they are.
+    is_proxied: bool,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Line").finish_non_exhaustive()
+    }
+}
+
+impl Connection for Line {
+    fn connected(&self) -> Connected {
+        self.tcp.connected().proxy(self.is_proxied)
+    }
+}
+
+impl Read for Line {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_read(context, buffer)
+    }
+}
+
+impl Write for Line {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.tcp.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The URL of a server that answers each connection with this, and hangs up.
+    fn server(answer: &'static str) -> Url {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        // It ends with the process.
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    head.extend(byte);
+                }
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        Url::parse(&url).unwrap()
+    }
+
+    async fn get(url: &Url) -> Result<Reply, HttpError> {
+        let client = Client::new(url, true).unwrap();
+        client.send(url, Method::GET, HeaderMap::new(), Vec::new()).await
+    }
+
+    #[tokio::test]
+    async fn replies_come_in_parts() {
+        let url = server(
+            "HTTP/1.1 202 Accepted\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\n\
+             Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nx: y\r\n\r\n",
+        );
+        let mut reply = get(&url).await.unwrap();
+        assert_eq!((reply.status().as_u16(), &*reply.content_type()), (202, "text/event-stream"));
+        let mut body = Vec::new();
+        while let Some(part) = reply.chunk().await.unwrap() {
+            body.extend_from_slice(&part);
+        }
+        assert_eq!(body, b"abc");
+    }
+
+    #[tokio::test]
+    async fn what_breaks_is_told_apart_from_what_never_was() {
+        let mut cut =
+            get(&server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")).await.unwrap();
+        assert_eq!(cut.content_type(), "");
+        assert_eq!(cut.chunk().await.unwrap().unwrap(), "abc");
+        assert_eq!(cut.chunk().await.unwrap_err().kind(), HttpErrorKind::Broken);
+        let error = get(&server("SSH-2.0-nothing\r\n")).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_connect()), (HttpErrorKind::Broken, false));
+        // Nobody listens there any more.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        drop(listener);
+        let error = get(&url).await.unwrap_err();
+        assert_eq!((error.kind(), error.is_connect()), (HttpErrorKind::Connect, true));
+        assert!(error.to_string().contains("refused"), "{error}");
+    }
+
+    #[test]
+    fn only_http_is_asked() {
+        for url in ["ftp://example.com/", "data:x", "unix:/run/x"] {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(Client::new(&url, false).unwrap_err(), Unusable::NotHttp, "{url}");
+        }
+        let secure = Client::new(&Url::parse("https://localhost/").unwrap(), true);
+        #[cfg(not(feature = "tls"))]
+        assert_eq!(secure.unwrap_err(), Unusable::NoTls);
+        #[cfg(feature = "tls")]
+        assert!(matches!(secure, Ok(_) | Err(Unusable::NoCertificates(_))));
+    }
+}
