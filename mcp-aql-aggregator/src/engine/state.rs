@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Entry;
 use crate::ask::{NoPlan, Told};
-use crate::upstream::{BreakerState, Latency, UpstreamState};
+use crate::upstream::{BreakerState, Latency, Phase, UpstreamState};
 
 /// Parts of names that secrets have, in small letters.
 const SECRET: [&str; 7] =
@@ -160,13 +160,13 @@ impl ServerState {
         // An adapter is asked for each of its operations through the same one.
         tools.dedup();
         Self {
-            state: match state.status {
-                "ready" => ServerStatus::Ready,
-                "idle" => ServerStatus::Idle,
-                "starting" => ServerStatus::Starting,
-                "unmapped" => ServerStatus::Unmapped,
-                "closed" => ServerStatus::Closed,
-                _ => ServerStatus::Failed,
+            state: match state.phase {
+                Phase::Ready => ServerStatus::Ready,
+                Phase::Idle => ServerStatus::Idle,
+                Phase::Starting => ServerStatus::Starting,
+                Phase::Unmapped => ServerStatus::Unmapped,
+                Phase::Closed => ServerStatus::Closed,
+                Phase::Failed => ServerStatus::Failed,
             },
             reason: state.failure.map(|failure| failure.to_string()),
             notes: notes.iter().map(ToString::to_string).collect(),

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use rmcp::model::ContentBlock;
 use serde_json::Value;
 
+use super::asking::{PATIENCE, REFUSALS};
 use super::*;
 use crate::config::ServerSettings;
 
@@ -98,7 +100,7 @@ fn route() -> Route {
 
 async fn is_ready(upstream: &Upstream) {
     upstream.settled().await;
-    reaches(|| upstream.state().status == "ready").await;
+    reaches(|| upstream.state().phase == Phase::Ready).await;
 }
 
 #[track_caller]
@@ -179,7 +181,7 @@ async fn a_server_is_asked_and_leaves_no_process() {
     let begun = Instant::now();
     upstream.close().await;
     assert!(begun.elapsed() < TO_CLOSE + SOON);
-    assert_eq!(upstream.state().status, "closed");
+    assert_eq!(upstream.state().phase, Phase::Closed);
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Closed);
 }
@@ -276,7 +278,7 @@ async fn a_server_that_stops_reading_is_started_again_once_that_is_sure() {
         assert!(begun.elapsed() < Duration::from_millis(500) + SOON);
     }
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::CircuitOpen);
-    reaches(|| upstream.state().starts == 2 && upstream.state().status == "ready").await;
+    reaches(|| upstream.state().starts == 2 && upstream.state().phase == Phase::Ready).await;
     reaches(|| upstream.state().breaker == BreakerState::HalfOpen).await;
     assert!(ask(&upstream).await.is_ok());
     let list = pids(&files.path("pids"));
@@ -297,7 +299,7 @@ async fn servers_that_never_get_ready_hold_up_few_queries() {
     }
     // Without waiting.
     assert_eq!(ask(&upstream).now_or_never().unwrap().unwrap_err(), Failure::Starting);
-    assert_eq!(upstream.state().status, "starting");
+    assert_eq!(upstream.state().phase, Phase::Starting);
     upstream.close().await;
 }
 
@@ -339,7 +341,7 @@ async fn slow_servers_are_waited_for_and_started_once() {
     upstream.start();
     upstream.start();
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(upstream.state().status, "idle");
+    assert_eq!(upstream.state().phase, Phase::Idle);
     // Who asks too early does not break off its start.
     let early = upstream.ask("x", Instant::now() + Duration::from_millis(50), &route()).await;
     assert_eq!(early.unwrap_err(), Failure::Starting);
@@ -477,7 +479,7 @@ async fn a_tool_that_says_meanwhile_that_it_writes_is_not_called_again() {
     is_ready(&upstream).await;
     assert!(ask(&upstream).await.is_ok());
     changes(&files).await;
-    reaches(|| upstream.state().status == "unmapped").await;
+    reaches(|| upstream.state().phase == Phase::Unmapped).await;
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::NoQueryTool);
     let calls = std::fs::read_to_string(files.path("log")).unwrap();
     assert_eq!(calls.matches("tools/call").count(), 1);
@@ -489,7 +491,7 @@ async fn a_tool_that_says_meanwhile_that_it_writes_is_not_called_again() {
 async fn tools_that_come_later_are_asked_then() {
     let files = Files::new();
     let upstream = started(&format!("--changes late:{}", files.of("changed")), |_| {});
-    reaches(|| upstream.state().status == "unmapped").await;
+    reaches(|| upstream.state().phase == Phase::Unmapped).await;
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::NoQueryTool);
     changes(&files).await;
     is_ready(&upstream).await;
@@ -523,7 +525,7 @@ async fn an_adapter_that_cannot_be_introspected_yet_is_tried_again() {
         let count = files.of("count");
         let script = format!("--adapter --call {call} --times 1 --count {count}");
         let upstream = started(&script, |_| {});
-        reaches(|| upstream.state().status == "ready").await;
+        reaches(|| upstream.state().phase == Phase::Ready).await;
         assert_eq!(upstream.state().starts, 2);
         assert!(text(&ask(&upstream).await.unwrap()[0]).contains("a note on"));
         upstream.close().await;
@@ -549,7 +551,7 @@ async fn later_lists_of_tools_may_be_as_long_as_the_first() {
     let upstream = started(&script, |_| {});
     is_ready(&upstream).await;
     changes(&files).await;
-    reaches(|| upstream.state().status == "unmapped").await;
+    reaches(|| upstream.state().phase == Phase::Unmapped).await;
     assert_eq!(upstream.state().starts, 1);
     upstream.close().await;
 }
@@ -581,11 +583,12 @@ async fn wrong_calls_are_told_once_in_our_words() {
         items: crate::items::Places::default(),
         may_write: false,
     };
-    for (calls, status) in [(vec!["search_doks"], "unmapped"), (vec!["search_docs", "no"], "ready")]
+    for (calls, phase) in
+        [(vec!["search_doks"], Phase::Unmapped), (vec!["search_docs", "no"], Phase::Ready)]
     {
         let files = Files::new();
         LazyLock::force(&LOG);
-        let name = format!("told-{status}");
+        let name = format!("told-{phase:?}");
         let config = ServerConfig {
             name: name.clone(),
             how: command(&format!("--changes writes:{}", files.of("changed"))),
@@ -598,7 +601,7 @@ async fn wrong_calls_are_told_once_in_our_words() {
         };
         let upstream = Upstream::new(config, Arc::new(Settings::default()), route());
         upstream.start();
-        reaches(|| upstream.state().status == status).await;
+        reaches(|| upstream.state().phase == phase).await;
         let wrong = calls.last().unwrap();
         let log = String::from_utf8_lossy(&LOG.lock().unwrap()).into_owned();
         let warned: Vec<_> =
@@ -808,7 +811,7 @@ async fn a_server_without_a_tool_to_ask_is_left_out_and_ended() {
     let files = Files::new();
     let script = format!("--tool delete_docs --pids {}", files.of("pids"));
     let upstream = started(&script, |_| {});
-    reaches(|| upstream.state().status == "unmapped").await;
+    reaches(|| upstream.state().phase == Phase::Unmapped).await;
     assert!(upstream.state().no_plan.is_some());
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::NoQueryTool);
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
@@ -831,7 +834,7 @@ async fn the_last_words_of_what_does_not_start_are_kept() {
     let upstream = started("--start crash --stderr 100", |_| {});
     upstream.settled().await;
     let state = upstream.state();
-    assert_eq!((state.status, state.last_words), ("failed", vec!["e".repeat(99)]));
+    assert_eq!((state.phase, state.last_words), (Phase::Failed, vec!["e".repeat(99)]));
     upstream.close().await;
 }
 
@@ -976,7 +979,7 @@ mod http {
         upstream.start();
         is_ready(&upstream).await;
         changes(&files).await;
-        reaches(|| upstream.state().status == "unmapped").await;
+        reaches(|| upstream.state().phase == Phase::Unmapped).await;
         std::fs::remove_file(files.path("changed")).unwrap();
         is_ready(&upstream).await;
         upstream.close().await;

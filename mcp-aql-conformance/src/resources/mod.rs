@@ -1,7 +1,10 @@
 //! Kinds of things that an adapter keeps: which operations create, read, list, change and remove one, as
 //! names, parameters and results tell, or as the configuration says.
 
+mod clearing;
 mod fields;
+mod made;
+mod sparing;
 mod things;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +66,7 @@ pub(crate) struct Resources {
     kinds: Vec<Resource>,
     /// What the configuration says that cannot be.
     wrong: Vec<String>,
-    made: Mutex<Vec<things::Made>>,
+    made: Mutex<Vec<made::Made>>,
     /// CREATE operations that make nothing of these kinds, and how often each has made something.
     others: Mutex<BTreeMap<String, usize>>,
     /// CREATE operations that were called and did not answer, and how often.
