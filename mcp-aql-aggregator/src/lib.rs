@@ -42,6 +42,7 @@ pub mod fuzzing;
 mod items;
 pub mod plain;
 pub mod rank;
+mod secret;
 mod text;
 mod upstream;
 

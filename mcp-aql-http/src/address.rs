@@ -17,6 +17,7 @@ use url::{Host, Url};
 /// assert_eq!(mcp_aql_http::authorization(&mut url), None);
 /// # Ok::<(), url::ParseError>(())
 /// ```
+#[must_use]
 pub fn authorization(url: &mut Url) -> Option<HeaderValue> {
     if url.username().is_empty() && url.password().is_none() {
         return None;

@@ -21,8 +21,9 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tower_service::Service;
-use url::Url;
+use url::{Origin, Url};
 
+use crate::address::is_local;
 use crate::error::{HttpError, HttpErrorKind, Unusable};
 
 /// What connects: with TLS where the URL wants it.
@@ -35,28 +36,32 @@ type Fault = Box<dyn Error + Send + Sync>;
 
 /// A client for one server, cheap to clone. Redirects are for its users to follow.
 ///
-/// What the system trusts is trusted; the variable `SSL_CERT_FILE` names a PEM file of certificates that are
+/// A server on this machine is asked without the proxy that the environment may name. With `https://`, what
+/// the system trusts is trusted; the variable `SSL_CERT_FILE` names a PEM file of certificates that are
 /// trusted instead. No provider of cryptography is installed for the whole program.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: hyper_util::client::legacy::Client<Connector, Full<Bytes>>,
     proxy: Option<Arc<Intercept>>,
+    /// What it trusts, and the way there, are of this one.
+    server: Origin,
 }
 
 impl Client {
-    /// For this server, without asking the environment for a proxy when it `is_local`.
+    /// For the server of this URL. What the URL says about who asks is not sent: see
+    /// [`authorization`](crate::authorization).
     ///
     /// # Errors
     /// What is wrong with the URL, with the proxy, or with the certificates of this machine.
-    pub fn new(url: &Url, is_local: bool) -> Result<Self, Unusable> {
-        let uri = uri(url).ok_or(Unusable::NotHttp)?;
+    pub fn new(url: &Url) -> Result<Self, Unusable> {
         match url.scheme() {
             "http" => {}
             "https" if cfg!(feature = "tls") => {}
             "https" => return Err(Unusable::NoTls),
             _ => return Err(Unusable::NotHttp),
         }
-        let proxy = if is_local { None } else { Matcher::from_env().intercept(&uri) };
+        let uri = uri(url).map_err(Unusable::Uri)?;
+        let proxy = if is_local(url) { None } else { Matcher::from_env().intercept(&uri) };
         if proxy.as_ref().is_some_and(|proxy| proxy.uri().scheme() != Some(&Scheme::HTTP)) {
             return Err(Unusable::Proxy);
         }
@@ -70,13 +75,13 @@ impl Client {
         let inner = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(dial);
-        Ok(Self { inner, proxy })
+        Ok(Self { inner, proxy, server: url.origin() })
     }
 
     /// Sends a request to a URL of that server, and gives the reply once its headers are there.
     ///
     /// # Errors
-    /// Why there is no reply.
+    /// Why there is no reply. To another server than its own nothing is sent.
     pub async fn send(
         &self,
         url: &Url,
@@ -84,15 +89,18 @@ impl Client {
         headers: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Reply, HttpError> {
+        let unsent = |why| HttpError::told(HttpErrorKind::Connect, why);
+        if url.origin() != self.server {
+            return Err(unsent("the URL is of another server than the client is for".to_owned()));
+        }
         let mut request = Request::new(Full::from(body));
-        let uri = uri(url).ok_or(Unusable::NotHttp);
-        let uri = uri.map_err(|error| HttpError::new(HttpErrorKind::Connect, &error))?;
-        let is_plain = uri.scheme() == Some(&Scheme::HTTP);
         *request.method_mut() = method;
-        *request.uri_mut() = uri;
+        *request.uri_mut() = uri(url).map_err(unsent)?;
         *request.headers_mut() = headers;
         // With TLS, the proxy is told when the tunnel is made.
-        if is_plain && let Some(who) = self.proxy.as_ref().and_then(|proxy| proxy.basic_auth()) {
+        if url.scheme() == "http"
+            && let Some(who) = self.proxy.as_ref().and_then(|proxy| proxy.basic_auth())
+        {
             request.headers_mut().insert(PROXY_AUTHORIZATION, who.clone());
         }
         match self.inner.request(request).await {
@@ -109,13 +117,20 @@ impl Client {
     }
 }
 
-fn uri(url: &Url) -> Option<Uri> {
-    Uri::try_from(url.as_str()).ok().filter(|uri| uri.host().is_some())
+/// A URL as HTTP has it, or why it does not.
+fn uri(url: &Url) -> Result<Uri, String> {
+    Uri::try_from(url.as_str()).map_err(|error| error.to_string())
 }
 
 /// A reply, of which the body is still to be read. Dropped, its connection is closed unless all was read.
-#[derive(Debug)]
 pub struct Reply(Response<Incoming>);
+
+/// Its headers may be secrets, such as the session.
+impl fmt::Debug for Reply {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Reply").field("status", &self.status()).finish_non_exhaustive()
+    }
+}
 
 impl Reply {
     /// Its status.
@@ -280,7 +295,7 @@ mod tests {
     }
 
     async fn get(url: &Url) -> Result<Reply, HttpError> {
-        let client = Client::new(url, true).unwrap();
+        let client = Client::new(url).unwrap();
         client.send(url, Method::GET, HeaderMap::new(), Vec::new()).await
     }
 
@@ -317,13 +332,35 @@ mod tests {
         assert!(error.to_string().contains("refused"), "{error}");
     }
 
+    #[tokio::test]
+    async fn no_other_server_is_sent_anything() {
+        let (url, other) = (server("HTTP/1.1 200 OK\r\n\r\n"), server("HTTP/1.1 200 OK\r\n\r\n"));
+        let client = Client::new(&url).unwrap();
+        let https = url.as_str().replace("http:", "https:");
+        for url in [other.as_str(), &https, "data:x", "ftp://localhost/"] {
+            let url = Url::parse(url).unwrap();
+            let error = client.send(&url, Method::GET, HeaderMap::new(), Vec::new()).await;
+            let error = error.unwrap_err();
+            assert_eq!(error.kind(), HttpErrorKind::Connect, "{url}");
+            assert!(error.to_string().contains("another server"), "{error}");
+        }
+        // Of its own, any path will do.
+        let url = url.join("/elsewhere").unwrap();
+        let reply = client.send(&url, Method::GET, HeaderMap::new(), Vec::new()).await.unwrap();
+        assert_eq!(format!("{reply:?}"), "Reply { status: 200, .. }");
+    }
+
     #[test]
     fn only_http_is_asked() {
+        for url in ["http://a{b}/mcp".to_owned(), format!("http://a/{}", "b".repeat(70_000))] {
+            let Ok(url) = Url::parse(&url) else { continue };
+            assert!(matches!(Client::new(&url), Err(Unusable::Uri(_))), "{url}");
+        }
         for url in ["ftp://example.com/", "data:x", "unix:/run/x"] {
             let url = Url::parse(url).unwrap();
-            assert_eq!(Client::new(&url, false).unwrap_err(), Unusable::NotHttp, "{url}");
+            assert_eq!(Client::new(&url).unwrap_err(), Unusable::NotHttp, "{url}");
         }
-        let secure = Client::new(&Url::parse("https://localhost/").unwrap(), true);
+        let secure = Client::new(&Url::parse("https://localhost/").unwrap());
         #[cfg(not(feature = "tls"))]
         assert_eq!(secure.unwrap_err(), Unusable::NoTls);
         #[cfg(feature = "tls")]

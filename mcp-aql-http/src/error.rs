@@ -6,9 +6,12 @@ use std::error::Error;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unusable {
-    /// It is none of HTTP, or has no host.
-    #[error("does not begin with http:// or https:// and a host")]
+    /// It is none of HTTP.
+    #[error("does not begin with http:// or https://")]
     NotHttp,
+    /// It is too long, or has characters that HTTP does not know there: why.
+    #[error("cannot be asked: {0}")]
+    Uri(String),
     /// This build has no TLS.
     #[error("needs TLS, which is not built in: build with the cargo feature `tls`")]
     NoTls,
@@ -17,12 +20,13 @@ pub enum Unusable {
         "would go through the proxy that the environment names, and only proxies with http:// can be used"
     )]
     Proxy,
-    /// There is nothing to trust.
+    /// There is nothing to trust: why, where the system says so.
     #[error(
-        "needs certificates to trust, and there are none on this machine{0}: set SSL_CERT_FILE to a PEM \
-         file with the certificate of the CA"
+        "needs certificates to trust, and there are none on this machine{}: set SSL_CERT_FILE to a PEM \
+         file with the certificate of the CA",
+        .0.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
     )]
-    NoCertificates(String),
+    NoCertificates(Option<String>),
     /// There is no TLS to be had.
     #[error("cannot be asked: {0}")]
     Tls(String),
@@ -32,7 +36,8 @@ pub enum Unusable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpErrorKind {
-    /// There is no connection: nobody listens, or who listens speaks another protocol.
+    /// There is no connection: nobody listens, who listens speaks another protocol, or the URL is not of
+    /// that server.
     Connect,
     /// There is no connection, for the server's certificate is not trusted.
     Certificate,
@@ -53,7 +58,6 @@ impl HttpError {
         Self { kind, why: told(error) }
     }
 
-    #[cfg(feature = "tls")]
     pub(crate) const fn told(kind: HttpErrorKind, why: String) -> Self {
         Self { kind, why }
     }

@@ -26,6 +26,7 @@ pub struct Events {
 impl Events {
     /// Takes the next bytes, and gives the data of the events that they complete: of each, its lines without
     /// the end of the last one. Events without data, which keep connections alive, are none.
+    #[must_use]
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut whole = Vec::new();
         let mut rest = bytes;

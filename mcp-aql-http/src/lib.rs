@@ -10,12 +10,12 @@
 //!
 //! ```no_run
 //! use mcp_aql_http::http::{HeaderMap, Method};
-//! use mcp_aql_http::{Client, Events, is_local};
+//! use mcp_aql_http::{Client, Events, Url};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let url = url::Url::parse("http://127.0.0.1:8080/mcp")?;
-//! let client = Client::new(&url, is_local(&url))?;
+//! let url = Url::parse("http://127.0.0.1:8080/mcp")?;
+//! let client = Client::new(&url)?;
 //! let mut reply = client.send(&url, Method::POST, HeaderMap::new(), b"{}".to_vec()).await?;
 //! let mut events = Events::default();
 //! while let Some(part) = reply.chunk().await? {
@@ -44,3 +44,4 @@ pub use error::{HttpError, HttpErrorKind, Unusable};
 pub use events::Events;
 pub use hyper::body::Bytes;
 pub use hyper::http;
+pub use url::Url;

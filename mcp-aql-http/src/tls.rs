@@ -21,8 +21,7 @@ pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
         trusted.add_parsable_certificates(found.certs);
         if trusted.is_empty() {
             let why: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
-            let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join("; ")) };
-            return Err(Unusable::NoCertificates(why));
+            return Err(Unusable::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
         }
     }
     // Given here, and not installed for the whole program, which may have its own.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::filters::{Filled, Filter};
 use super::parse::escape;
 use super::schema::Bounds;
+use crate::secret::sounds_secret;
 
 /// So many calls for `{keyword}`.
 const MOST_KEYWORDS: usize = 4;
@@ -133,6 +134,28 @@ impl Source {
     }
 }
 
+impl Template {
+    fn secrets(&self, name: &str, found: &mut Vec<String>) {
+        match self {
+            Self::Plain(value) if sounds_secret(name) => {
+                found.push(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            }
+            Self::Text(Text(segments)) => {
+                found.extend(segments.iter().filter_map(|segment| match segment {
+                    Segment::Variable { value, .. } => Some(value.0.clone()),
+                    Segment::Literal(text) if sounds_secret(name) => Some(text.clone()),
+                    Segment::Literal(_) | Segment::Place(..) => None,
+                }));
+            }
+            Self::List(items) => items.iter().for_each(|item| item.secrets(name, found)),
+            Self::Members(members) => {
+                members.iter().for_each(|(name, member)| member.secrets(name, found));
+            }
+            Self::Plain(_) | Self::Limit | Self::Words(_) => {}
+        }
+    }
+}
+
 impl ArgumentsTemplate {
     /// The query for one argument, and what else is given.
     pub(super) fn of_query(argument: &str) -> Self {
@@ -177,6 +200,14 @@ impl ArgumentsTemplate {
     /// The names of the arguments.
     pub(super) fn names(&self) -> Vec<&str> {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// What nobody else shall see of it: what variables of the environment held, and what stands under names
+    /// of secrets.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.0.iter().for_each(|(name, template)| template.secrets(name, &mut found));
+        found
     }
 
     /// The arguments of each call, one for most templates. What is too long is asked with fewer words.

@@ -14,6 +14,10 @@ const LONGEST_NAME: usize = 100;
 /// Other words of clients for `url`.
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
+/// Headers that the protocol says how to set.
+const OURS: [&str; 5] =
+    ["Accept", "Content-Type", "Content-Length", "Mcp-Session-Id", "Mcp-Protocol-Version"];
+
 /// What a block says of how the server is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -207,7 +211,12 @@ fn by_http(
             && name
                 .chars()
                 .all(|each| each.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(each));
-        (!is_token).then_some("this is no name of a header")
+        if !is_token {
+            return Some("this is no name of a header");
+        }
+        OURS.iter()
+            .any(|ours| name.eq_ignore_ascii_case(ours))
+            .then_some("it says how MCP is spoken, and is set here: leave it out")
     });
     for (name, value) in &headers {
         if value.chars().any(|each| each.is_control() && each != '\t') {

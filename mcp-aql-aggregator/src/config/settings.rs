@@ -198,9 +198,25 @@ fn hosts(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) {
     for (place, node) in reader.list(at, node).unwrap_or_default().iter().enumerate() {
         let at = &at.item(place);
         if let Some(host) = reader.raw_text(at, node)
-            && (host.is_empty() || host.contains(['/', '@', ' ', '*']))
+            && !is_host(host)
         {
-            reader.faults.add(at, "write a host alone, such as \"docs.internal\"");
+            reader.faults.add(
+                at,
+                "write a host alone, without a port, such as \"docs.internal\"; in a URL, one of other \
+                 letters stands as \"xn--…\"",
+            );
+        }
+    }
+}
+
+/// Whether it is a host as URLs have it, once they are read.
+fn is_host(text: &str) -> bool {
+    let address = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    match address {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            !text.is_empty()
+                && text.chars().all(|each| each.is_ascii_alphanumeric() || "-._~".contains(each))
         }
     }
 }

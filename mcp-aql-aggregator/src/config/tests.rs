@@ -261,6 +261,11 @@ fn each_fault_says_what_to_write() {
             "no name of a header",
         ),
         (
+            block(json!({ "url": "https://e.com", "headers": { "accept": "x" } })),
+            "mcpServers.a.headers.accept",
+            "leave it out",
+        ),
+        (
             block(json!({ "url": "https://e.com", "headers": { "a": "x\ny" } })),
             "mcpServers.a.headers.a",
             "line break",
@@ -284,6 +289,16 @@ fn each_fault_says_what_to_write() {
             setting("allowHttpHosts", json!(["http://x/"])),
             "aggregator.allowHttpHosts[0]",
             "a host alone",
+        ),
+        (
+            setting("allowHttpHosts", json!(["docs.internal:8080"])),
+            "aggregator.allowHttpHosts[0]",
+            "without a port",
+        ),
+        (
+            setting("allowHttpHosts", json!(["[fd00::1]", "b\u{fc}cher.example"])),
+            "aggregator.allowHttpHosts[1]",
+            "xn--",
         ),
         (setting("rules", json!([{}])), "aggregator.rules[0]", "it needs `match`"),
         (

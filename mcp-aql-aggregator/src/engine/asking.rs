@@ -141,7 +141,8 @@ async fn given(asked: Answers, bounds: Bounds) -> Given {
     for answer in asked.answers {
         given.bytes += answer.bytes;
         let room = bounds.items.saturating_sub(given.items.len());
-        let parts = split_aside(answer.result, answer.items, room, bounds.chars).await;
+        let parts =
+            split_aside(answer.result, answer.bytes, answer.items, room, bounds.chars).await;
         given.left_out += parts.left_out;
         if parts.is_path_amiss && !given.failed.iter().any(|it| it == ITEMS_AMISS) {
             given.failed.push(ITEMS_AMISS.to_owned());

@@ -10,11 +10,8 @@ use serde_json::Value;
 
 use super::Entry;
 use crate::ask::{NoPlan, Told};
+use crate::secret::sounds_secret;
 use crate::upstream::{BreakerState, Latency, Phase, UpstreamState};
-
-/// Parts of names that secrets have, in small letters.
-const SECRET: [&str; 7] =
-    ["password", "passwd", "secret", "token", "apikey", "credential", "authorization"];
 
 /// A server that is searched: its state, and what was counted of it.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
@@ -206,8 +203,7 @@ fn hide_secrets(arguments: &mut Value) {
     match arguments {
         Value::Object(members) => {
             for (name, value) in members {
-                let name = name.to_lowercase().replace(['_', '-'], "");
-                if SECRET.iter().any(|secret| name.contains(secret)) {
+                if sounds_secret(name) {
                     *value = "…".into();
                 } else {
                     hide_secrets(value);

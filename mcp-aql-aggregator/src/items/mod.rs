@@ -71,8 +71,9 @@ pub(crate) fn is_failure(answer: &CallToolResult) -> bool {
 
 /// Whether there is no item in an answer, and nothing was left out. Of a long one that is not asked: it is
 /// looked at elsewhere, and costs time.
-pub(crate) fn holds_nothing(answer: &CallToolResult, places: &Places) -> bool {
-    if bytes_of_text(answer) > LONG_ANSWER {
+/// `bytes` is how long it is, as it came.
+pub(crate) fn holds_nothing(answer: &CallToolResult, bytes: usize, places: &Places) -> bool {
+    if bytes > LONG_ANSWER {
         return false;
     }
     let split = split(answer, places, 1, 100);
@@ -80,25 +81,20 @@ pub(crate) fn holds_nothing(answer: &CallToolResult, places: &Places) -> bool {
 }
 
 /// Cuts an answer as [`split`] does, a long one on a thread that nobody else waits for.
+/// `bytes` is how long it is, as it came.
 pub(crate) async fn split_aside(
     answer: CallToolResult,
+    bytes: usize,
     places: Places,
     most_items: usize,
     most_chars: usize,
 ) -> Split {
-    let is_long = bytes_of_text(&answer) > LONG_ANSWER;
     let cut = move || split(&answer, &places, most_items, most_chars);
-    if !is_long {
+    if bytes <= LONG_ANSWER {
         return cut();
     }
     // It neither panics nor is it given up.
     tokio::task::spawn_blocking(cut).await.unwrap_or_default()
-}
-
-/// How much text there is to be looked at.
-fn bytes_of_text(answer: &CallToolResult) -> usize {
-    let texts = answer.content.iter().filter_map(|block| block.as_text());
-    texts.map(|text| text.text.len()).sum()
 }
 
 /// Cuts an answer.

@@ -18,7 +18,8 @@ fn split(
 }
 
 fn holds_nothing(answer: &CallToolResult, path: Option<&str>) -> bool {
-    super::holds_nothing(answer, &places(path))
+    let bytes = serde_json::to_string(answer).unwrap().len();
+    super::holds_nothing(answer, bytes, &places(path))
 }
 
 fn answer(blocks: Vec<ContentBlock>) -> CallToolResult {

@@ -111,7 +111,8 @@ impl Shared {
             return Err(Unanswered::of(&failed, has_ended, live.mail.is_expired()));
         }
         // Some servers look for the query as it stands.
-        let is_empty = |answer: &CallAnswer| holds_nothing(&answer.result, &answer.items);
+        let is_empty =
+            |answer: &CallAnswer| holds_nothing(&answer.result, answer.bytes, &answer.items);
         if asked.answers.iter().all(is_empty) {
             // These are more than was promised: they may fail.
             let (more, _) = self.calls(&asking, live.plan.again(query, most), count).await;

@@ -57,9 +57,8 @@ impl Server {
         note: impl FnOnce(&str),
     ) -> Result<(Self, Url), Failure> {
         let mut url = Url::parse(url).map_err(|_| Failure::FailedToStart)?;
-        let is_local = is_local(&url);
         let host = url.host_str().unwrap_or_default();
-        if url.scheme() == "http" && !is_local && !may_be_plain(host) {
+        if url.scheme() == "http" && !is_local(&url) && !may_be_plain(host) {
             return Err(Failure::Plain);
         }
         let mut all = HeaderMap::new();
@@ -77,7 +76,7 @@ impl Server {
         for name in [SESSION, VERSION, ACCEPT, CONTENT_TYPE, CONTENT_LENGTH] {
             all.remove(name);
         }
-        let client = Client::new(&url, is_local).map_err(|unusable| {
+        let client = Client::new(&url).map_err(|unusable| {
             note(&format!("the URL {unusable}"));
             match unusable {
                 Unusable::NoCertificates(_) => Failure::Untrusted,

@@ -210,8 +210,9 @@ impl Upstream {
         to_learn: Duration,
     ) -> Arc<Self> {
         let (status, _) = watch::channel(Status::new(What::Idle));
+        let secrets = Arc::new(Secrets::of(&config));
         let shared = Shared {
-            stats: Arc::default(),
+            stats: Arc::new(Stats::new(Arc::clone(&secrets))),
             breaker: Breaker::new(settings.breaker_failures, settings.breaker_open),
             permits: Semaphore::new(settings.calls_per_server.clamp(1, Semaphore::MAX_PERMITS)),
             status,
@@ -223,7 +224,7 @@ impl Upstream {
             wanted: Notify::new(),
             doubted: Notify::new(),
             closing: CancellationToken::new(),
-            last_words: LastWords::new(Secrets::of(&config)),
+            last_words: LastWords::new(secrets),
             told: Mutex::default(),
             span: tracing::info_span!(parent: None, "upstream", server = config.name),
             config,
@@ -301,6 +302,10 @@ impl Upstream {
     /// known how it ended. Whoever asked hears sooner that it did.
     pub(crate) async fn has_ended(&self, starts: u64) {
         let shared = &self.shared;
+        // Why a request broke is known with it.
+        if matches!(shared.config.how, How::Http { .. }) {
+            return;
+        }
         let mut status = shared.status.subscribe();
         let is_over =
             |status: &Status| !matches!(status.what, What::Ready(_)) || self.starts() > starts;
@@ -349,7 +354,7 @@ impl Upstream {
             bytes_out: stats.bytes_out.load(Relaxed),
             breaker: shared.breaker.state(),
             last_words: shared.last_words.lines(),
-            causes: stats.notes.all().iter().map(|note| shared.last_words.hidden(note)).collect(),
+            causes: stats.notes.all(),
         }
     }
 

@@ -3,16 +3,21 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::secrets::Secrets;
 
 /// So many are kept,
 const MOST: usize = 10;
 /// and so many characters of each.
 const LONGEST: usize = 1000;
 
-/// The last causes of failures.
+/// The last causes of failures, without the secrets that the server was given.
 #[derive(Default)]
-pub(super) struct Notes(Mutex<VecDeque<String>>);
+pub(super) struct Notes {
+    secrets: Arc<Secrets>,
+    kept: Mutex<VecDeque<String>>,
+}
 
 impl fmt::Debug for Notes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,12 +26,18 @@ impl fmt::Debug for Notes {
 }
 
 impl Notes {
+    pub(super) fn new(secrets: Arc<Secrets>) -> Self {
+        Self { secrets, kept: Mutex::default() }
+    }
+
     /// Keeps a cause, unless it is known.
     pub(super) fn add(&self, note: &str) {
-        let note: String = note.chars().take(LONGEST).collect();
-        let note = crate::text::clean(&note);
+        // As it stands, and once it is clean: secrets may have blanks in them, or come in pieces.
+        let hidden = self.secrets.hidden(note);
+        let note = crate::text::clean(&hidden);
         let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let note: String = self.secrets.hidden(&note).chars().take(LONGEST).collect();
+        let mut notes = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if note.is_empty() || notes.contains(&note) {
             return;
         }
@@ -38,13 +49,24 @@ impl Notes {
 
     /// All of them, the last one last.
     pub(super) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_secret_is_cut_before_it_is_hidden() {
+        let secrets = Secrets::new(["tok-0123456789", "two words"].map(str::to_owned));
+        let notes = Notes::new(Arc::new(secrets));
+        notes.add(&format!("{} tok-0123456789", "x".repeat(LONGEST - 11)));
+        notes.add("two \u{200b}words, two\n words");
+        let all = notes.all();
+        assert!(all[0].ends_with("x ***"), "{all:?}");
+        assert_eq!(all[1], "***, ***");
+    }
 
     #[test]
     fn few_short_clean_notes_are_kept_once_each() {

@@ -182,7 +182,7 @@ impl Drop for Group {
 /// whoever sits in front of the terminal, and for no log.
 #[derive(Default)]
 pub(super) struct LastWords {
-    secrets: Secrets,
+    secrets: Arc<Secrets>,
     lines: Mutex<VecDeque<String>>,
     /// So many processes are listened to.
     listeners: watch::Sender<usize>,
@@ -196,13 +196,8 @@ impl fmt::Debug for LastWords {
 
 impl LastWords {
     /// `secrets` are hidden.
-    pub(super) fn new(secrets: Secrets) -> Arc<Self> {
+    pub(super) fn new(secrets: Arc<Secrets>) -> Arc<Self> {
         Arc::new(Self { secrets, ..Self::default() })
-    }
-
-    /// Another text without the secrets, and not longer than a line may be.
-    pub(super) fn hidden(&self, text: &str) -> String {
-        self.secrets.hidden(text).chars().take(LONGEST_LINE).collect()
     }
 
     /// All of them, the last one last.
@@ -273,8 +268,9 @@ mod tests {
 
     #[tokio::test]
     async fn of_standard_error_the_last_lines_are_kept_without_secrets() {
-        let words =
-            LastWords::new(Secrets::new(["hunter2", "hunter2-long", "a"].map(str::to_owned)));
+        let words = LastWords::new(Arc::new(Secrets::new(
+            ["hunter2", "hunter2-long", "a"].map(str::to_owned),
+        )));
         let mut text = (0..100).map(|n| format!("line {n}\r\n")).collect::<String>();
         text.push_str("\n\u{1b}[31mpassword hunter2-long and hunter2\u{7}\n");
         text.push_str(&"x".repeat(1_000_000));

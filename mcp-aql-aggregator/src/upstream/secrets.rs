@@ -2,26 +2,15 @@
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
+
 use crate::config::{How, ServerConfig};
+use crate::secret::sounds_secret;
 
 /// Shorter texts are no secrets, and are in every other word.
 const SHORTEST: usize = 4;
-/// Whatever is called like this is one.
-const NAMES: [&str; 13] = [
-    "key",
-    "token",
-    "secret",
-    "passw",
-    "pwd",
-    "passphrase",
-    "credential",
-    "auth",
-    "cookie",
-    "session",
-    "signature",
-    "bearer",
-    "dsn",
-];
 /// Values that are in every other line, and that nobody would choose for a password.
 const PLAIN: [&str; 21] = [
     "true",
@@ -59,6 +48,8 @@ impl Secrets {
     pub(super) fn of(config: &ServerConfig) -> Self {
         // What a variable of the environment held is not in the file for a reason.
         let mut texts = config.secrets.clone();
+        let arguments = config.settings.calls.iter().filter_map(|call| call.arguments.as_ref());
+        texts.extend(arguments.flat_map(|arguments| arguments.secrets()));
         match &config.how {
             How::Command { args, env, .. } => {
                 for value in env.values() {
@@ -72,7 +63,15 @@ impl Secrets {
                 for value in headers.values() {
                     texts.push(value.clone());
                     // `Bearer …`, `Basic …`: the scheme is none.
-                    texts.extend(value.split_once(' ').map(|(_, value)| value.trim().to_owned()));
+                    let Some((_, value)) = value.split_once(' ') else { continue };
+                    let value = value.trim();
+                    texts.push(value.to_owned());
+                    if let Some(who) =
+                        STANDARD.decode(value).ok().and_then(|who| String::from_utf8(who).ok())
+                    {
+                        texts.extend(who.split_once(':').map(|(_, password)| password.to_owned()));
+                        texts.push(who);
+                    }
                 }
             }
         }
@@ -80,7 +79,8 @@ impl Secrets {
     }
 
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        let mut texts: Vec<_> = texts.into_iter().filter(|text| !is_plain(text)).collect();
+        let forms = texts.into_iter().flat_map(forms);
+        let mut texts: Vec<_> = forms.filter(|text| !is_plain(text)).collect();
         texts.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         texts.dedup();
         Self { texts }
@@ -123,16 +123,41 @@ fn of_url(text: &str, texts: &mut Vec<String>) {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = rest.split('/').next().unwrap_or_default();
     if let Some((who, _)) = authority.rsplit_once('@') {
-        texts.push(who.to_owned());
-        texts.extend(who.split_once(':').map(|(_, password)| password.to_owned()));
+        // As it stands there, and as it is sent.
+        for who in [who.to_owned(), decoded(who)] {
+            texts.extend(who.split_once(':').map(|(_, password)| password.to_owned()));
+            texts.push(STANDARD.encode(&who));
+            texts.push(who);
+        }
     }
     let query = query.split('#').next().unwrap_or_default();
-    texts.extend(query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1.to_owned())));
+    for value in query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1)) {
+        texts.extend([value.to_owned(), decoded(value)]);
+    }
 }
 
-fn sounds_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    NAMES.iter().any(|each| name.contains(each))
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// The forms in which a text may be shown: as it is, as JSON has it, and in lines, or as one.
+fn forms(text: String) -> Vec<String> {
+    let mut forms = Vec::new();
+    // A string of JSON has quotes around it.
+    if let Ok(quoted) = serde_json::to_string(&text)
+        && let Some(escaped) = quoted.get(1..quoted.len().saturating_sub(1))
+        && escaped != text
+    {
+        forms.push(escaped.to_owned());
+    }
+    if text.contains(char::is_whitespace) {
+        forms.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    if text.contains('\n') {
+        forms.extend(text.lines().map(|line| line.trim().to_owned()));
+    }
+    forms.push(text);
+    forms
 }
 
 /// Whether somebody made it by chance: long, of letters and digits in no order.
@@ -199,6 +224,53 @@ mod tests {
         assert_eq!(secrets.hidden(text), "*** 8080 *** *** ***@h *** *** *** *** ***");
         let plain = "--api-key run debug true /home 5000 postgres db --verbose";
         assert_eq!(secrets.hidden(plain), plain);
+    }
+
+    #[test]
+    fn secrets_are_hidden_in_whatever_form_they_come() {
+        let key = "-----BEGIN KEY-----\nab\"cd\\ef\n  ghij\n-----END KEY-----";
+        let secrets = of(
+            How::Http {
+                url: "https://me:p%40ss!w@h/mcp?k=a%2Bbc".to_owned(),
+                headers: BTreeMap::from([("A".to_owned(), "Basic bWU6YmFzaWM=".to_owned())]),
+            },
+            &[key],
+        );
+        let json = serde_json::to_string(&format!("x{key}y")).unwrap();
+        let folded = key.split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in [key, &json, &folded, "ghij", "p%40ss!w", "p@ss!w", "a+bc", "me:basic", "basic"]
+        {
+            let hidden = secrets.hidden(text);
+            assert!(hidden.trim_matches(['"', 'x', 'y']) == "***", "{text}: {hidden}");
+        }
+        let sent = STANDARD.encode("me:p@ss!w");
+        assert_eq!(secrets.hidden(&format!("Basic {sent}")), "Basic ***");
+    }
+
+    #[test]
+    fn what_calls_are_made_with_is_hidden_too() {
+        let arguments = serde_json::json!({
+            "q": "{query} plain", "one": "a ${ONE} b", "list": [{ "api_key": "literal" }], "pin": 12345,
+            "access_token": 123_456,
+        });
+        let read =
+            crate::ask::ArgumentsTemplate::read(&arguments, &|_| Some("from-env".to_owned()));
+        let mut config = ServerConfig {
+            name: "docs".to_owned(),
+            how: How::Http { url: String::new(), headers: BTreeMap::new() },
+            disabled: false,
+            secrets: Vec::new(),
+            settings: ServerSettings::default(),
+        };
+        config.settings.calls.push(crate::ask::CallTemplate {
+            tool: "t".to_owned(),
+            arguments: Some(read.unwrap()),
+            items: crate::items::Places::default(),
+            may_write: false,
+        });
+        let secrets = Secrets::of(&config);
+        let text = "a from-env b, literal, 12345, 123456, plain";
+        assert_eq!(secrets.hidden(text), "a *** b, ***, 12345, ***, plain");
     }
 
     #[test]

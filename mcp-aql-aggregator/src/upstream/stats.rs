@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Failure;
 use super::notes::Notes;
+use super::secrets::Secrets;
 
 /// Percentiles are of the last so many calls.
 const SAMPLES: usize = 512;
@@ -46,6 +47,11 @@ pub(crate) struct Latency {
 }
 
 impl Stats {
+    /// `secrets` are in no note.
+    pub(super) fn new(secrets: Arc<Secrets>) -> Self {
+        Self { notes: Notes::new(secrets), ..Self::default() }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
         self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }

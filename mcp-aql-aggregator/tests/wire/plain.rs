@@ -1,8 +1,10 @@
 //! The tool over standard input and output.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 
 use super::support::{Setup, TOOL, query, refused, scripted, started};
 
@@ -251,4 +253,52 @@ async fn what_servers_smuggle_in_is_taken_out() {
     let content = answer["results"][0]["content"].as_str().unwrap();
     assert!(content.contains("ship it"), "{content:?}");
     client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_log_has_neither_queries_nor_answers() {
+    let setup = Setup::new(vec![scripted("docs", "--text answer-s3cret_{query}")], &json!({}));
+    for level in ["debug", "trace", "info,rmcp=trace,mcp_aql=trace"] {
+        for (face, tool, arguments) in [
+            ("plain", TOOL, json!({ "query": "query-s3cret" })),
+            (
+                "mcp-aql",
+                "mcp_aql_read",
+                json!({ "operation": "search_servers", "params": { "query": "query-s3cret" } }),
+            ),
+        ] {
+            let mut command = setup.command(&["serve", "--face", face]);
+            command.env("MCP_AQL_LOG", level).stderr(Stdio::piped());
+            let log = asked_by_hand(command, tool, &arguments).await;
+            assert!(log.contains("INFO"), "{log}");
+            assert_eq!(log.lines().find(|line| line.contains("s3cret")), None, "{level} {face}");
+        }
+    }
+}
+
+/// Asks the command once, sees that it answers, and gives what it has logged.
+async fn asked_by_hand(
+    mut command: tokio::process::Command,
+    tool: &str,
+    arguments: &Value,
+) -> String {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let client = json!({ "name": "by hand", "version": "1" });
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let call = json!({ "name": tool, "arguments": arguments });
+    for message in [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }),
+    ] {
+        stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+    drop(stdin);
+    // At the end of input, what came before it is answered first.
+    let output = child.wait_with_output().await.unwrap();
+    let answers = String::from_utf8(output.stdout).unwrap();
+    assert!(answers.contains("answer-s3cret"), "{answers}");
+    String::from_utf8(output.stderr).unwrap()
 }

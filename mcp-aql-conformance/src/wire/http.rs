@@ -9,7 +9,7 @@ use mcp_aql_http::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
 use mcp_aql_http::http::{Method, StatusCode};
-use mcp_aql_http::{Client, Events, HttpError, Reply, authorization, is_local};
+use mcp_aql_http::{Client, Events, HttpError, Reply, authorization};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
@@ -69,16 +69,19 @@ impl UrlTarget {
     /// # Errors
     /// [`ConfigError::Wrong`] when it is no URL that can be asked.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
-        let wrong = |why: String| ConfigError::Wrong(format!("the URL `{url}` {why}"));
-        let mut parsed = Url::parse(url).map_err(|error| wrong(format!("is no URL: {error}")))?;
+        // A URL may have secrets in it, and what is wrong is told in logs that are kept.
+        let mut parsed = Url::parse(url)
+            .map_err(|error| ConfigError::Wrong(format!("the URL is no URL: {error}")))?;
+        parsed.set_fragment(None);
         // Without a password, the name may be a token.
         let secret = parsed.password().unwrap_or_else(|| parsed.username()).to_owned();
         let secret = Some(secret).filter(|secret| !secret.is_empty());
         let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
         let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
         headers.extend(authorization(&mut parsed).map(|value| (AUTHORIZATION, value)));
-        let client = Client::new(&parsed, is_local(&parsed));
-        let client = client.map_err(|unusable| wrong(unusable.to_string()))?;
+        let client = Client::new(&parsed).map_err(|unusable| {
+            ConfigError::Wrong(format!("the URL `{}` {unusable}", shown(&parsed)))
+        })?;
         Ok(Self { client, url: parsed, headers, secret })
     }
 
@@ -124,11 +127,7 @@ impl Way for UrlTarget {
     }
 
     fn describe(&self) -> String {
-        let mut url = self.url.clone();
-        // A report is shown around.
-        let had_query = url.query().is_some();
-        url.set_query(None);
-        if had_query { format!("{url}?…") } else { url.into() }
+        shown(&self.url)
     }
 
     fn secrets(&self) -> Vec<String> {
@@ -355,6 +354,14 @@ impl Drop for Http {
             runtime.spawn(good_bye);
         }
     }
+}
+
+/// A URL as reports, which are shown around, may have it.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    let had_query = url.query().is_some();
+    url.set_query(None);
+    if had_query { format!("{url}?…") } else { url.into() }
 }
 
 /// Reads what a stream has to say after the answer, for a short time.
