@@ -86,7 +86,7 @@ def programs(folder, command):
     found |= {command.name: command, "tasks": command.parent / "examples" / "tasks", "node": node.result()}
     folder.mkdir()
     for name, program in found.items():
-        check(program.exists(), f"{program} is there")
+        check(program.exists(), f"{program.name} is built: see the chapter on the aggregator")
         (folder / name).symlink_to(program)
     return [node.result(), everything.result() / "dist" / "index.js"], inspector.result()
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, ServerStatus};
+use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, Query, ServerStatus};
 
 use super::table::{cut, one_line};
 use super::{Ended, output};
@@ -14,7 +14,11 @@ const LAST_WORDS: usize = 5;
 
 /// Checks all servers, and writes what was found.
 pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Ended, String> {
-    let all = super::told_of_waiting(aggregator, aggregator.check(query)).await;
+    // What `query` would refuse is no server's fault.
+    let asked = Query::new(query);
+    let settled = super::told_of_waiting(aggregator, aggregator.settled_for(&asked)).await;
+    settled.map_err(|error| error.to_string())?;
+    let all = aggregator.check(query).await;
     let width = output::width();
     let texts: Vec<_> = all.iter().map(|checked| text(checked, width)).collect();
     output::write(&texts.join("\n"))?;
@@ -27,6 +31,8 @@ fn text(checked: &Checked, width: usize) -> String {
     let state = match checked.state.state {
         // One that failed when it was asked may be up again.
         ServerStatus::Ready if checked.state.reason.is_none() => "ready",
+        // What is configured cannot be done: that is something else than having nothing to ask.
+        ServerStatus::Unmapped if !checked.is_well => "not as configured",
         ServerStatus::Unmapped => "no query tool",
         ServerStatus::Disabled => "disabled",
         _ => checked.state.reason.as_deref().unwrap_or("not ready"),

@@ -260,6 +260,10 @@ impl Splitting<'_> {
     fn separated(&mut self, text: &str, between: &Regex) {
         let text = clean(text);
         for (place, part) in between.split(&text).enumerate() {
+            if part.trim().is_empty() {
+                // Before the first and behind the last there is mostly nothing.
+                continue;
+            }
             if blocks::is_surely_empty(part) || (place == 0 && blocks::is_announcement(part)) {
                 self.talk += 1;
             } else {

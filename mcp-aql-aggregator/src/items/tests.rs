@@ -494,6 +494,14 @@ fn texts_are_cut_as_the_configuration_says() {
         ("what is not there", "## A\nx\n## B\ny", "^- ", vec!["## A\nx\n## B\ny"]),
     ] {
         assert_eq!(of(text(given), None, between), expected, "{shows}");
+        let places = Places {
+            path: None,
+            between: Some(regex::Regex::new(&format!("(?m){between}")).unwrap()),
+        };
+        let found = super::split(&text(given), &places, 100, 1000);
+        // What announces them is left out; what is between them was never there.
+        let announced = usize::from(shows == "bullets");
+        assert_eq!(found.left_out, announced, "{shows}");
         let wrapped = json!({ "total": 1, "answer": { "text": given } });
         assert_eq!(of(structured(wrapped), Some("answer.text"), between), expected, "{shows}");
     }

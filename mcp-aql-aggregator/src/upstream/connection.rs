@@ -70,7 +70,7 @@ impl Connection {
             let asked = asked.as_deref().unwrap_or("initialize");
             shared.note(&format!("{asked}: no answer within {}", Seconds(limit)));
             if is_garbage {
-                shared.note("what it writes to standard output is not MCP");
+                shared.note(mail::NOT_MCP);
             }
             Err(if is_garbage { Failure::Protocol } else { Failure::FailedToStart })
         });

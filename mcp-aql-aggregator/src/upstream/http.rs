@@ -287,8 +287,16 @@ impl Link {
         let location = reply.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let to = location.and_then(|location| from.join(location).ok());
         // Whoever else it is would get our headers.
-        let to = to.filter(|to| to.origin() == from.origin() && keeps.contains(&reply.status()));
-        let to = to.ok_or(Failure::Redirected)?;
+        let is_fit = |to: &Url| to.origin() == from.origin() && keeps.contains(&reply.status());
+        let Some(to) = to.clone().filter(is_fit) else {
+            let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
+            let status = reply.status();
+            self.mail.note_of(
+                None,
+                &format!("HTTP status {status} to {host}: write the URL it leads to"),
+            );
+            return Err(Failure::Redirected);
+        };
         self.state().url = to.clone();
         Ok(Some(to))
     }

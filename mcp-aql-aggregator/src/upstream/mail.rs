@@ -26,6 +26,8 @@ use crate::ask::told_name;
 const MOST_AT_START: usize = 4 << 20;
 /// So many lines in a row that are no messages are borne: some servers greet on standard output.
 const MOST_GARBAGE: usize = 200;
+/// What is told of them to whoever checks the configuration.
+pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
 /// Ids of requests of a server: longer ones get no answer.
 const LONGEST_ID: usize = 100;
 /// Faults of our own in the place of an answer. Codes of servers are never let through.
@@ -271,6 +273,7 @@ impl Mail {
 
     fn count_garbage(&self) -> Incoming {
         if self.garbage.fetch_add(1, Relaxed) >= MOST_GARBAGE {
+            self.stats.notes.add(NOT_MCP);
             self.end(Failure::Protocol);
         }
         Incoming::Garbage

@@ -670,6 +670,7 @@ async fn causes_are_known_to_whoever_checks() {
     )
     .await;
     causes(command("--call tool-error:s3cret"), |_| {}, "search_docs: s3cret").await;
+    causes(command("--call garbage"), |_| {}, "standard output is not MCP").await;
     causes(command("--call huge:3000000"), |_| {}, "it sent more than 524288 bytes").await;
 }
 
@@ -1075,6 +1076,8 @@ mod http {
         let upstream = at(format!("{url}/"));
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Redirected);
         assert!(seen.lock().unwrap().is_empty());
+        let causes = upstream.state().causes;
+        assert!(causes[0].contains("307 Temporary Redirect to 127.0.0.1"), "{causes:?}");
         upstream.close().await;
 
         // Nor by a method that is another.

@@ -68,6 +68,7 @@ async fn what_makes_no_sense_ends_with_3() {
         (vec!["query", "x", "--server", "dogs"], "'dogs' is not configured; there are: docs"),
         (vec!["query", ""], "Must have 1 to 10000 characters"),
         (vec!["serve", "--face", "round"], "mcp-aql"),
+        (vec!["check", "--query", ""], "1 to 10000 characters"),
         (vec!["serve", "--http", "nowhere"], "invalid"),
         (vec!["serve", "--allow-remote"], "--http"),
     ] {
