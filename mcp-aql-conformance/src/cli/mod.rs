@@ -136,7 +136,8 @@ fn in_the_end(
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
         tokio::select! {
-            ended = work => ended,
+            // Signals are heard before there is anything to end.
+            biased;
             () = interrupted() => {
                 progress::clear();
                 output::tell(match may_create {
@@ -145,6 +146,7 @@ fn in_the_end(
                 });
                 Ok(Ended::Interrupted)
             }
+            ended = work => ended,
         }
     })
 }
