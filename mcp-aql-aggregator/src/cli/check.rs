@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, Query, ServerStatus};
+use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, ServerStatus};
 
 use super::table::{cut, one_line};
 use super::{Ended, output};
@@ -14,11 +14,8 @@ const LAST_WORDS: usize = 5;
 
 /// Checks all servers, and writes what was found.
 pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Ended, String> {
-    // What `query` would refuse is no server's fault.
-    let asked = Query::new(query);
-    let settled = super::told_of_waiting(aggregator, aggregator.settled_for(&asked)).await;
-    settled.map_err(|error| error.to_string())?;
-    let all = aggregator.check(query).await;
+    let all = super::told_of_waiting(aggregator, aggregator.check(query)).await;
+    let all = all.map_err(|error| error.to_string())?;
     let width = output::width();
     let texts: Vec<_> = all.iter().map(|checked| text(checked, width)).collect();
     output::write(&texts.join("\n"))?;

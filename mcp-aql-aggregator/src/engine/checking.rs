@@ -6,10 +6,11 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Aggregator, Entry, ServerState, ServerStatus};
+use super::{Aggregator, Entry, QueryError, ServerState, ServerStatus};
 use crate::ask::{NoPlan, Why};
 use crate::config::Settings;
 use crate::items::split;
+use crate::plain::input::check_query;
 use crate::text::clean;
 use crate::upstream::{Answers, CallAnswer, Failure};
 
@@ -69,10 +70,15 @@ pub struct CheckedAnswer {
 impl Aggregator {
     /// Asks each server by itself, once it has started, and tells what it was asked and what was made of
     /// its answer: for whoever writes the configuration.
-    pub async fn check(&self, query: &str) -> Vec<Checked> {
+    ///
+    /// # Errors
+    /// [`QueryError::Invalid`], at once: what [`query`](Self::query) would refuse is no server's fault.
+    pub async fn check(&self, query: &str) -> Result<Vec<Checked>, QueryError> {
+        check_query(query)?;
         self.settled().await;
         let query = clean(query);
-        join_all(self.inner.servers.iter().map(|entry| self.check_one(entry, &query))).await
+        let checks = self.inner.servers.iter().map(|entry| self.check_one(entry, &query));
+        Ok(join_all(checks).await)
     }
 
     async fn check_one(&self, entry: &Entry, query: &str) -> Checked {

@@ -18,7 +18,6 @@ use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
 use crate::values;
 
-/// A check of level 1.
 pub(super) const CHECKS: &[Check] = &[
     check(
         "parameters.nested",
