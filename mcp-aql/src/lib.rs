@@ -61,6 +61,7 @@ mod clock;
 mod dispatch;
 mod error;
 mod execution;
+mod file_access;
 mod gatekeeper;
 mod introspection;
 #[cfg(feature = "limits")]
@@ -81,6 +82,7 @@ mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
 mod stop;
 mod sync;
+mod user_directory;
 mod validate;
 mod vocab;
 

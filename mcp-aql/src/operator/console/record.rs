@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::links::{Key, ON_DEMAND};
+use crate::file_access::{Forbidden, exposures, is_private};
 
 /// One for each console, by its port: several processes may share a state directory.
 const PREFIX: &str = "console-";
@@ -52,6 +53,9 @@ pub(super) struct Record(PathBuf);
 impl Record {
     pub(super) fn write(folder: &Path, port: u16, key: &Key) -> io::Result<Self> {
         make_folder(folder)?;
+        for problem in exposures(folder, Forbidden::Writing) {
+            tracing::warn!("the operator console is not safe from other users: {problem}");
+        }
         let content = Content {
             port,
             secret: key.to_text(),
@@ -116,6 +120,18 @@ pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
 
 /// A link to the console of this file. One whose process is gone leaves its file behind.
 fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
+    let is_private = match is_private(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        is_private => is_private?,
+    };
+    // Another user who can write it could send the operator to a console of their own.
+    if !is_private {
+        let problem = format!(
+            "`{}` is not a file that only you can read and change: remove it, and start its adapter anew",
+            path.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
     let text = match fs::read_to_string(path) {
         // It has just ended.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,5 +1,4 @@
 mod file;
-mod place;
 mod worker;
 
 use std::path::Path;
@@ -13,7 +12,9 @@ use self::file::File;
 use self::worker::Worker;
 use super::sql::{PURGED_AT_ONCE, Statement, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
+use crate::file_access::{Forbidden, exposures};
 use crate::operation::BoxFuture;
+use crate::user_directory::{self, Purpose};
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -75,7 +76,9 @@ impl SqliteStore {
     /// # Errors
     /// No such place is known, or the name cannot be that of a folder.
     pub fn in_user_state(name: &str) -> Result<Self, StoreError> {
-        place::of_user(name).map(Self::open)
+        let folder = user_directory::of(Purpose::State, name)
+            .map_err(|problem| StoreError::failed(format!("{problem}; name a file instead")))?;
+        Ok(Self::open(folder.join("state.db")))
     }
 
     /// The file.
@@ -102,8 +105,14 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        // To open it is all there is to do.
-        Box::pin(self.writer.run(|_| Ok(())))
+        let file = Arc::clone(&self.file);
+        // The file is open before the first job runs.
+        Box::pin(self.writer.run(move |_| {
+            for problem in exposures(file.path(), Forbidden::Reading) {
+                tracing::warn!("the adapter's state is not safe from other users: {problem}");
+            }
+            Ok(())
+        }))
     }
 
     fn get<'a>(
