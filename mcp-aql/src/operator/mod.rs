@@ -26,7 +26,7 @@ pub use command::CommandChannel;
 #[cfg(feature = "console")]
 pub use console::{Console, ConsoleLink, ConsoleOptions};
 #[cfg(feature = "console")]
-pub(crate) use console::{ConsoleChannel, Reach};
+pub(crate) use console::{ConsoleChannel, NAME as CONSOLE, Reach};
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: a window, a terminal, a message to someone's phone.
@@ -147,7 +147,20 @@ pub(crate) trait Desk: Send + Sync {
     }
 
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>>;
-    fn code<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Code>>;
+    fn code<'a>(&'a self, id: &'a str, by: Option<&'a str>) -> BoxFuture<'a, Option<Code>>;
+
+    /// Records what happened at a console in the audit log, if there is one.
+    #[cfg(feature = "console")]
+    fn record<'a>(
+        &'a self,
+        event: &'a str,
+        outcome: &'a str,
+        reason: Option<&'a str>,
+    ) -> BoxFuture<'a, ()> {
+        let _ = (event, outcome, reason);
+        Box::pin(std::future::ready(()))
+    }
+
     fn decide<'a>(
         &'a self,
         id: &'a str,
@@ -171,9 +184,10 @@ impl Operator {
         self.0.overview().await
     }
 
-    /// The code of an open request, if this process issued it: codes are kept nowhere else.
+    /// The code of an open request, if this process issued it: codes are kept nowhere else. The audit log
+    /// has `CODE_REVEALED`.
     pub async fn code(&self, id: &str) -> Option<Code> {
-        self.0.code(id).await
+        self.0.code(id, None).await
     }
 
     /// Approves an open request: an approval, or a challenge as if its code had been given. The agent may

@@ -6,6 +6,7 @@ use super::approvals::APPROVALS;
 use super::core::{AGENTS, PAGE, SafetyCore, Target, read};
 use super::machine::Refusal;
 use super::state::{AgentState, Ask, ExecutionStatus};
+use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::operation::BoxFuture;
 use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView, UnreadableView};
@@ -144,8 +145,34 @@ impl Desk for SafetyDesk {
         Box::pin(self.seen())
     }
 
-    fn code<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Code>> {
-        Box::pin(std::future::ready(self.0.known_code(id)))
+    fn code<'a>(&'a self, id: &'a str, by: Option<&'a str>) -> BoxFuture<'a, Option<Code>> {
+        Box::pin(async move {
+            let code = self.0.known_code(id)?;
+            let entry = AuditEntry {
+                event: "CODE_REVEALED",
+                outcome: "allowed",
+                challenge_id: Some(id),
+                decided_by: by,
+                ..AuditEntry::default()
+            };
+            self.0.services.audit.record(&entry).await;
+            Some(code)
+        })
+    }
+
+    #[cfg(feature = "console")]
+    fn record<'a>(
+        &'a self,
+        event: &'a str,
+        outcome: &'a str,
+        reason: Option<&'a str>,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let by = Some(crate::operator::CONSOLE);
+            let entry =
+                AuditEntry { event, outcome, reason, decided_by: by, ..AuditEntry::default() };
+            self.0.services.audit.record(&entry).await;
+        })
     }
 
     fn decide<'a>(

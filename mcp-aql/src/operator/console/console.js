@@ -31,8 +31,8 @@
     },
   };
   const TONES = {
-    good: ["allowed", "approved", "confirmed", "verified", "succeeded", "completed", "consumed", "granted"],
-    danger: ["denied", "blocked", "failed", "aborted", "refused", "rejected", "stopped", "revoked"],
+    good: ["allowed", "approved", "confirmed", "verified", "succeeded", "completed", "consumed", "granted", "success"],
+    danger: ["denied", "blocked", "failed", "aborted", "refused", "rejected", "stopped", "revoked", "failure"],
     warn: ["pending", "expired", "issued", "paused", "waiting", "required", "cancelled", "timed_out"],
     accent: ["running", "pending_approval", "in_progress", "started"],
   };
@@ -510,7 +510,8 @@
     const about = [entry.agent, entry.operation].filter(Boolean).join(" · ");
     const text = el("span", { class: "event" }, el("b", { strange: sentence(entry.event) }));
     if (about) text.append(" ", el("span", { strange: about }));
-    if (entry.reason) text.append(" ", el("span", { class: "about", strange: entry.reason }));
+    const why = entry.reason || entry.failure_reason;
+    if (why) text.append(" ", el("span", { class: "about", strange: why }));
     if (entry.decided_by) text.append(" ", el("span", { class: "about", strange: `(by ${entry.decided_by})` }));
     return el("li", {}, el("details", {},
       el("summary", {}, time, el("span", { class: "chip", "data-tone": tone(entry.outcome), strange: sentence(entry.outcome) }), text),

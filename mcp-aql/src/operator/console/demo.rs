@@ -53,7 +53,7 @@ impl Desk for Demo {
         Box::pin(async { self.lock().map(|state| state.clone()) })
     }
 
-    fn code<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Code>> {
+    fn code<'a>(&'a self, id: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<Code>> {
         Box::pin(async move {
             let state = self.lock().ok()?;
             let request = state.requests.iter().find(|request| request.id == id)?;

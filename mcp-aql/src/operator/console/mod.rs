@@ -33,7 +33,7 @@ use crate::operation::BoxFuture;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the audit log calls decisions that were made here.
-const NAME: &str = "console";
+pub(crate) const NAME: &str = "console";
 
 /// How the operator console is run.
 ///

@@ -19,6 +19,7 @@ use chrono::Utc;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::sessions::Attempt;
 use super::{NAME, Shared, guard};
 use crate::error::{ErrorCode, OperationError};
 
@@ -55,7 +56,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
     if !once.is_some_and(|once| shared.links.redeem(&shared.key, once, Utc::now())) {
-        return failed_login(&shared);
+        return failed_login(&shared).await;
     }
     let credentials = match shared.sessions.open(Instant::now()) {
         Ok(credentials) => credentials,
@@ -68,6 +69,7 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
         }
     };
     tracing::info!("an operator signed in to the console");
+    shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", None).await;
     let name = guard::cookie_name(shared.port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
     // What comes after `#` stays in the browser: neither logs nor other servers get to see it.
@@ -75,8 +77,17 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, page)]).into_response()
 }
 
-fn failed_login(shared: &Shared) -> Response {
-    if shared.sessions.failed(Instant::now()) {
+async fn failed_login(shared: &Shared) -> Response {
+    let attempt = shared.sessions.failed(Instant::now());
+    let reason = match attempt {
+        Attempt::Counted => Some("the link was used before, has expired, or is not a link"),
+        Attempt::FirstRefused => Some("too many in a minute: further ones are not recorded"),
+        Attempt::Refused => None,
+    };
+    if reason.is_some() {
+        shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", reason).await;
+    }
+    if attempt != Attempt::Counted {
         let text = "Too many links that are no good.";
         let mut response = signed_out(shared, LOGIN, StatusCode::TOO_MANY_REQUESTS, text);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
@@ -90,6 +101,7 @@ fn failed_login(shared: &Shared) -> Response {
 async fn logout(State(shared): Console, headers: HeaderMap) -> Response {
     if let Some(cookie) = guard::cookie(shared.port, &headers) {
         shared.sessions.close(cookie);
+        shared.operator.0.record("OPERATOR_SIGNED_OUT", "allowed", None).await;
     }
     let name = guard::cookie_name(shared.port);
     let gone = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
@@ -119,7 +131,7 @@ async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>
         "deny" => operator.deny(&id, NAME).await,
         "renew" => operator.renew(&id, NAME).await,
         "code" => {
-            return match operator.code(&id).await {
+            return match operator.0.code(&id, Some(NAME)).await {
                 Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),
                 None => refusal(StatusCode::NOT_FOUND, "This process does not have the code."),
             };

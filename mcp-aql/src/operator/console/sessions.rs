@@ -36,7 +36,24 @@ struct Session {
 pub(super) struct Sessions {
     timeout: Duration,
     open: Mutex<Vec<Session>>,
-    failures: Mutex<VecDeque<Instant>>,
+    failures: Mutex<Failures>,
+}
+
+/// Failed attempts to sign in.
+#[derive(Default)]
+struct Failures {
+    counted: VecDeque<Instant>,
+    /// When an attempt was last refused because there were too many.
+    refused: Option<Instant>,
+}
+
+/// How a failed attempt to sign in counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Counted,
+    /// One too many, and the first one of that kind within the window.
+    FirstRefused,
+    Refused,
 }
 
 /// What became of a request's credentials.
@@ -89,15 +106,22 @@ impl Sessions {
         open.retain(|session| !same(&session.cookie, &cookie));
     }
 
-    /// Counts a failed attempt to sign in. True where there were too many lately.
-    pub(super) fn failed(&self, now: Instant) -> bool {
+    /// Counts a failed attempt to sign in, unless there were too many lately.
+    pub(super) fn failed(&self, now: Instant) -> Attempt {
+        let recent = |at: &Instant| now.duration_since(*at) < WINDOW;
         let mut failures = lock(&self.failures);
-        failures.retain(|failure| now.duration_since(*failure) < WINDOW);
-        if failures.len() >= ATTEMPTS {
-            return true;
+        failures.counted.retain(recent);
+        if failures.counted.len() < ATTEMPTS {
+            failures.counted.push_back(now);
+            return Attempt::Counted;
         }
-        failures.push_back(now);
-        false
+        match failures.refused.filter(recent) {
+            Some(_) => Attempt::Refused,
+            None => {
+                failures.refused = Some(now);
+                Attempt::FirstRefused
+            }
+        }
     }
 
     fn forget_idle(&self, open: &mut Vec<Session>, now: Instant) {
@@ -176,8 +200,9 @@ mod tests {
     #[test]
     fn failures_count_for_a_minute() {
         let (sessions, now) = (Sessions::new(HOUR), Instant::now());
-        assert!((0..ATTEMPTS).all(|_| !sessions.failed(now)));
-        assert!(sessions.failed(now));
-        assert!(!sessions.failed(now + WINDOW));
+        assert!((0..ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
+        assert_eq!(sessions.failed(now), Attempt::FirstRefused);
+        assert_eq!(sessions.failed(now), Attempt::Refused);
+        assert_eq!(sessions.failed(now + WINDOW), Attempt::Counted);
     }
 }

@@ -429,11 +429,74 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
     // A process that was killed leaves its file.
     std::fs::write(&file, left).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let allow = |mode| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        // One that others can write may lead to a console of theirs.
+        allow(0o622);
+        let error = Console::login_links(&folder).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("only you can read and change"), "{error}");
+        allow(0o600);
+    }
     assert_eq!(Console::login_links(&folder).unwrap().len(), 1);
     assert!(!file.exists());
     drop(fixture);
     std::fs::remove_dir(&folder).unwrap();
     assert!(Console::login_links(&folder).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
+    // REQ-OOB-12, REQ-OOB-13
+    let adapter = crate::Adapter::builder("garden")
+        .safety_loop(
+            crate::safety_loop::SafetyLoop::new().console(ConsoleOptions::new().announce(false)),
+        )
+        .store(crate::store::MemoryStore::default())
+        .without_config()
+        .build()
+        .unwrap();
+    let console =
+        Console::start(adapter.operator().unwrap(), ConsoleOptions::new().announce(false))
+            .await
+            .unwrap();
+    let fixture = Fixture { demo: Demo::new(Utc::now()), console };
+    let params = serde_json::json!({ "element_name": "tidy" });
+    assert!(adapter.call("execute_agent", params).await.is_success());
+    let request = adapter.operator().unwrap().overview().await.unwrap().requests.remove(0);
+
+    let link = fixture.console.link().unwrap();
+    let browser = fixture.browser().await;
+    assert_eq!(fixture.open(&link).await.status, 303);
+    for _ in 0..12 {
+        assert!([401, 429].contains(&fixture.open(&link).await.status));
+    }
+    let shown = browser.asks(&format!("POST /api/requests/{}/code", request.id)).await;
+    let code = shown.json()["code"].as_str().unwrap().to_owned();
+    assert_eq!(browser.asks("POST /api/requests/unknown/code").await.status, 404);
+    assert_eq!(browser.asks("POST /api/logout").await.status, 204);
+
+    let mut audit = adapter.operator().unwrap().overview().await.unwrap().audit;
+    audit.reverse();
+    let by_people: Vec<_> = audit
+        .iter()
+        .filter(|entry| entry["decided_by"] == "console")
+        .map(|entry| entry["event"].as_str().unwrap())
+        .collect();
+    let mut expected = vec!["OPERATOR_SIGNED_IN"; 2];
+    // Ten of them, and one that says that further ones are left out.
+    expected.extend(["OPERATOR_SIGN_IN_FAILED"; 11]);
+    expected.extend(["CODE_REVEALED", "OPERATOR_SIGNED_OUT"]);
+    assert_eq!(by_people, expected);
+    let revealed = audit.iter().find(|entry| entry["event"] == "CODE_REVEALED").unwrap();
+    assert_eq!(revealed["challenge_id"], request.id.as_str());
+    let text = Value::Array(audit).to_string();
+    let (_, once) = link.split_once("once=").unwrap();
+    assert!(!text.contains(&code) && !text.contains(once), "{text}");
 }
 
 #[tokio::test]
