@@ -26,6 +26,9 @@ use crate::store::{Change, Expected, NewRecord, Store, StoreError};
 use crate::sync::lock;
 use crate::vocab::TrustLevel;
 
+/// The outcomes that REQ-GATE-09 knows.
+const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];
+
 /// The target of the audit log's `tracing` events.
 pub const TARGET: &str = "mcp_aql::audit";
 
@@ -52,10 +55,14 @@ pub(crate) struct AuditEntry<'a> {
     pub(crate) endpoint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) danger_level: Option<u8>,
-    /// `allowed`, `denied`, `confirmed` and, of tokens and challenges, what became of them.
+    /// `allowed`, `denied` or `confirmed` for gates, `success` or `failure` for tokens, and the result of a
+    /// challenge.
     pub(crate) outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<&'a str>,
+    /// The error code for which a token was rejected (REQ-TOK-16).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,8 +88,9 @@ struct Whole<'a> {
     adapter_trust: TrustLevel,
     #[serde(flatten)]
     entry: &'a AuditEntry<'a>,
-    /// The gatekeeper's word for the outcome (REQ-GATE-09).
-    result: &'a str,
+    /// The outcome again, under the name that gatekeeper events have for it (REQ-GATE-09).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
 }
 
 /// Writes the audit log of one adapter.
@@ -109,7 +117,7 @@ impl Audit {
             adapter_name: &self.adapter,
             adapter_trust: self.trust,
             entry,
-            result: entry.outcome,
+            result: Some(entry.outcome).filter(|outcome| GATE_RESULTS.contains(outcome)),
         };
         let line = match serde_json::to_string(&line) {
             Ok(line) => line,

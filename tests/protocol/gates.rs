@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::audit::AuditSink;
+use mcp_aql::operator::MemoryChannel;
+use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::testing::Client;
 use mcp_aql::{
@@ -432,11 +434,12 @@ fn of_many_retries_with_one_token_one_runs() {
         codes
     });
     assert_eq!(codes.iter().filter(|code| code.is_none()).count(), 1);
-    let refused = codes.iter().flatten();
-    assert!(
-        refused.clone().all(|code| code == "TOKEN_ALREADY_USED" || code == "RATE_LIMIT_EXCEEDED")
-    );
+    let mut refused = codes.iter().flatten();
+    assert!(refused.all(|code| code == "TOKEN_ALREADY_USED"), "{codes:?}");
     assert_eq!(garden.times(), 1);
+    // Retries are not guesses: another token is good at once.
+    let token = garden.token("delete_bed", bed("b-2"));
+    assert_eq!(data(garden.call("delete_bed", confirmed("b-2", &token)))["times"], 2);
 }
 
 #[test]
@@ -731,6 +734,7 @@ fn every_decision_and_token_is_in_the_audit_log() {
         for member in ["timestamp", "adapter_name", "operation", "outcome"] {
             assert!(line[member].is_string(), "{member}: {line}");
         }
+        check_token_event(line);
         assert_eq!(line["adapter_trust"], "validated");
         let text = line.to_string();
         assert!(!text.contains("rosebud") && !text.contains(&token), "{text}");
@@ -743,10 +747,187 @@ fn every_decision_and_token_is_in_the_audit_log() {
         granted["params"],
         json!({ "bed_id": "b-1", "force": false, "password": "[redacted]" })
     );
-    let issued = &garden.audited("TOKEN_ISSUED")[0];
-    assert_eq!(issued["token_id"], garden.audited("TOKEN_VALIDATED")[0]["token_id"]);
+    let issued = &garden.audited("TOKEN_ISSUED")[0]["token_id"];
+    for event in ["TOKEN_VALIDATED", "CONFIRMATION_REQUIRED", "CONFIRMATION_GRANTED"] {
+        assert_eq!(garden.audited(event)[0]["token_id"], *issued, "{event}");
+    }
     let reasons: Vec<_> = garden.audited("OPERATION_DENIED");
     assert_eq!(reasons[2]["reason"], "PERMISSION_DANGER_LEVEL_DENIED");
+}
+
+/// A token event has the members and the words of confirmation-tokens §6.4, and an event of a gate the
+/// result of gatekeeper §5.2.
+fn check_token_event(line: &Value) {
+    let gate = line["result"].as_str();
+    match line["event"].as_str().unwrap() {
+        "TOKEN_ISSUED" | "TOKEN_VALIDATED" | "TOKEN_REVOKED" => {
+            assert_eq!(line["outcome"], "success", "{line}");
+            assert!(line.get("failure_reason").is_none(), "{line}");
+        }
+        "TOKEN_REJECTED" => {
+            assert_eq!(line["outcome"], "failure", "{line}");
+            assert!(line["failure_reason"].is_string(), "{line}");
+        }
+        _ => {
+            assert!(["allowed", "denied", "confirmed"].contains(&gate.unwrap()), "{line}");
+            return;
+        }
+    }
+    for member in ["timestamp", "token_id", "operation", "adapter_name"] {
+        assert!(line[member].is_string(), "{member}: {line}");
+    }
+    assert_eq!(gate, None, "{line}");
+}
+
+#[test]
+fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
+    // REQ-TOK-16, REQ-TOK-15
+    let garden = Garden::new(|builder| builder);
+    let call = |token: &str, operation: &str, id: &str| {
+        code(&garden.call(operation, confirmed(id, token))).map(str::to_owned)
+    };
+    let used = garden.token("delete_bed", bed("b-1"));
+    assert_eq!(call(&used, "delete_bed", "b-1"), None);
+    let revoked = garden.token("delete_bed", bed("b-1"));
+    assert!(block_on(garden.adapter.revoke_confirmation(&revoked)).unwrap());
+    let old = garden.token("delete_bed", bed("b-1"));
+    garden.later(400);
+    let other = garden.token("delete_bed", bed("b-2"));
+    let early = garden.token("burn_bed", bed("b-1"));
+    let unknown = format!("conf_{}", "A".repeat(43));
+    let secret = "correct horse battery staple";
+    for (token, operation, rejection) in [
+        (used.as_str(), "delete_bed", "TOKEN_EXPIRED"),
+        (&revoked, "delete_bed", "TOKEN_INVALID"),
+        (&old, "delete_bed", "TOKEN_EXPIRED"),
+        (&other, "delete_bed", "TOKEN_SCOPE_MISMATCH"),
+        (&early, "burn_bed", "CONFIRMATION_REQUIRED"),
+        (&unknown, "delete_bed", "TOKEN_INVALID"),
+        (secret, "delete_bed", "TOKEN_INVALID"),
+    ] {
+        assert_eq!(call(token, operation, "b-1").as_deref(), Some(rejection));
+        let rejected = garden.audited("TOKEN_REJECTED").pop().unwrap();
+        assert_eq!(rejected["failure_reason"], rejection);
+        let denied = garden.audited("OPERATION_DENIED").pop().unwrap();
+        assert_eq!(denied["token_id"], rejected["token_id"], "{denied}");
+    }
+    assert_eq!(call(&other, "delete_bed", "b-2"), None);
+    assert_eq!(call(&other, "delete_bed", "b-2").as_deref(), Some("TOKEN_ALREADY_USED"));
+    let lines = garden.audit.0.lock().unwrap().clone();
+    lines.iter().for_each(check_token_event);
+    let ids: Vec<_> = lines
+        .iter()
+        .filter(|line| line["event"] == "TOKEN_ISSUED" || line["event"] == "TOKEN_REJECTED")
+        .map(|line| line["token_id"].as_str().unwrap())
+        .collect();
+    // Each rejection has the id under which the token was issued, even if the store has forgotten it.
+    let [used_id, revoked_id, old_id, other_id, early_id] = [0, 1, 2, 3, 4].map(|it| ids[it]);
+    let unknown_id = ids[10];
+    assert_eq!(
+        ids[5..],
+        [used_id, revoked_id, old_id, other_id, early_id, unknown_id, "malformed", other_id]
+    );
+    let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!(distinct.len(), 7, "{ids:?}");
+    // Text that was sent in place of a token may be a secret.
+    let text = Value::Array(lines).to_string();
+    for token in [&*used, &revoked, &old, &other, &early, &unknown, secret] {
+        assert!(!text.contains(token), "{token}: {text}");
+    }
+}
+
+#[test]
+fn a_caller_that_is_held_to_a_rate_is_in_the_audit_log() {
+    // REQ-TOK-17, REQ-TOK-16, REQ-GATE-09
+    let garden = Garden::new(|builder| builder);
+    let refused = |reply: Value| code(&reply) == Some("RATE_LIMIT_EXCEEDED");
+    assert!((0..200).any(|_| refused(garden.call("delete_bed", bed("b-1")))));
+    let denied = garden.audited("OPERATION_DENIED");
+    assert_eq!(denied.len(), 1);
+    assert_eq!(denied[0]["reason"], "RATE_LIMIT_EXCEEDED");
+    assert_eq!(denied[0]["operation"], "delete_bed");
+
+    let guess = || garden.call("delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
+    assert!((0..100).any(|_| refused(guess())));
+    let rejected = garden.audited("TOKEN_REJECTED").pop().unwrap();
+    assert_eq!(rejected["failure_reason"], "RATE_LIMIT_EXCEEDED");
+    check_token_event(&rejected);
+    let denied = garden.audited("OPERATION_DENIED").pop().unwrap();
+    assert_eq!(denied["reason"], "RATE_LIMIT_EXCEEDED");
+    assert_eq!(denied["token_id"], rejected["token_id"]);
+}
+
+#[test]
+fn what_is_confirmed_for_a_session_does_not_satisfy_a_stricter_policy() {
+    // REQ-GATE-05, REQ-GATE-08
+    let minutes = |count: u64| Duration::from_secs(count * 60);
+    let forced = || Condition::equals("force", true);
+    let lenient = || Policy::confirm("delete_bed").for_session(minutes(60));
+    let strict = || Policy::confirm("delete_bed").when(forced()).for_session(minutes(1));
+    let same = || Policy::confirm("delete_bed").when(forced()).for_session(minutes(60));
+    let each_time = || Policy::confirm("delete_*").when(forced());
+    for policies in [
+        [lenient(), strict()],
+        [strict(), lenient()],
+        // Equally strict, and still another question.
+        [lenient(), same()],
+        [same(), lenient()],
+        [each_time(), lenient()],
+    ] {
+        let asks_each_time = policies.contains(&each_time());
+        let garden = Garden::new(|builder| {
+            policies.into_iter().fold(builder, |it, policy| it.policy(policy))
+        });
+        let session = Session::new();
+        let ask = |force: bool| {
+            let params = json!({ "bed_id": "b-1", "force": force });
+            garden.call_in(Some(&session), "delete_bed", params)
+        };
+        let confirm = |force: bool| {
+            let reply = ask(force);
+            assert_eq!(code(&reply), Some("CONFIRMATION_REQUIRED"), "{reply}");
+            let token = &reply["error"]["details"]["confirmation_token"];
+            let params = json!({ "bed_id": "b-1", "force": force, "_confirmation": token });
+            data(garden.call_in(Some(&session), "delete_bed", params));
+        };
+        confirm(false);
+        data(ask(false));
+        confirm(true);
+        if asks_each_time {
+            confirm(true);
+        } else {
+            // A confirmation under both policies counts for each of them.
+            data(ask(true));
+        }
+        data(ask(false));
+    }
+}
+
+#[test]
+fn each_policy_about_a_call_is_satisfied() {
+    // REQ-GATE-05, REQ-AUT-16
+    let minute = Duration::from_secs(60);
+    let garden = Garden::new(|builder| {
+        builder
+            .store(MemoryStore::default())
+            .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
+            .policy(Policy::confirm("delete_bed").by_operator().for_session(minute))
+            .policy(Policy::confirm("delete_*"))
+    });
+    let session = Session::new();
+    // A person confirms, as one policy says, and each call, as the other one says.
+    for _ in 0..2 {
+        let asked = garden.call_in(Some(&session), "delete_bed", bed("b-1"));
+        assert_eq!(code(&asked), Some("PERMISSION_DENIED"), "{asked}");
+        let request = &asked["error"]["details"]["request_id"];
+        let operator = garden.adapter.operator().unwrap();
+        block_on(operator.approve(request.as_str().unwrap(), "test")).unwrap();
+        data(garden.call_in(Some(&session), "delete_bed", bed("b-1")));
+        let granted = garden.audited("CONFIRMATION_GRANTED").pop().unwrap();
+        assert_eq!(granted["challenge_id"], *request, "{granted}");
+        let required = garden.audited("CONFIRMATION_REQUIRED").pop().unwrap();
+        assert_eq!(required["challenge_id"], *request, "{required}");
+    }
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::operation::{Context, Session};
 use crate::services::Services;
 use crate::sync::lock;
 
-/// So many tokens a session may ask for in a minute, and so many it may guess (REQ-TOK-17). Callers
-/// without a session share one account.
+/// The maximum number of tokens that a session may request in a minute, and of tokens it may guess: unknown
+/// ones, and those of another call (REQ-TOK-17). Callers without a session share one account.
 const ISSUED: usize = 120;
 const FAILED: usize = 30;
 /// How often the store forgets what has expired (REQ-TOK-13).
@@ -41,12 +41,22 @@ struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
 /// What the gate knows of one session.
 #[derive(Debug, Default)]
 struct Account {
-    /// Operations that need no further confirmation until then, and whether a person has said so.
-    granted: Mutex<HashMap<(&'static str, bool), DateTime<Utc>>>,
+    /// The grants, with the time at which each of them ends.
+    granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
     /// Its tokens are taken back when it ends.
     watched: AtomicBool,
+}
+
+/// A confirmation for a session: for calls of one operation that one policy is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Grant {
+    operation: &'static str,
+    /// The policy's place in the operation's plan.
+    policy: usize,
+    /// Whether a person has confirmed, and not the caller.
+    by_person: bool,
 }
 
 impl Issuing {
@@ -107,28 +117,42 @@ impl Issuing {
         self.with(context, |account| lock(&account.failed).push_back(now));
     }
 
-    /// Whether the operation is confirmed for the session (REQ-GATE-08): where a person has to, by one,
-    /// and not by the caller (REQ-AUT-16).
+    /// Whether the operation is confirmed for the session (REQ-GATE-08) as far as each of these policies
+    /// is concerned: a grant for calls that fewer policies are about is not enough. Where a person has to
+    /// confirm, the caller's confirmation does not count (REQ-AUT-16).
     pub(super) fn is_granted(
         &self,
         context: &Context,
         operation: &'static str,
-        by_person: bool,
+        (policies, by_person): (&[usize], bool),
     ) -> bool {
         let Some(session) = context.session() else { return false };
         let now = self.services.time.now();
         let account = self.account(session);
         let granted = lock(&account.granted);
-        let holds =
-            |by_person| granted.get(&(operation, by_person)).is_some_and(|until| now < *until);
-        holds(true) || !by_person && holds(false)
+        let holds = |policy, by_person| {
+            let grant = Grant { operation, policy, by_person };
+            granted.get(&grant).is_some_and(|until| now < *until)
+        };
+        !policies.is_empty()
+            && policies
+                .iter()
+                .all(|policy| holds(*policy, true) || !by_person && holds(*policy, false))
     }
 
-    /// Confirms the operation for the session; with it goes whether a person did.
-    pub(super) fn grant(&self, context: &Context, granted: (&'static str, bool), time: TimeDelta) {
+    /// Confirms the operation for the session as far as these policies are concerned.
+    pub(super) fn grant(
+        &self,
+        context: &Context,
+        operation: &'static str,
+        (policies, by_person): (&[usize], bool),
+        time: TimeDelta,
+    ) {
         let until = later(self.services.time.now(), time);
         if let Some(session) = context.session() {
-            lock(&self.account(session).granted).insert(granted, until);
+            let account = self.account(session);
+            let grants = policies.iter().map(|&policy| Grant { operation, policy, by_person });
+            lock(&account.granted).extend(grants.map(|grant| (grant, until)));
         }
     }
 

@@ -37,7 +37,7 @@ use crate::vocab::{DangerLevel, TrustLevel};
 use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory};
 use issuing::Issuing;
 use plan::Decision;
-use token::{TokenKind, TokenScope, Tokens, Validity};
+use token::{IssuedToken, TokenKind, TokenScope, Tokens, Validity};
 use using::Due;
 
 pub(crate) use plan::Plan;
@@ -125,6 +125,17 @@ struct Asked<'a> {
     session: Option<TimeDelta>,
     /// Why a policy asks.
     reason: Option<&'a str>,
+    /// The places of the policies that ask.
+    policies: Vec<usize>,
+}
+
+/// The ids of what an audit entry of a gate is about.
+#[derive(Default)]
+struct Ids<'a> {
+    /// The id of the confirmation token.
+    token: Option<&'a str>,
+    /// The id of the request to a person.
+    challenge: Option<&'a str>,
 }
 
 impl Gatekeeper {
@@ -230,8 +241,8 @@ impl Gatekeeper {
                 Err(OperationError::permission_denied(reason)
                     .with_detail("operation", visitor.operation.spec.name))
             }
-            Decision::Confirm { session, by_operator, reason } => {
-                let asked = Asked { session, reason };
+            Decision::Confirm { session, by_operator, reason, policies } => {
+                let asked = Asked { session, reason, policies };
                 // Nobody is asked about a call that would be refused afterwards.
                 if let Some(full) = visitor.full {
                     return Err(self.refuse_full(visitor, full).await);
@@ -245,7 +256,11 @@ impl Gatekeeper {
                 let person = None::<()>.filter(|()| by_operator);
                 let name = visitor.operation.spec.name;
                 if asked.session.is_some()
-                    && self.issuing.is_granted(visitor.context, name, person.is_some())
+                    && self.issuing.is_granted(
+                        visitor.context,
+                        name,
+                        (&asked.policies, person.is_some()),
+                    )
                 {
                     let reason = Some("confirmed in this session");
                     self.audit(visitor, "OPERATION_ALLOWED", "confirmed", reason).await;
@@ -322,8 +337,9 @@ impl Gatekeeper {
             Ok(id) => id,
             Err(error) => return error,
         };
-        self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", Some("a person has to approve"))
-            .await;
+        let ids = Ids { challenge: Some(&id), token: None };
+        let reason = Some("a person has to approve");
+        self.audit_with(visitor, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
         let mut error = OperationError::permission_denied(if safety.can_ask() {
             "a person has to approve this call, and has been asked. Make the same call again after \
              the approval"
@@ -358,7 +374,7 @@ impl Gatekeeper {
         // One that is not good takes nobody's place.
         #[cfg(feature = "limits")]
         if self.counts(visitor) {
-            self.issuing.may_fail(visitor.context)?;
+            self.reject_guessing(visitor, token, scope).await?;
             self.claim(visitor, token, scope).await?;
         }
         #[cfg(not(feature = "limits"))]
@@ -366,7 +382,23 @@ impl Gatekeeper {
         Ok(Some(Box::new(due)))
     }
 
-    /// Issues a token for the call (REQ-TOK-06).
+    /// Issues a token for the call, unless its caller had too many, which the audit log has as well.
+    async fn issue(
+        &self,
+        visitor: Visitor<'_>,
+        scope: TokenScope<'_>,
+        validity: Validity,
+    ) -> Result<IssuedToken, OperationError> {
+        let issued = self.issuing.issue(visitor.context, scope, validity).await;
+        if let Err(error) = &issued
+            && error.code() == ErrorCode::RateLimitExceeded
+        {
+            self.audit(visitor, "OPERATION_DENIED", "denied", Some(error.code().as_str())).await;
+        }
+        issued
+    }
+
+    /// Asks the caller to confirm the call with a token (REQ-TOK-06).
     async fn ask(
         &self,
         visitor: Visitor<'_>,
@@ -379,11 +411,12 @@ impl Gatekeeper {
         let seconds = danger.cooldown_seconds.unwrap_or_default();
         let validity =
             Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
-        let issued = match self.issuing.issue(visitor.context, scope, validity).await {
+        let issued = match self.issue(visitor, scope, validity).await {
             Ok(issued) => issued,
             Err(error) => return error,
         };
-        self.audit(visitor, "CONFIRMATION_REQUIRED", "denied", asked.reason).await;
+        let ids = Ids { token: Some(&issued.id), challenge: None };
+        self.audit_with(visitor, "CONFIRMATION_REQUIRED", "denied", asked.reason, ids).await;
         let mut error = OperationError::new(
             ErrorCode::ConfirmationRequired,
             "This operation requires confirmation. Once the user agrees, make the same call with \
@@ -470,6 +503,17 @@ impl Gatekeeper {
     }
 
     async fn audit(&self, visitor: Visitor<'_>, event: &str, outcome: &str, reason: Option<&str>) {
+        self.audit_with(visitor, event, outcome, reason, Ids::default()).await;
+    }
+
+    async fn audit_with(
+        &self,
+        visitor: Visitor<'_>,
+        event: &str,
+        outcome: &str,
+        reason: Option<&str>,
+        ids: Ids<'_>,
+    ) {
         if !self.services.audit.is_read() {
             return;
         }
@@ -483,6 +527,8 @@ impl Gatekeeper {
             danger_level: Some(operation.gate.danger.number()),
             outcome,
             reason,
+            token_id: ids.token,
+            challenge_id: ids.challenge,
             session: visitor.session(),
             params,
             ..AuditEntry::default()

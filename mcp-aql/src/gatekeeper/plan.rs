@@ -21,9 +21,20 @@ pub(crate) struct Plan {
 #[derive(Debug, PartialEq)]
 pub(super) enum Decision<'a> {
     Allow,
-    Confirm { session: Option<TimeDelta>, by_operator: bool, reason: Option<&'a str> },
-    Deny { reason: Option<&'a str> },
-    Untrusted { least: crate::vocab::TrustLevel },
+    Confirm {
+        /// How long an answer counts in a session, if not for this call alone.
+        session: Option<TimeDelta>,
+        by_operator: bool,
+        reason: Option<&'a str>,
+        /// The places of the policies that have the call confirmed.
+        policies: Vec<usize>,
+    },
+    Deny {
+        reason: Option<&'a str>,
+    },
+    Untrusted {
+        least: crate::vocab::TrustLevel,
+    },
 }
 
 impl Decision<'_> {
@@ -32,7 +43,7 @@ impl Decision<'_> {
     pub(super) fn confirmed_like(self, other: Self) -> Self {
         match (self, other) {
             (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
-                Self::Confirm { session: None, by_operator, reason }
+                Self::Confirm { session: None, by_operator, reason, policies: Vec::new() }
             }
             (
                 Self::Confirm { by_operator, reason, .. },
@@ -41,6 +52,7 @@ impl Decision<'_> {
                 session: None,
                 by_operator: by_operator || other_by_operator,
                 reason: reason.or(other_reason),
+                policies: Vec::new(),
             },
             (own, _) => own,
         }
@@ -119,12 +131,28 @@ impl Plan {
             Verdict::Deny(_) => return "deny",
             Verdict::Allow | Verdict::Confirm => {}
         }
-        let for_all = self.policies.iter().filter(|policy| policy.conditions.is_empty());
-        match for_all.map(|policy| policy.permission).max() {
-            Some(Permission::Deny) => "deny",
-            Some(Permission::Confirm) => "confirm",
-            None if self.verdict == Verdict::Confirm => "confirm",
-            Some(Permission::Allow) | None => "allow",
+        match self.permission_of(self.policies.iter().filter(|it| it.conditions.is_empty())) {
+            Permission::Deny => "deny",
+            Permission::Confirm => "confirm",
+            Permission::Allow => "allow",
+        }
+    }
+
+    /// The permission of a call that these policies are about. The strictest one decides in place of the
+    /// operation's danger; those of a project's file can only add to that.
+    fn permission_of<'a>(&self, policies: impl Iterator<Item = &'a Policy> + Clone) -> Permission {
+        let strictest = |from_project| {
+            let some = policies.clone().filter(move |policy| policy.from_project == from_project);
+            some.map(|policy| policy.permission).max()
+        };
+        let own = strictest(false).unwrap_or(self.permission_by_danger());
+        strictest(true).unwrap_or(own).max(own)
+    }
+
+    fn permission_by_danger(&self) -> Permission {
+        match self.verdict {
+            Verdict::Confirm => Permission::Confirm,
+            _ => Permission::Allow,
         }
     }
 
@@ -160,25 +188,32 @@ impl Plan {
             }
             Verdict::Allow | Verdict::Confirm => {}
         }
-        let Some(policy) = strictest(&self.policies, arguments) else {
-            return match self.verdict {
-                Verdict::Confirm => {
-                    Decision::Confirm { session: None, by_operator: false, reason: None }
-                }
-                _ => Decision::Allow,
-            };
-        };
-        let reason = policy.reason.as_deref();
-        match policy.permission {
+        let about = self.policies.iter().filter(|policy| policy.is_about(arguments));
+        let permission = self.permission_of(about.clone());
+        let deciding = about.clone().filter(|policy| policy.permission == permission);
+        let reason = strictest(deciding.clone()).and_then(|policy| policy.reason.as_deref());
+        match permission {
             Permission::Allow => Decision::Allow,
             Permission::Deny => Decision::Deny { reason },
-            Permission::Confirm => Decision::Confirm {
-                session: policy
-                    .session
-                    .map(|time| TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)),
-                by_operator: policy.by_operator,
-                reason,
-            },
+            // Each of them has to be satisfied: the shortest time counts, and a person confirms where one
+            // of them says so.
+            Permission::Confirm => {
+                let by_danger = about.clone().all(|policy| policy.from_project)
+                    && self.permission_by_danger() == Permission::Confirm;
+                let times = deciding.clone().map(|policy| policy.session);
+                let session = times.reduce(|one, other| Some(one?.min(other?))).flatten();
+                let places = self.policies.iter().enumerate().filter(|(_, policy)| {
+                    policy.permission == permission && policy.is_about(arguments)
+                });
+                Decision::Confirm {
+                    session: session
+                        .filter(|_| !by_danger)
+                        .map(|time| TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)),
+                    by_operator: deciding.clone().any(|policy| policy.by_operator),
+                    reason,
+                    policies: places.map(|(place, _)| place).collect(),
+                }
+            }
         }
     }
 }

@@ -47,6 +47,8 @@ pub struct Policy {
     pub(super) session: Option<Duration>,
     pub(super) by_operator: bool,
     pub(super) reason: Option<String>,
+    /// Set where the policy comes from a file that may only tighten.
+    pub(super) from_project: bool,
 }
 
 impl Policy {
@@ -58,7 +60,13 @@ impl Policy {
             session: None,
             by_operator: false,
             reason: None,
+            from_project: false,
         }
+    }
+
+    /// Whether the policy is about calls with these arguments.
+    pub(super) fn is_about(&self, arguments: &[Argument]) -> bool {
+        self.conditions.iter().all(|condition| condition.holds(arguments))
     }
 
     /// Lets calls of this operation run unconfirmed. A `*` at one end of the name stands for any text.
@@ -83,9 +91,9 @@ impl Policy {
         self
     }
 
-    /// Asks once: what is confirmed stays so for that operation in that session, for so long. Callers
-    /// without a session are asked each time (REQ-GATE-08). Where a person confirms, what the caller has
-    /// confirmed does not count.
+    /// Asks once: what is confirmed stays so for calls of that operation in that session, for so long. Callers
+    /// without a session are asked each time (REQ-GATE-08). A call that another `confirm` policy is about as
+    /// well is confirmed on its own. Where a person confirms, what the caller has confirmed does not count.
     #[must_use]
     pub fn for_session(mut self, time: Duration) -> Self {
         self.session = Some(time);
@@ -209,16 +217,13 @@ fn order(value: &Value, number: Bound) -> Option<Ordering> {
     Bound::of(value)?.compare(number)
 }
 
-/// The strictest of the policies that are about a call; among equals, one that asks a person, and then
-/// one that asks each time (REQ-GATE-05).
-pub(super) fn strictest<'a>(policies: &'a [Policy], arguments: &[Argument]) -> Option<&'a Policy> {
-    policies
-        .iter()
-        .filter(|policy| policy.conditions.iter().all(|condition| condition.holds(arguments)))
-        .max_by_key(|policy| {
-            let shortest = std::cmp::Reverse(policy.session.unwrap_or_default());
-            (policy.permission, policy.by_operator, shortest)
-        })
+/// The strictest of some policies; among equals, one that asks a person, and then one that asks each time
+/// (REQ-GATE-05).
+pub(super) fn strictest<'a>(policies: impl Iterator<Item = &'a Policy>) -> Option<&'a Policy> {
+    policies.max_by_key(|policy| {
+        let shortest = std::cmp::Reverse(policy.session.unwrap_or_default());
+        (policy.permission, policy.by_operator, shortest)
+    })
 }
 
 /// A policy in the configuration file.
@@ -374,7 +379,10 @@ mod tests {
         let confirm = Policy::confirm("a");
         let session = Policy::confirm("a").for_session(Duration::from_secs(60));
         let deny = Policy::deny("a").when(Condition::equals("count", 11));
-        let chosen = |policies: &[Policy]| strictest(policies, &arguments()).cloned();
+        let chosen = |policies: &[Policy]| {
+            let arguments = arguments();
+            strictest(policies.iter().filter(|policy| policy.is_about(&arguments))).cloned()
+        };
         assert_eq!(chosen(&[allow.clone(), confirm.clone()]), Some(confirm.clone()));
         assert_eq!(chosen(&[confirm.clone(), session.clone(), allow.clone()]), Some(confirm));
         assert_eq!(chosen(&[deny.clone(), allow.clone()]), Some(allow.clone()));

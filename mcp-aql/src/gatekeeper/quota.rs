@@ -83,8 +83,7 @@ impl QuotaTokens for TokensOf<'_> {
         Box::pin(async move {
             let hash = canonical::params_hash(self.visitor.arguments);
             let scope = self.visitor.scope(TokenKind::QuotaContinue, &hash);
-            let issuing = &self.gatekeeper.issuing;
-            let issued = issuing.issue(self.visitor.context, scope, VALIDITY).await?;
+            let issued = self.gatekeeper.issue(self.visitor, scope, VALIDITY).await?;
             Ok((issued.token, issued.expires_at))
         })
     }

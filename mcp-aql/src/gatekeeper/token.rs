@@ -60,6 +60,8 @@ pub(crate) struct Validity {
 /// A token as its bearer gets it.
 #[derive(Debug)]
 pub(crate) struct IssuedToken {
+    /// The id under which the audit log knows it.
+    pub(crate) id: String,
     pub(crate) token: String,
     pub(crate) expires_at: DateTime<Utc>,
 }
@@ -84,6 +86,13 @@ struct TokenRecord {
 pub(crate) struct Claim {
     pub(crate) change: Change,
     record: TokenRecord,
+}
+
+impl Claim {
+    /// The id of a confirmation token; none for a token by which a call goes on over a quota.
+    pub(crate) fn confirmation_id(&self) -> Option<&str> {
+        Some(self.record.id.as_str()).filter(|_| self.record.kind == TokenKind::Confirmation)
+    }
 }
 
 /// Issues the tokens of one adapter, and says which are good.
@@ -113,7 +122,7 @@ impl Tokens {
         let token = random_token(scope.kind)?;
         let expires_at = later(now, later_by(validity.ttl, validity.cooldown));
         let record = TokenRecord {
-            id: crate::vocab::new_id("t"),
+            id: audit_id(&token),
             kind: scope.kind,
             operation: scope.operation.to_owned(),
             params_hash: scope.params_hash.to_owned(),
@@ -129,8 +138,8 @@ impl Tokens {
         if !store.write(vec![change]).await? {
             return Err(OperationError::internal("two tokens have one hash"));
         }
-        self.audit("TOKEN_ISSUED", &record, "issued", None).await;
-        Ok(IssuedToken { token, expires_at })
+        self.audit("TOKEN_ISSUED", &record, None).await;
+        Ok(IssuedToken { id: record.id, token, expires_at })
     }
 
     /// Whether a token is good for a call: all checks in the protocol's order. Of all calls that try it at
@@ -146,13 +155,17 @@ impl Tokens {
             false => None,
         };
         let Some(found) = found else {
-            return Err(self.unknown(token, scope).await);
+            self.reject(token, scope, ErrorCode::TokenInvalid).await;
+            return Err(OperationError::new(
+                ErrorCode::TokenInvalid,
+                "Invalid confirmation token. Call the operation without it for a new one",
+            )
+            .with_detail("token", shown(token)));
         };
         let mut record = read(&found)?;
         let now = self.services.time.now();
         if let Err(error) = self.check(token, &record, scope, now) {
-            let reason = error.code().as_str();
-            self.audit("TOKEN_REJECTED", &record, "rejected", Some(reason)).await;
+            self.audit("TOKEN_REJECTED", &record, Some(error.code())).await;
             return Err(error);
         }
         record.consumed_at = Some(now);
@@ -162,7 +175,7 @@ impl Tokens {
 
     /// The token is used up.
     pub(crate) async fn claimed(&self, claim: &Claim) {
-        self.audit("TOKEN_VALIDATED", &claim.record, "validated", None).await;
+        self.audit("TOKEN_VALIDATED", &claim.record, None).await;
     }
 
     /// Takes a token back, whether it was good or not; tells whether it was there (REQ-TOK-12).
@@ -217,7 +230,7 @@ impl Tokens {
         let record = read(found)?;
         // What was used up is gone already, for whoever reads the log.
         if record.consumed_at.is_none() {
-            self.audit("TOKEN_REVOKED", &record, "revoked", None).await;
+            self.audit("TOKEN_REVOKED", &record, None).await;
         }
         Ok(removed)
     }
@@ -274,22 +287,19 @@ impl Tokens {
         Ok(())
     }
 
-    /// A token that was never issued and text that is none get the same answer (REQ-TOK-15).
-    async fn unknown(&self, token: &str, scope: TokenScope<'_>) -> OperationError {
+    /// Records that a token was rejected without a look at its record. A token that was never issued and
+    /// text that is not a token get the same answer (REQ-TOK-15).
+    pub(crate) async fn reject(&self, token: &str, scope: TokenScope<'_>, code: ErrorCode) {
         let entry = AuditEntry {
             event: "TOKEN_REJECTED",
             operation: Some(scope.operation),
-            outcome: "rejected",
-            reason: Some(ErrorCode::TokenInvalid.as_str()),
+            outcome: "failure",
+            failure_reason: Some(code.as_str()),
+            token_id: Some(&audit_id(token)),
             session: scope.session,
             ..AuditEntry::default()
         };
         self.services.audit.record(&entry).await;
-        OperationError::new(
-            ErrorCode::TokenInvalid,
-            "Invalid confirmation token. Call the operation without it for a new one",
-        )
-        .with_detail("token", shown(token))
     }
 
     fn change(
@@ -305,12 +315,13 @@ impl Tokens {
         Ok(Change::put(COLLECTION, key, expected, kept))
     }
 
-    async fn audit(&self, event: &str, record: &TokenRecord, outcome: &str, reason: Option<&str>) {
+    /// Records a token event in the protocol's words (REQ-TOK-16).
+    async fn audit(&self, event: &str, record: &TokenRecord, failure: Option<ErrorCode>) {
         let entry = AuditEntry {
             event,
             operation: Some(&record.operation),
-            outcome,
-            reason,
+            outcome: if failure.is_none() { "success" } else { "failure" },
+            failure_reason: failure.map(ErrorCode::as_str),
             token_id: Some(&record.id),
             session: record.session_id.as_deref(),
             ..AuditEntry::default()
@@ -334,6 +345,17 @@ fn shown(token: &str) -> String {
     match token.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
         None => token.to_owned(),
+    }
+}
+
+/// The id by which the audit log names a token, also one that the store does not know or has forgotten:
+/// the first 64 bits of its hash. Text that cannot be a token has no hash in the log, because it may be a
+/// secret that is easier to guess than 256 random bits.
+pub(crate) fn audit_id(token: &str) -> String {
+    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
+    match digest(token.as_bytes()).get(..16) {
+        Some(hash) if kinds.iter().any(|kind| has_form(token, *kind)) => format!("t-{hash}"),
+        _ => "malformed".to_owned(),
     }
 }
 

@@ -1,12 +1,10 @@
 //! What confirms a call is used up before it runs, all of it or nothing.
 
-use super::token::{Claim, TokenKind, TokenScope};
-use super::{Asked, Gatekeeper, Visitor, canonical};
-use crate::error::OperationError;
+use super::token::{Claim, TokenKind, TokenScope, audit_id};
+use super::{Asked, Gatekeeper, Ids, Visitor, canonical};
+use crate::error::{ErrorCode, OperationError};
 #[cfg(feature = "safety")]
-use crate::safety_loop::SafetyCore;
-#[cfg(feature = "safety")]
-use crate::store::Change;
+use crate::safety_loop::{Approved, SafetyCore};
 
 /// What a call needs to be confirmed by.
 pub(super) struct Due<'a> {
@@ -70,12 +68,18 @@ impl Gatekeeper {
         let confirmation = due.filter(|due| due.is_by_token());
         let confirmation = confirmation.and(visitor.credentials.confirmation.as_deref());
         let tokens = [(TokenKind::QuotaContinue, quota), (TokenKind::Confirmation, confirmation)];
-        if tokens.iter().any(|(_, token)| token.is_some()) {
-            self.issuing.may_fail(visitor.context)?;
+        for (kind, token) in tokens {
+            let Some(token) = token else { continue };
+            self.reject_guessing(visitor, token, visitor.scope(kind, hash)).await?;
         }
         let store = self.services.store_for_call().await?;
-        loop {
+        let (claims, request) = loop {
             let (mut claims, mut changes) = (Vec::new(), Vec::new());
+            #[cfg_attr(
+                not(feature = "safety"),
+                expect(unused_mut, reason = "the loop asks people")
+            )]
+            let mut request = None::<String>;
             for (kind, token) in tokens {
                 let Some(token) = token else { continue };
                 let claim = self.claim(visitor, token, visitor.scope(kind, hash)).await?;
@@ -85,7 +89,10 @@ impl Gatekeeper {
             #[cfg(feature = "safety")]
             if let Some(due) = due.filter(|due| due.person.is_some()) {
                 match self.approval(visitor, due).await? {
-                    Some(change) => changes.push(change),
+                    Some(approved) => {
+                        changes.push(approved.change);
+                        request = Some(approved.request_id);
+                    }
                     // The same call, made at the same time, was faster.
                     None => return Err(self.ask_people(visitor, due).await),
                 }
@@ -94,16 +101,26 @@ impl Gatekeeper {
                 for claim in &claims {
                     self.tokens.claimed(claim).await;
                 }
-                break;
+                break (claims, request);
             }
             tokio::task::yield_now().await;
-        }
+        };
         if let Some(due) = due {
             if let Some(time) = due.asked.session {
-                let granted = (visitor.operation.spec.name, !due.is_by_token());
-                self.issuing.grant(visitor.context, granted, time);
+                let operation = visitor.operation.spec.name;
+                let by_person = !due.is_by_token();
+                self.issuing.grant(
+                    visitor.context,
+                    operation,
+                    (&due.asked.policies, by_person),
+                    time,
+                );
             }
-            self.audit(visitor, "CONFIRMATION_GRANTED", "confirmed", None).await;
+            let ids = Ids {
+                token: claims.iter().find_map(Claim::confirmation_id),
+                challenge: request.as_deref(),
+            };
+            self.audit_with(visitor, "CONFIRMATION_GRANTED", "confirmed", None, ids).await;
         }
         Ok(())
     }
@@ -118,12 +135,36 @@ impl Gatekeeper {
         match self.tokens.claim(token, scope).await {
             Ok(claim) => Ok(claim),
             Err(error) => {
-                self.issuing.failed(visitor.context);
-                let reason = Some(error.code().as_str());
-                self.audit(visitor, "OPERATION_DENIED", "denied", reason).await;
+                // Only these two can be guesses. A token that has expired or was used leaves nothing to guess,
+                // so all of many concurrent retries with one token get the same error.
+                if matches!(error.code(), ErrorCode::TokenInvalid | ErrorCode::TokenScopeMismatch) {
+                    self.issuing.failed(visitor.context);
+                }
+                self.audit_rejected(visitor, token, error.code()).await;
                 Err(error)
             }
         }
+    }
+
+    /// Rejects every token, good or not, from a caller that has guessed too often.
+    pub(super) async fn reject_guessing(
+        &self,
+        visitor: Visitor<'_>,
+        token: &str,
+        scope: TokenScope<'_>,
+    ) -> Result<(), OperationError> {
+        let Err(error) = self.issuing.may_fail(visitor.context) else { return Ok(()) };
+        self.tokens.reject(token, scope, error.code()).await;
+        self.audit_rejected(visitor, token, error.code()).await;
+        Err(error)
+    }
+
+    /// Records that a call is denied because of its token.
+    async fn audit_rejected(&self, visitor: Visitor<'_>, token: &str, code: ErrorCode) {
+        let id = audit_id(token);
+        let ids = Ids { token: Some(&id), challenge: None };
+        let reason = Some(code.as_str());
+        self.audit_with(visitor, "OPERATION_DENIED", "denied", reason, ids).await;
     }
 
     /// What uses up a person's approval of the call, if there is one.
@@ -132,7 +173,7 @@ impl Gatekeeper {
         &self,
         visitor: Visitor<'_>,
         due: &Due<'_>,
-    ) -> Result<Option<Change>, OperationError> {
+    ) -> Result<Option<Approved>, OperationError> {
         let Some(safety) = due.person else { return Ok(None) };
         let name = visitor.operation.spec.name;
         safety.approval(name, &due.hash, visitor.context.session()).await

@@ -39,6 +39,14 @@ pub(crate) struct Pending<'a> {
     pub(crate) expires_at: DateTime<Utc>,
 }
 
+/// A person's approval of a call.
+pub(crate) struct Approved {
+    /// The change that uses the approval up.
+    pub(crate) change: Change,
+    /// The id of the request that was approved.
+    pub(crate) request_id: String,
+}
+
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Approval {
@@ -183,20 +191,22 @@ impl SafetyCore {
         }
     }
 
-    /// The change that takes a person's approval of this call, if there is one: whoever writes it first
-    /// has it.
+    /// A person's approval of this call, if there is one. The first caller that writes its change has it.
     pub(crate) async fn approval(
         &self,
         operation: &str,
         params_hash: &str,
         session: Option<&Session>,
-    ) -> Result<Option<Change>, OperationError> {
+    ) -> Result<Option<Approved>, OperationError> {
         let key = key(operation, params_hash, session.map(Session::id));
         let found = self.store().await?.get(APPROVALS, &key).await?;
         let Some(record) = found else { return Ok(None) };
         let approval: Approval = read(&record)?;
-        let taken = || Change::remove(APPROVALS, key.as_str(), expected(Some(&record)));
-        Ok(self.lets_pass(&approval, self.now()).then(taken))
+        if !self.lets_pass(&approval, self.now()) {
+            return Ok(None);
+        }
+        let change = Change::remove(APPROVALS, key, expected(Some(&record)));
+        Ok(Some(Approved { change, request_id: approval.ask.id }))
     }
 
     /// Whether somebody has approved it, and that still holds.

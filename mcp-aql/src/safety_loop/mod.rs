@@ -36,9 +36,9 @@ mod tests;
 mod tries;
 
 pub use action::Action;
-pub(crate) use approvals::Pending;
 #[cfg(feature = "cli")]
 pub(crate) use approvals::Standing;
+pub(crate) use approvals::{Approved, Pending};
 pub use calls::{AgentExecution, StepCount, StepReply, Verified};
 pub(crate) use core::SafetyCore;
 pub(crate) use desk::SafetyDesk;

@@ -53,7 +53,7 @@ impl SafetyCore {
     ) -> Result<bool, crate::OperationError> {
         let store = self.store().await?;
         while let Some(taken) = self.approval(operation, params_hash, session).await? {
-            if store.write(vec![taken]).await? {
+            if store.write(vec![taken.change]).await? {
                 return Ok(true);
             }
         }
