@@ -641,6 +641,115 @@ fn the_desk_sees_and_decides() {
 }
 
 #[test]
+fn another_session_cannot_use_up_a_challenge() {
+    // REQ-OOB-06, REQ-OOB-12
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("mover").await;
+        let other = guard.begun("other").await;
+        let stranger = guard.agent("stranger").await;
+        agent.directive("drop_table users").await;
+        // Every agent learns the id of a block's challenge.
+        let id = verification_id(&other.directive("read_x").await, "danger_zone");
+        for _ in 0..12 {
+            assert_ne!(other.verify(&id, "WRONG").await["success"], true);
+            assert_ne!(stranger.verify(&id, "WRONG").await["success"], true);
+        }
+        assert_eq!(error(&other.verify(&id, "WRONG").await), "RATE_LIMIT_EXCEEDED");
+        let overview = guard.operator().overview().await.unwrap();
+        assert_eq!(overview.requests[0].void, None, "its code is still good");
+        // The audit log has who has tried, and not who was meant.
+        let failed: Vec<_> = overview
+            .audit
+            .iter()
+            .filter(|entry| entry["event"] == "CHALLENGE_FAILED")
+            .map(|entry| (entry["challenge_id"].as_str(), entry["session"].as_str()))
+            .collect();
+        let sessions: std::collections::BTreeSet<_> =
+            failed.iter().map(|(_, session)| session.unwrap()).collect();
+        assert_eq!(sessions.len(), 2, "{failed:?}");
+        assert!(failed.iter().all(|(challenge, _)| *challenge == Some(id.as_str())), "{failed:?}");
+        assert_eq!(agent.verify(&id, &guard.code()).await["data"]["confirmed"], true);
+        assert!(agent.go_on("read_x").await);
+
+        // The agent's own session uses its challenge up, and any session may have the right code.
+        let id = verification_id(&agent.directive("drop_table orders").await, "danger_zone");
+        assert_eq!(error(&agent.verify(&id, "WRONG").await), "PERMISSION_DENIED");
+        assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
+        guard.operator().renew(&id, "test").await.unwrap();
+        let fresh = guard.agent("fresh").await;
+        let verified = fresh.verify(&guard.last_id(), &guard.code()).await;
+        // Too many wrong ones of other sessions hold up other sessions.
+        assert_eq!(error(&verified), "RATE_LIMIT_EXCEEDED", "{verified}");
+        guard.pass(61);
+        let verified = fresh.verify(&guard.last_id(), &guard.code()).await;
+        assert_eq!(verified["data"]["confirmed"], true, "{verified}");
+    });
+}
+
+#[test]
+fn failed_confirmations_are_counted_over_sessions_and_restarts() {
+    // REQ-OOB-12
+    let mut guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("mover").await;
+        for _ in 0..10 {
+            assert_eq!(error(&agent.confirm("WRONG").await), "TOKEN_INVALID");
+        }
+        assert_eq!(error(&agent.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
+        // Sessions in which no agent executes count together.
+        for _ in 0..10 {
+            let stranger = guard.agent("stranger").await;
+            assert_eq!(error(&stranger.confirm("WRONG").await), "TOKEN_INVALID");
+        }
+        let stranger = guard.agent("stranger").await;
+        assert_eq!(error(&stranger.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
+        let audit = guard.operator().overview().await.unwrap().audit;
+        let refused: Vec<_> = audit
+            .iter()
+            .filter(|entry| {
+                entry["event"] == "CONFIRMATION_FAILED" && entry["outcome"] == "refused"
+            })
+            .collect();
+        assert_eq!(refused.len(), 2, "{audit:?}");
+        assert!(refused.iter().all(|entry| entry["session"].is_string()), "{refused:?}");
+    });
+    guard.restart();
+    block_on(async {
+        let stranger = guard.agent("stranger").await;
+        assert_eq!(error(&stranger.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
+        let agent = guard.agent("mover").await;
+        agent.start().await;
+        let code = guard.code();
+        assert_eq!(error(&agent.confirm(&code).await), "RATE_LIMIT_EXCEEDED");
+        // Another agent is not held up by it.
+        let other = guard.begun("other").await;
+        assert!(other.go_on("read_x").await);
+        guard.pass(61);
+        assert_eq!(agent.confirm(&code).await["data"]["confirmed"], true);
+    });
+}
+
+#[test]
+fn a_code_that_is_shown_is_in_the_audit_log() {
+    // REQ-OOB-12, REQ-OOB-13
+    let guard = Guard::new();
+    block_on(async {
+        let agent = guard.begun("a").await;
+        agent.directive("deploy_site").await;
+        let desk = guard.operator();
+        assert!(desk.code("unknown").await.is_none());
+        let code = desk.code(&guard.last_id()).await.unwrap();
+        let audit = desk.overview().await.unwrap().audit;
+        let shown: Vec<_> =
+            audit.iter().filter(|entry| entry["event"] == "CODE_REVEALED").collect();
+        assert_eq!(shown.len(), 1, "{audit:?}");
+        assert_eq!(shown[0]["challenge_id"], guard.last_id().as_str());
+        assert!(!shown[0].to_string().contains(code.reveal()));
+    });
+}
+
+#[test]
 fn a_denied_action_stays_denied() {
     // REQ-LOOP-10
     let guard = Guard::new();

@@ -44,17 +44,30 @@ impl AgentState {
     }
 
     /// A code that was given to `verify_challenge`. Whatever is wrong, the answer is the same.
+    ///
+    /// The right code counts from any session. As long as the agent executes in a session, a wrong code from
+    /// another one does not use the challenge up, and is counted apart: no session can keep another one from
+    /// answering.
     pub(super) fn verify(
         &mut self,
-        id: &str,
-        hash: &str,
+        caller: Option<&str>,
+        (id, hash): (&str, &str),
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        if let Err(wait) = self.tries.check(env.now, env.most_tries) {
+        let executes = self.live().is_some();
+        let foreign = self.live().is_some_and(|live| live.session.as_deref() != caller);
+        let mut allowed = Ok(());
+        if foreign || !executes {
+            allowed = self.foreign_tries.check(env.now, env.most_tries);
+        }
+        if !foreign {
+            allowed = allowed.and(self.tries.check(env.now, env.most_tries));
+        }
+        if let Err(wait) = allowed {
             let event = Event::new("CHALLENGE_FAILED", "refused").reason("too many tries");
-            effects.note(event.challenge(id));
+            effects.note(event.challenge(id).caller(caller));
             return Err(Refusal::TooMany(wait));
         }
         let ask = self.ask_mut(id).filter(|ask| ask.kind.is_challenge());
@@ -63,7 +76,12 @@ impl AgentState {
             self.release(id, "code", true, env, effects);
             return Ok(());
         }
-        let mut event = Event::new("CHALLENGE_FAILED", "failed").challenge(id);
+        let mut event = Event::new("CHALLENGE_FAILED", "failed").challenge(id).caller(caller);
+        if foreign {
+            self.foreign_tries.fail(env.now);
+            effects.note(event.reason("a wrong code was given in another session"));
+            return Err(Refusal::Invalid);
+        }
         if let Some(ask) = ask
             && !ask.closed
         {

@@ -23,7 +23,10 @@ use crate::operation::{BoxFuture, Session};
 use crate::store::{Change, MOST_KEY_BYTES, StoreError};
 use crate::sync::lock;
 
+/// Failed tries of sessions and agents.
 const TRIES: &str = "safety_tries";
+/// The account of all sessions in which no agent executes, beside the account that each of them has.
+const WITHOUT_AGENTS: &str = "sessions without agents";
 /// How long the end of a connection waits for the store.
 const SETTLED: std::time::Duration = std::time::Duration::from_secs(5);
 /// So many agents execute in one session.
@@ -527,29 +530,42 @@ impl SafetyCore {
         session: Option<&Session>,
         code: &str,
     ) -> Result<Verified, OperationError> {
-        self.charge(session).await?;
+        let accounts = self.confirming_accounts(session).await?;
+        let failed = |outcome| Event::new("CONFIRMATION_FAILED", outcome);
+        self.charge(session, &accounts, (failed("refused"), "confirm_operation")).await?;
         let hash = code::hash(code);
+        let mut known = None;
         let answered = match self.target_of_code(&hash).await? {
             Some(Target::Agent { agent, id }) => {
-                self.transit(&agent, |state, env, effects| state.confirm(&id, &hash, env, effects))
-                    .await?
+                let answered = self
+                    .transit(&agent, |state, env, effects| state.confirm(&id, &hash, env, effects))
+                    .await?;
+                known = Some((id, Some(agent)));
+                answered
             }
             Some(Target::Approval { key, id }) => {
-                self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?
+                let answered = self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?;
+                known = Some((id, None));
+                answered
             }
             None => Err(Refusal::Invalid),
         };
         match answered {
             Ok(()) => {
-                self.refund(session).await?;
+                self.refund(&accounts).await?;
                 let next = "The agent may begin, report the paused action again with \
                             record_execution_step, or make the refused call again";
                 Ok(Verified { confirmed: true, next: next.to_owned() })
             }
             Err(refusal) => {
-                let event = Event::new("CONFIRMATION_FAILED", "failed");
+                let mut event = failed("failed");
+                let mut agent = None;
+                if let Some((id, of)) = &known {
+                    event = event.challenge(id);
+                    agent = of.as_deref();
+                }
                 let session = session.map(Session::id);
-                self.record(&event, None, session, None, Some("confirm_operation")).await;
+                self.record(&event, agent, session, None, Some("confirm_operation")).await;
                 Err(self.refused(refusal, ""))
             }
         }
@@ -562,23 +578,27 @@ impl SafetyCore {
         id: &str,
         code: &str,
     ) -> Result<Verified, OperationError> {
-        self.charge(session).await?;
+        let accounts = [account_of(session)];
+        let failed = |outcome| Event::new("CHALLENGE_FAILED", outcome).challenge(&shortened(id));
+        self.charge(session, &accounts, (failed("refused"), "verify_challenge")).await?;
         let hash = code::hash(code);
+        let caller = session.map(Session::id);
         let answered = match self.target_of_id(id).await? {
             Some(Target::Agent { agent, .. }) => {
-                self.transit(&agent, |state, env, effects| state.verify(id, &hash, env, effects))
-                    .await?
+                self.transit(&agent, |state, env, effects| {
+                    state.verify(caller, (id, &hash), env, effects)
+                })
+                .await?
             }
             _ => {
-                let event = Event::new("CHALLENGE_FAILED", "failed");
-                let session = session.map(Session::id);
-                self.record(&event, None, session, None, Some("verify_challenge")).await;
+                let event = failed("failed");
+                self.record(&event, None, caller, None, Some("verify_challenge")).await;
                 Err(Refusal::Invalid)
             }
         };
         match answered {
             Ok(()) => {
-                self.refund(session).await?;
+                self.refund(&accounts).await?;
                 let next = "The agent may go on: report its next action with record_execution_step. If \
                             its execution has ended, call execute_agent first";
                 Ok(Verified { confirmed: true, next: next.to_owned() })
@@ -588,38 +608,71 @@ impl SafetyCore {
         }
     }
 
-    /// Counts a try of this session as failed, before anyone knows: so many at once are as many as
-    /// one after the other.
-    async fn charge(&self, session: Option<&Session>) -> Result<(), OperationError> {
-        let (now, most) = (self.now(), self.attempts);
-        let allowed = self
-            .of_tries(session, |tries| {
-                tries.check(now, most)?;
-                tries.fail(now);
-                Ok(())
-            })
-            .await?;
-        allowed.map_err(|seconds| self.refused(Refusal::TooMany(seconds), ""))
+    /// The accounts on which a try of `confirm_operation` is counted. A wrong code does not say for which
+    /// agent it was meant, and a session's own account ends with it. So the try also counts for each agent
+    /// that executes in the session, or else for all sessions without agents together: those accounts
+    /// outlive the session and the process (REQ-OOB-12).
+    async fn confirming_accounts(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<Vec<String>, OperationError> {
+        let mut accounts = vec![account_of(session)];
+        if session.is_some() {
+            let agents = self.executing(session).await?;
+            if agents.is_empty() {
+                accounts.push(WITHOUT_AGENTS.to_owned());
+            }
+            accounts.extend(agents.iter().map(|name| format!("agent {}", Action::digest(name))));
+        }
+        Ok(accounts)
     }
 
-    /// The try was none of those that are counted.
-    async fn refund(&self, session: Option<&Session>) -> Result<(), OperationError> {
-        self.of_tries(session, |tries| {
-            tries.forgive();
-            Ok::<_, u64>(())
-        })
-        .await?
-        .ok();
+    /// Counts a failed try on each of these accounts before its result is known, so that concurrent tries
+    /// count like successive ones. `refused` is recorded if one of the accounts is locked.
+    async fn charge(
+        &self,
+        session: Option<&Session>,
+        accounts: &[String],
+        (refused, operation): (Event, &str),
+    ) -> Result<(), OperationError> {
+        let (now, most) = (self.now(), self.attempts);
+        for (place, account) in accounts.iter().enumerate() {
+            let allowed = self
+                .of_tries(account, |tries| {
+                    tries.check(now, most)?;
+                    tries.fail(now);
+                    Ok(())
+                })
+                .await?;
+            if let Err(seconds) = allowed {
+                self.refund(accounts.get(..place).unwrap_or_default()).await?;
+                let refused = refused.reason("too many tries");
+                let session = session.map(Session::id);
+                self.record(&refused, None, session, None, Some(operation)).await;
+                return Err(self.refused(Refusal::TooMany(seconds), ""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back that a failed try was counted on these accounts.
+    async fn refund(&self, accounts: &[String]) -> Result<(), OperationError> {
+        for account in accounts {
+            let forgiven = self.of_tries(account, |tries| {
+                tries.forgive();
+                Ok::<_, u64>(())
+            });
+            forgiven.await?.ok();
+        }
         Ok(())
     }
 
     async fn of_tries<E>(
         &self,
-        session: Option<&Session>,
+        key: &str,
         change: impl Fn(&mut Tries) -> Result<(), E>,
     ) -> Result<Result<(), E>, StoreError> {
         let store = self.store().await?;
-        let key = session.map_or("-", Session::id);
         loop {
             let record = store.get(TRIES, key).await?;
             let before: Tries = record.as_ref().map(read).transpose()?.unwrap_or_default();
@@ -672,6 +725,11 @@ impl SafetyCore {
             next: next.map(str::to_owned),
         })
     }
+}
+
+/// The account on which a session's failed tries are counted. Callers without a session share one.
+fn account_of(session: Option<&Session>) -> String {
+    session.map_or("-", Session::id).to_owned()
 }
 
 fn too_many_agents() -> OperationError {

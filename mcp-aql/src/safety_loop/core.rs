@@ -383,7 +383,10 @@ impl SafetyCore {
     async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
         let execution = state.execution.as_ref();
         for event in &effects.audit {
-            let session = execution.and_then(|execution| execution.session.as_deref());
+            let session = match &event.caller {
+                Some(caller) => caller.as_deref(),
+                None => execution.and_then(|execution| execution.session.as_deref()),
+            };
             let execution = execution.map(|execution| execution.id.as_str());
             self.record(event, Some(&state.agent), session, execution, None).await;
         }

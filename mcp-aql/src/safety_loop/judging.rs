@@ -46,7 +46,7 @@ impl AgentState {
         env.answered.iter().for_each(|about| self.clear(about));
         if env.mode == LoopMode::Enforcing && self.block.is_some() {
             self.renew_block(true, env, effects);
-            self.refuse_blocked(env, effects)?;
+            self.refuse_blocked(step.session, env, effects)?;
         }
         let execution = self.own(step.session, env)?;
         let status = execution.status;

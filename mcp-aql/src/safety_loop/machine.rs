@@ -55,11 +55,13 @@ pub(super) struct Event {
     pub(super) reason: Option<String>,
     pub(super) challenge: Option<String>,
     pub(super) by: Option<String>,
+    /// The caller's session, where that need not be the session of the execution.
+    pub(super) caller: Option<Option<String>>,
 }
 
 impl Event {
     pub(super) fn new(event: &'static str, outcome: &'static str) -> Self {
-        Self { event, outcome, reason: None, challenge: None, by: None }
+        Self { event, outcome, reason: None, challenge: None, by: None, caller: None }
     }
 
     pub(super) fn reason(mut self, reason: &str) -> Self {
@@ -74,6 +76,12 @@ impl Event {
 
     pub(super) fn by(mut self, by: &str) -> Self {
         self.by = Some(by.to_owned());
+        self
+    }
+
+    /// Names the session of the caller, who may have none.
+    pub(super) fn caller(mut self, session: Option<&str>) -> Self {
+        self.caller = Some(session.map(str::to_owned));
         self
     }
 }
@@ -277,16 +285,17 @@ impl AgentState {
         Some(ask)
     }
 
-    /// Refuses what a blocked agent tries, which the audit log has.
+    /// Refuses what a blocked agent tries, which the audit log has, with the session that tried it.
     pub(super) fn refuse_blocked(
         &self,
+        caller: Option<&str>,
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         match &self.block {
             Some(block) if env.mode == LoopMode::Enforcing => {
-                effects
-                    .note(Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked"));
+                let event = Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked");
+                effects.note(event.challenge(&block.ask.id).caller(caller));
                 Err(Refusal::Blocked {
                     agent: self.agent.clone(),
                     challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
@@ -304,7 +313,7 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        self.refuse_blocked(env, effects)?;
+        self.refuse_blocked(start.session, env, effects)?;
         if let Some(live) = self.live() {
             if live.session.as_deref() != start.session {
                 return Err(elsewhere(live, env));
@@ -396,7 +405,7 @@ impl AgentState {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         self.settle(env, effects);
-        self.refuse_blocked(env, effects)?;
+        self.refuse_blocked(session, env, effects)?;
         let execution = self.own(session, env)?;
         if id.is_some_and(|id| id != execution.id) {
             return Err(Refusal::NotExecuting);

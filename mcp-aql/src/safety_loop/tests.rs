@@ -784,7 +784,14 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
         };
         assert_eq!(denied(), 0);
         core.step(Some(&session), &step("read_file a")).await.unwrap_err();
-        core.start(Some(&Session::new()), "ADA", None).await.unwrap_err();
+        let stranger = Session::new();
+        core.start(Some(&stranger), "ADA", None).await.unwrap_err();
+        let entry = recent.entries().remove(0);
+        let challenge = people.requests().pop().unwrap().id;
+        assert_eq!(
+            (&entry["session"], &entry["challenge_id"]),
+            (&stranger.id().into(), &challenge.into())
+        );
         let ends = (ExecutionStatus::Cancelled, "so");
         core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
         assert_eq!(denied(), 3, "{:?}", recent.entries());
