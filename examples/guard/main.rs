@@ -68,19 +68,5 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         Some(file) => builder.config_file(file),
         None => builder.without_config_file(),
     };
-    let adapter = builder.build()?;
-    warn_of_mode();
-    Ok(adapter)
-}
-
-/// A variable of the environment can take the brake off; nobody should have to find that out later.
-fn warn_of_mode() {
-    for name in ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"] {
-        match std::env::var(name) {
-            Ok(mode) if !mode.is_empty() && mode != "enforcing" => {
-                eprintln!("guard: `{name}` is `{mode}`: nothing is asked or blocked");
-            }
-            _ => {}
-        }
-    }
+    Ok(builder.build()?)
 }

@@ -82,6 +82,7 @@ mod shape;
 #[cfg(any(feature = "cli", feature = "http"))]
 mod stop;
 mod sync;
+mod tightening;
 mod user_directory;
 mod validate;
 mod vocab;

@@ -9,6 +9,7 @@
 
 #[path = "../support/client.rs"]
 mod client;
+mod configuration;
 mod durability;
 mod figures;
 mod gates;

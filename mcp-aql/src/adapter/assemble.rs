@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 use serde_json::{Map, Value};
 
@@ -11,6 +11,7 @@ use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::dispatch::Turnstile;
 use crate::execution::{self, ExecutionState, Executions};
+use crate::file_access::{Forbidden, exposures};
 use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
 use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
@@ -68,7 +69,7 @@ impl std::error::Error for BuildError {}
 /// Puts the adapter together, or lists what stands in the way.
 pub(super) fn assemble(
     parts: Arc<Parts>,
-    settings: Settings,
+    mut settings: Settings,
     mut problems: Vec<String>,
 ) -> Result<Adapter, BuildError> {
     check_parts(&parts, &settings, &mut problems);
@@ -86,7 +87,7 @@ pub(super) fn assemble(
     let store = store(&parts, &settings, &mut problems);
     let ready = Arc::default();
     #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
-    let mut audit = audit(&parts, &settings, (&store, &ready), &mut problems);
+    let mut audit = audit(&parts, &mut settings, (&store, &ready), &mut problems);
     #[cfg(feature = "safety")]
     audit.sinks.extend(recent.clone().map(|recent| Arc::new(recent) as Arc<dyn AuditSink>));
     let services = Arc::new(Services::new(store, settings.time.clone(), audit).sharing(ready));
@@ -262,6 +263,7 @@ pub(super) fn assemble(
         services,
         gatekeeper,
         executions,
+        notices_logged: Once::new(),
         #[cfg(feature = "safety")]
         safety,
         #[cfg(feature = "limits")]
@@ -365,14 +367,20 @@ fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<
 
 fn audit(
     parts: &Parts,
-    settings: &Settings,
+    settings: &mut Settings,
     (store, ready): (&Arc<dyn Store>, &Arc<Ready>),
     problems: &mut Vec<String>,
 ) -> Audit {
     let mut sinks = parts.audit_sinks.clone();
     if let Some(path) = &settings.audit_log {
         match AuditFile::open(path) {
-            Ok(file) => sinks.push(Arc::new(file)),
+            Ok(file) => {
+                sinks.push(Arc::new(file));
+                let found = exposures(path, Forbidden::Writing).into_iter();
+                settings.notices.extend(
+                    found.map(|it| format!("the audit log is not safe from other users: {it}")),
+                );
+            }
             Err(error) => problems
                 .push(format!("the audit log `{}` cannot be opened: {error}", path.display())),
         }

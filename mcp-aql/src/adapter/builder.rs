@@ -17,7 +17,10 @@ use crate::vocab::Limits;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
 ///
-/// The configuration file and the environment come on top of what is set here.
+/// The user's configuration file and the environment come on top of what is set here. The file is
+/// `mcp-aql/NAME/mcp-aql.toml`, by the adapter's name, in `$XDG_CONFIG_HOME` or `~/.config`; on macOS in
+/// `~/Library/Application Support`, on Windows in `%APPDATA%`. An `mcp-aql.toml` in the working directory can
+/// only make the adapter stricter, since it may have come with a cloned project.
 #[must_use = "an adapter exists after `build()`"]
 pub struct AdapterBuilder {
     name: String,
@@ -287,14 +290,15 @@ impl AdapterBuilder {
         self
     }
 
-    /// Reads this configuration file, which must exist, in place of `mcp-aql.toml`.
+    /// Reads this configuration file, which must exist, in place of the user's file and of `mcp-aql.toml` in
+    /// the working directory. It may set everything: name a file that only the operator can write to.
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.source = ConfigSource::File(path.into());
         self
     }
 
-    /// Reads no configuration file, not even an `mcp-aql.toml` in the working directory, which is often
-    /// not the operator's alone. The environment has the last word all the same.
+    /// Reads no configuration file, neither the user's nor one in the working directory. The environment has
+    /// the last word all the same.
     pub fn without_config_file(mut self) -> Self {
         self.source = ConfigSource::Environment;
         self
@@ -330,12 +334,14 @@ impl AdapterBuilder {
 
 fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
     let mut problems = Vec::new();
-    let settings = config::resolve(parts.settings.clone(), source, &mut problems);
-    assemble(parts, settings, problems)
+    let settings = config::resolve(parts.settings.clone(), &parts.name, source, &mut problems);
+    let adapter = assemble(parts, settings, problems)?;
+    adapter.log_notices();
+    Ok(adapter)
 }
 
 impl Adapter {
-    /// The same adapter with another configuration file in place of `mcp-aql.toml`.
+    /// The same adapter with this configuration file, as [`AdapterBuilder::config_file`].
     ///
     /// # Errors
     /// As [`AdapterBuilder::build`].

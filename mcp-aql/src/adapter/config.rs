@@ -4,17 +4,21 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Settings;
+use crate::file_access::{Forbidden, exposures};
 use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
+use crate::tightening::Tightening;
+use crate::user_directory::{self, Purpose};
 use crate::vocab::closest;
 
-/// Where the configuration file is looked for when nothing else is said.
-const DEFAULT_FILE: &str = "mcp-aql.toml";
+/// The name of the configuration file, in the user's configuration directory and in the working directory.
+const FILE_NAME: &str = "mcp-aql.toml";
 
 /// Which configuration an adapter reads besides its builder.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum ConfigSource {
-    /// `mcp-aql.toml` in the working directory, if it exists, and the environment.
+    /// The user's file if it exists, a file in the working directory if it exists, which may only tighten,
+    /// and the environment.
     #[default]
     Found,
     /// This file, which must exist, and the environment.
@@ -77,6 +81,10 @@ struct LimitsTable {
     max_batch_operations: Option<usize>,
 }
 
+#[cfg(feature = "safety")]
+const NO_SAFETY_LOOP: &str = "`[safety_loop]` is configured, and the adapter has no safety loop: add \
+                              `.safety_loop(…)`, or remove the table";
+
 /// Why a configuration file could not be used.
 #[derive(Debug, thiserror::Error)]
 enum ConfigError {
@@ -98,29 +106,161 @@ enum ConfigError {
     },
 }
 
-/// Lays file and environment over the builder's settings: environment over file over builder
-/// (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Notes what is wrong.
+/// Lays files and environment over the builder's settings: environment over file over builder
+/// (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Notes what is wrong, and what the operator has to know.
 pub(crate) fn resolve(
     mut settings: Settings,
+    name: &str,
     source: &ConfigSource,
     problems: &mut Vec<String>,
 ) -> Settings {
-    let file = match source {
+    match source {
         ConfigSource::None => return settings,
-        ConfigSource::Environment => Ok(None),
-        ConfigSource::File(path) => read(path).map(Some),
+        ConfigSource::Environment => {}
+        ConfigSource::File(path) => apply_trusted(&mut settings, path, problems),
         ConfigSource::Found => {
-            let path = Path::new(DEFAULT_FILE);
-            if path.exists() { read(path).map(Some) } else { Ok(None) }
+            let user_file = user_directory::of(Purpose::Config, name)
+                .map(|directory| directory.join(FILE_NAME))
+                .ok();
+            find(&mut settings, user_file.as_deref(), Path::new(FILE_NAME), problems);
         }
-    };
-    match file {
-        Ok(Some(file)) => apply_file(&mut settings, file, problems),
-        Ok(None) => {}
-        Err(error) => problems.push(error.to_string()),
     }
     apply_environment(&mut settings, |name| std::env::var(name).ok(), problems);
     settings
+}
+
+/// Applies the user's file and that of the working directory, as far as they exist.
+fn find(
+    settings: &mut Settings,
+    user_file: Option<&Path>,
+    project_file: &Path,
+    problems: &mut Vec<String>,
+) {
+    if let Some(path) = user_file.filter(|path| exists(path, problems)) {
+        apply_trusted(settings, path, problems);
+    }
+    let is_users = || {
+        let real = project_file.canonicalize();
+        user_file.is_some_and(|path| path.canonicalize().ok() == real.ok())
+    };
+    if exists(project_file, problems) && !is_users() {
+        match read(project_file) {
+            Ok(file) => apply_project(settings, file, (project_file, user_file), problems),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+}
+
+/// Whether a file exists. One that cannot be looked for may hold protections that would be missing.
+fn exists(path: &Path, problems: &mut Vec<String>) -> bool {
+    path.try_exists().unwrap_or_else(|cause| {
+        let file = path.display().to_string();
+        problems.push(ConfigError::Unreadable { file, cause }.to_string());
+        false
+    })
+}
+
+/// Applies a file that is the operator's own.
+fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String>) {
+    match read(path) {
+        Ok(file) => apply_file(settings, file, problems),
+        Err(error) => problems.push(error.to_string()),
+    }
+    let found = exposures(path, Forbidden::Writing).into_iter();
+    settings
+        .notices
+        .extend(found.map(|it| format!("the configuration is not safe from other users: {it}")));
+}
+
+/// Applies a file of the working directory. Clients start servers in the folders of projects, so it may have
+/// come with a project that someone else wrote: names of tools are taken as they are, and of everything else
+/// only what makes the adapter stricter.
+fn apply_project(
+    settings: &mut Settings,
+    file: ConfigFile,
+    (path, user_file): (&Path, Option<&Path>),
+    problems: &mut Vec<String>,
+) {
+    set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
+    set(&mut settings.profile, file.endpoint_profile);
+    set(&mut settings.tool_prefix, file.tool_prefix);
+    set(&mut settings.structured_content, file.structured_content);
+    let mut tightening = Tightening::default();
+    tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
+    tightening.refuse("audit_log", file.audit_log);
+    #[cfg(feature = "safety")]
+    match (&mut settings.safety, file.safety_loop) {
+        (Some(safety), Some(table)) => safety.tighten(table, &mut tightening, problems),
+        (None, Some(_)) => problems.push(NO_SAFETY_LOOP.to_owned()),
+        (_, None) => {}
+    }
+    settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
+    #[cfg(feature = "limits")]
+    crate::limits::LimitTables {
+        api_limits: file.api_limits,
+        quotas: file.quotas,
+        cost: file.cost,
+        rate_limits: file.rate_limits,
+    }
+    .tighten(&mut settings.rate_limits, &mut tightening, problems);
+    let (limits, given) = (&mut settings.limits, file.limits);
+    for (key, limit, value) in [
+        ("limits.max_request_size", &mut limits.max_request_size, given.max_request_size),
+        ("limits.max_response_size", &mut limits.max_response_size, given.max_response_size),
+        ("limits.max_string_length", &mut limits.max_string_length, given.max_string_length),
+        ("limits.max_array_elements", &mut limits.max_array_elements, given.max_array_elements),
+        ("limits.max_nesting_depth", &mut limits.max_nesting_depth, given.max_nesting_depth),
+        (
+            "limits.max_batch_operations",
+            &mut limits.max_batch_operations,
+            given.max_batch_operations,
+        ),
+    ] {
+        tightening.lower(key, limit, value);
+    }
+    let (executions, given) = (&mut settings.executions, file.executions);
+    for (key, limit, value) in [
+        ("executions.max_running", &mut executions.max_running, given.max_running),
+        (
+            "executions.max_running_per_session",
+            &mut executions.max_running_per_session,
+            given.max_running_per_session,
+        ),
+    ] {
+        tightening.lower(key, limit, value);
+    }
+    for (key, value) in [
+        ("executions.wait_seconds", given.wait_seconds),
+        ("executions.grace_seconds", given.grace_seconds),
+        ("executions.lease_seconds", given.lease_seconds),
+        ("executions.keep_seconds", given.keep_seconds),
+    ] {
+        tightening.refuse(key, value);
+    }
+    settings.notices.push(project_notice(path, user_file, &tightening.ignored));
+}
+
+/// The sentence by which the operator learns of a file in the working directory.
+fn project_notice(path: &Path, user_file: Option<&Path>, ignored: &[String]) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let path = path.display();
+    if ignored.is_empty() {
+        return format!(
+            "`{path}` was found in the working directory and applied: such a file can only make the \
+             adapter stricter"
+        );
+    }
+    let elsewhere = match user_file {
+        Some(file) => {
+            format!("write them into `{}`, or name a file with `--config`", file.display())
+        }
+        None => "name a file with `--config`".to_owned(),
+    };
+    format!(
+        "`{path}` was found in the working directory, where a file can only make the adapter stricter. \
+         These settings of it are ignored: `{}`. If they are yours, {elsewhere}",
+        ignored.join("`, `")
+    )
 }
 
 fn read(path: &Path) -> Result<ConfigFile, ConfigError> {
@@ -160,11 +300,7 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     #[cfg(feature = "safety")]
     match (&mut settings.safety, file.safety_loop) {
         (Some(safety), Some(table)) => safety.apply(table, problems),
-        (None, Some(_)) => problems.push(
-            "`[safety_loop]` is configured, and the adapter has no safety loop: add \
-             `.safety_loop(…)`, or remove the table"
-                .to_owned(),
-        ),
+        (None, Some(_)) => problems.push(NO_SAFETY_LOOP.to_owned()),
         (_, None) => {}
     }
     settings.gate.apply(file.gatekeeper, problems);
@@ -216,7 +352,13 @@ fn apply_environment(
         let names = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
         let found = names.into_iter().find_map(|name| Some((name, variable(name)?)));
         if let Some((name, mode)) = found {
+            let before = safety.current_mode();
             safety.set_mode(&mode, &format!("`{name}`"), problems);
+            if safety.current_mode().is_laxer_than(before) {
+                settings.notices.push(format!(
+                    "the environment variable `{name}` switches the safety loop from `{before}` to `{mode}`"
+                ));
+            }
         }
     }
 }
@@ -292,6 +434,230 @@ mod tests {
         let variable = |name: &str| (name == "MCPAQL_SAFETY_LOOP").then(|| "off".to_owned());
         apply_environment(&mut settings, variable, &mut problems);
         assert!(problems[0].contains("`MCPAQL_SAFETY_LOOP`: `off`"), "{problems:?}");
+    }
+
+    /// Lays a file of the working directory over settings.
+    fn project(settings: &mut Settings, text: &str) -> Vec<String> {
+        let (mut problems, file) = (Vec::new(), toml_edit::de::from_str(text).unwrap());
+        apply_project(settings, file, (Path::new(FILE_NAME), None), &mut problems);
+        problems
+    }
+
+    fn shown(settings: &Settings) -> String {
+        let settings = Settings { notices: Vec::new(), ..settings.clone() };
+        format!("{settings:#?}")
+    }
+
+    /// Every setting that a file can loosen, and its key in the notice.
+    const LOOSE: &[(&str, &str)] = &[
+        ("strict_mode = false", "strict_mode"),
+        ("audit_log = '/home/ada/.bashrc'", "audit_log"),
+        ("[limits]\nmax_request_size = 99000000", "limits.max_request_size"),
+        ("[limits]\nmax_response_size = 99000000", "limits.max_response_size"),
+        ("[limits]\nmax_string_length = 99000000", "limits.max_string_length"),
+        ("[limits]\nmax_array_elements = 99000", "limits.max_array_elements"),
+        ("[limits]\nmax_nesting_depth = 99", "limits.max_nesting_depth"),
+        ("[limits]\nmax_batch_operations = 999", "limits.max_batch_operations"),
+        ("[executions]\nwait_seconds = 99", "executions.wait_seconds"),
+        ("[executions]\ngrace_seconds = 99", "executions.grace_seconds"),
+        ("[executions]\nlease_seconds = 99", "executions.lease_seconds"),
+        ("[executions]\nkeep_seconds = 1", "executions.keep_seconds"),
+        ("[executions]\nmax_running = 99999", "executions.max_running"),
+        ("[executions]\nmax_running_per_session = 99999", "executions.max_running_per_session"),
+        ("[gatekeeper]\nconfirmation_ttl_seconds = 200", "gatekeeper.confirmation_ttl_seconds"),
+        (
+            "[gatekeeper]\nclock_skew_tolerance_seconds = 300",
+            "gatekeeper.clock_skew_tolerance_seconds",
+        ),
+        ("[gatekeeper.trust]\nlevel = 'certified'", "gatekeeper.trust"),
+        (
+            "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'",
+            "gatekeeper.policies: allow delete_*",
+        ),
+        #[cfg(feature = "safety")]
+        ("[safety_loop]\nmode = 'disabled'", "safety_loop.mode"),
+        #[cfg(feature = "safety")]
+        ("[safety_loop]\nchallenge_timeout_seconds = 900", "safety_loop.challenge_timeout_seconds"),
+        #[cfg(feature = "safety")]
+        ("[safety_loop]\nmax_autonomous_steps = 51", "safety_loop.max_autonomous_steps"),
+        #[cfg(feature = "safety")]
+        ("[safety_loop]\nrisk_tolerance = 'aggressive'", "safety_loop.risk_tolerance"),
+        #[cfg(feature = "safety")]
+        ("[safety_loop]\nauto_approve = ['rm *']", "safety_loop.auto_approve"),
+        #[cfg(feature = "safety")]
+        ("[safety_loop]\nrequires_approval = ['*']", "safety_loop.requires_approval"),
+        #[cfg(feature = "safety")]
+        (
+            "[safety_loop.agents.ada]\nrisk_tolerance = 'aggressive'",
+            "safety_loop.agents.ada.risk_tolerance",
+        ),
+        #[cfg(feature = "limits")]
+        ("[rate_limits]\nrequests_per_minute = 61", "limit global:minute"),
+        #[cfg(feature = "limits")]
+        (
+            "[[api_limits]]\nscope = 'global'\nlimit = 60\nwindow = 'minute'\nburst = 9",
+            "limit global:minute",
+        ),
+        #[cfg(feature = "limits")]
+        ("[[quotas]]\nmetric = 'cost_per_month'\nhard_stop = 11", "quota cost_per_month"),
+        #[cfg(feature = "limits")]
+        ("[cost]\nper_call = 0.0", "cost"),
+    ];
+
+    /// Settings of an operator who has thought of everything.
+    fn strict() -> Settings {
+        let mut settings = Settings::default();
+        settings.gate.trust = Some(crate::Trust::new(crate::TrustLevel::Validated));
+        #[cfg(feature = "safety")]
+        {
+            let safety = crate::safety_loop::SafetyLoop::new();
+            settings.safety = Some(safety.deny(["drop_*"]).agent("ada", |ada| ada.deny(["rm *"])));
+        }
+        #[cfg(feature = "limits")]
+        {
+            use crate::limits::{ApiLimit, CostModel, Metric, Quota, RateLimits};
+            settings.rate_limits = Some(
+                RateLimits::new()
+                    .limit(ApiLimit::global(60).burst(8))
+                    .quota(Quota::new(Metric::CostPerMonth).hard_stop(10))
+                    .cost(CostModel::PerCall(0.1)),
+            );
+        }
+        settings
+    }
+
+    #[test]
+    fn a_file_in_the_working_directory_loosens_nothing_and_is_named() {
+        // REQ-GATE-03
+        for (text, key) in LOOSE {
+            let mut settings = strict();
+            assert_eq!(project(&mut settings, text), Vec::<String>::new());
+            // The settings of all agents are written out where a file names one of them.
+            let mut expected = strict();
+            project(&mut expected, "");
+            #[cfg(feature = "safety")]
+            if text.starts_with("[safety_loop") {
+                let agents = if text.contains("agents") { "[safety_loop.agents.ada]" } else { "" };
+                project(&mut expected, &format!("[safety_loop]\n{agents}"));
+            }
+            assert_eq!(shown(&settings), shown(&expected), "{text}");
+            let notice = settings.notices.last().unwrap();
+            assert!(notice.contains(&format!("`{key}`")), "{key}: {notice}");
+            // The operator's own file can do all that.
+            let mut settings = strict();
+            let file = toml_edit::de::from_str(text).unwrap();
+            apply_file(&mut settings, file, &mut Vec::new());
+            assert_ne!(shown(&settings), shown(&strict()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_in_the_working_directory_makes_stricter_what_it_can() {
+        // REQ-GATE-03
+        for text in [
+            "[limits]\nmax_request_size = 2048",
+            "[executions]\nmax_running = 1",
+            "[gatekeeper]\nconfirmation_ttl_seconds = 60\nclock_skew_tolerance_seconds = 0",
+            "[gatekeeper.trust]\nlevel = 'untested'",
+            "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'deny'",
+            "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'confirm'",
+            #[cfg(feature = "safety")]
+            "[safety_loop]\nmax_autonomous_steps = 3\nrisk_tolerance = 'conservative'\ndeny = ['x']",
+            #[cfg(feature = "safety")]
+            "[safety_loop.agents.ada]\ndeny = ['y']",
+            #[cfg(feature = "limits")]
+            "[rate_limits]\nrequests_per_minute = 5",
+            #[cfg(feature = "limits")]
+            "[[api_limits]]\nscope = 'endpoint'\nendpoint = 'read'\nlimit = 60\nwindow = 'hour'",
+            #[cfg(feature = "limits")]
+            "[[quotas]]\nmetric = 'cost_per_month'\nwarn = 5\nhard_stop = 9",
+        ] {
+            let mut settings = strict();
+            assert_eq!(project(&mut settings, text), Vec::<String>::new());
+            assert_ne!(shown(&settings), shown(&strict()), "{text}");
+            let notice = settings.notices.last().unwrap();
+            assert!(notice.contains("applied"), "{text}: {notice}");
+        }
+        let mut settings = Settings { strict: false, ..Settings::default() };
+        let names = "strict_mode = true\nendpoint_mode = 'single'\ntool_prefix = 'a_'";
+        assert_eq!(project(&mut settings, names), Vec::<String>::new());
+        assert!(settings.strict && settings.mode == EndpointMode::Single);
+        assert_eq!(settings.tool_prefix, "a_");
+    }
+
+    #[cfg(feature = "safety")]
+    #[test]
+    fn patterns_of_a_project_are_added_for_every_agent() {
+        // REQ-AUT-17
+        use crate::safety_loop::SafetyLoop;
+        let people = crate::operator::MemoryChannel::default();
+        let given = SafetyLoop::new()
+            .channel(people)
+            .deny(["drop_*"])
+            .agent("ada", |ada| ada.deny(["rm *"]).max_autonomous_steps(5));
+        let mut settings = Settings { safety: Some(given), ..Settings::default() };
+        let text = "[safety_loop]\ndeny = ['wipe_*']\nmax_autonomous_steps = 9\n\
+                    [safety_loop.agents.bob]\ndeny = ['send_*']";
+        assert_eq!(project(&mut settings, text), Vec::<String>::new());
+        let shown = format!("{:?}", settings.safety);
+        for agent in [
+            r#""ada": AgentSettings { max_autonomous_steps: Some(5), risk_tolerance: Some(Moderate), deny: Some(["rm *", "wipe_*"])"#,
+            r#""bob": AgentSettings { max_autonomous_steps: Some(9), risk_tolerance: Some(Moderate), deny: Some(["drop_*", "wipe_*", "send_*"])"#,
+        ] {
+            assert!(shown.contains(agent), "{agent}: {shown}");
+        }
+    }
+
+    #[test]
+    fn the_users_file_comes_before_that_of_the_working_directory() {
+        // REQ-EPT-10, REQ-GATE-03
+        let folder = std::env::temp_dir().join(crate::vocab::new_id("config"));
+        std::fs::create_dir_all(folder.join("user")).unwrap();
+        let (user, project) = (folder.join("user").join(FILE_NAME), folder.join(FILE_NAME));
+        let found = |user: &Path, project: &Path| {
+            let (mut settings, mut problems) = (Settings::default(), Vec::new());
+            find(&mut settings, Some(user), project, &mut problems);
+            (settings, problems)
+        };
+        let (settings, problems) = found(&user, &project);
+        assert_eq!((settings.notices.len(), problems.len()), (0, 0));
+        let limits =
+            |depth: u8| format!("strict_mode = false\n[limits]\nmax_nesting_depth = {depth}");
+        std::fs::write(&user, limits(20)).unwrap();
+        std::fs::write(&project, limits(30)).unwrap();
+        let (settings, problems) = found(&user, &project);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!((settings.strict, settings.limits.max_nesting_depth), (false, 20));
+        // Started in the user's directory, the file is the user's.
+        let (settings, _) = found(&user, &user);
+        assert!(!settings.notices.iter().any(|it| it.contains("working directory")));
+        std::fs::write(&project, "colour = 'red'").unwrap();
+        let (_, problems) = found(&user, &project);
+        assert!(problems[0].contains("colour"), "{problems:?}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(feature = "safety")]
+    #[test]
+    fn a_variable_that_switches_the_loop_off_is_named() {
+        // REQ-LOOP-15
+        use crate::safety_loop::{LoopMode, SafetyLoop};
+        for (before, word, named) in [
+            (LoopMode::Enforcing, "disabled", true),
+            (LoopMode::Enforcing, "enforcing", false),
+            (LoopMode::Logging, "monitoring", false),
+        ] {
+            let safety = Some(SafetyLoop::new().mode(before));
+            let mut settings = Settings { safety, ..Settings::default() };
+            let variable = |name: &str| (name == "MCPAQL_SAFETY_LOOP").then(|| word.to_owned());
+            apply_environment(&mut settings, variable, &mut Vec::new());
+            assert_eq!(
+                settings.notices.len(),
+                usize::from(named),
+                "{word}: {:?}",
+                settings.notices
+            );
+        }
     }
 
     #[test]

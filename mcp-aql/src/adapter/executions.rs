@@ -337,6 +337,7 @@ impl Adapter {
     /// Called where serving begins: warns of settings that do less than they seem to, and ends what a
     /// crash of an earlier process left behind.
     pub(crate) fn begin_to_serve(&self) {
+        self.log_notices();
         #[cfg(feature = "limits")]
         if let Some(warning) = self.forgotten_limits() {
             tracing::warn!("{warning}");

@@ -7,7 +7,7 @@ mod executions;
 mod settings;
 mod told;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Instant;
 
 use serde_json::{Map, Value};
@@ -82,6 +82,8 @@ pub(crate) struct Inner {
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) executions: Executions,
+    /// Set off once the notices of the settings are in the log.
+    pub(crate) notices_logged: Once,
     #[cfg(feature = "safety")]
     pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
     #[cfg(feature = "limits")]
@@ -512,6 +514,19 @@ impl Adapter {
         let core = self.inner.safety.as_ref()?;
         let desk = crate::safety_loop::SafetyDesk(Arc::clone(core));
         Some(crate::operator::Operator(Arc::new(desk)))
+    }
+
+    /// Logs the notices of the settings, once, as soon as there is a log. The command line sets its log up
+    /// after the adapter is built.
+    pub(crate) fn log_notices(&self) {
+        if !tracing::enabled!(tracing::Level::WARN) {
+            return;
+        }
+        self.inner.notices_logged.call_once(|| {
+            for notice in &self.inner.settings.notices {
+                tracing::warn!("{notice}");
+            }
+        });
     }
 
     /// Warns of channels to people that reach nobody from here, before somebody is waited for in vain.

@@ -37,6 +37,9 @@ pub(crate) struct Settings {
     pub(crate) audit_keep: Option<chrono::TimeDelta>,
     #[cfg(feature = "query")]
     pub(crate) cursor_key: crate::query::CursorKey,
+    /// Facts about configuration files and environment that the operator has to know: logged when the
+    /// adapter starts.
+    pub(crate) notices: Vec<String>,
 }
 
 impl Default for Settings {
@@ -66,6 +69,7 @@ impl Default for Settings {
             audit_keep: None,
             #[cfg(feature = "query")]
             cursor_key: crate::query::CursorKey::random(),
+            notices: Vec::new(),
         }
     }
 }

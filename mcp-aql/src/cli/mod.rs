@@ -61,7 +61,7 @@ use render::Output;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[non_exhaustive]
 pub struct Options {
-    /// Read this configuration file in place of mcp-aql.toml
+    /// Read this configuration file in place of the user's mcp-aql.toml
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print JSON on a terminal too
@@ -268,6 +268,7 @@ impl Adapter {
             }
             None => self,
         };
+        adapter.log_notices();
         let parser = introspect::offering(parser, adapter);
         let output = Output::new(options.json);
         let ended = match options.command {

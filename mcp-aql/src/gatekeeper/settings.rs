@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::{Permission, Policy, PolicyTable, Trust};
 use crate::operation::{OperationSpec, Parameter};
-use crate::vocab::{DangerLevel, names_match};
+use crate::tightening::Tightening;
+use crate::vocab::{DangerLevel, TrustLevel, names_match};
 
 /// Everything about the gates that can be set.
 #[derive(Debug, Clone)]
@@ -61,6 +62,49 @@ impl GateSettings {
         }
         let policies = table.policies.unwrap_or_default();
         self.policies.extend(policies.into_iter().map(|table| table.read(problems)));
+    }
+
+    /// Takes over from a table of a file that may only tighten what is stricter. Its policies can deny calls
+    /// and have them confirmed, and never take the place of the operator's policies or of an operation's
+    /// danger.
+    pub(crate) fn tighten(
+        &mut self,
+        table: GateTable,
+        tightening: &mut Tightening,
+        problems: &mut Vec<String>,
+    ) {
+        let seconds = |seconds| delta(Duration::from_secs(seconds));
+        // Without a setting, the shortest of the defaults is within the default of every level.
+        let (shortest, _) = ttl(DangerLevel::Forbidden);
+        let mut validity = self.confirmation_ttl.unwrap_or(shortest);
+        let given = table.confirmation_ttl_seconds.map(seconds);
+        tightening.lower("gatekeeper.confirmation_ttl_seconds", &mut validity, given);
+        if given == Some(validity) {
+            self.confirmation_ttl = given;
+        }
+        tightening.lower(
+            "gatekeeper.clock_skew_tolerance_seconds",
+            &mut self.skew,
+            table.clock_skew_tolerance_seconds.map(seconds),
+        );
+        if let Some(trust) = table.trust {
+            // Without a declaration an adapter may do what a certified one may.
+            let before = self.trust.as_ref().map_or(TrustLevel::Certified, Trust::level);
+            let mut level = before;
+            tightening.lower("gatekeeper.trust", &mut level, Some(trust.level()));
+            if level < before {
+                self.trust = Some(Trust::new(level));
+            }
+        }
+        for policy in table.policies.unwrap_or_default() {
+            let mut policy = policy.read(problems);
+            if policy.permission == Permission::Allow {
+                tightening.ignore(format!("gatekeeper.policies: allow {}", policy.operation));
+                continue;
+            }
+            policy.from_project = true;
+            self.policies.push(policy);
+        }
     }
 
     /// What is wrong besides the policies.

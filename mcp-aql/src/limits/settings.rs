@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::cost::{CostModel, Tier};
 use super::declare::{ApiLimit, Metric, Quota, Scope, Span, Window};
+use crate::tightening::Tightening;
 use crate::vocab::{SemanticCategory, closest};
 
 /// The limits and quotas of an adapter.
@@ -192,11 +193,7 @@ impl LimitTables {
             return;
         }
         let settings = settings.get_or_insert_default();
-        let mut limits = Vec::new();
-        if let Some(flat) = self.rate_limits {
-            flat.read(&mut limits, problems);
-        }
-        limits.extend(self.api_limits.into_iter().filter_map(|table| table.read(problems)));
+        let limits = limits(self.rate_limits, self.api_limits, problems);
         let ids: HashSet<_> = limits.iter().map(ApiLimit::id).collect();
         settings.limits.retain(|limit| !ids.contains(&limit.id()));
         settings.limits.extend(limits);
@@ -217,6 +214,81 @@ impl LimitTables {
                 settings.costs = models;
             }
             settings.currency = cost.currency.or(settings.currency.take());
+        }
+    }
+}
+
+/// The limits of both forms.
+fn limits(
+    flat: Option<FlatTable>,
+    tables: Vec<ApiLimitTable>,
+    problems: &mut Vec<String>,
+) -> Vec<ApiLimit> {
+    let mut limits = Vec::new();
+    if let Some(flat) = flat {
+        flat.read(&mut limits, problems);
+    }
+    limits.extend(tables.into_iter().filter_map(|table| table.read(problems)));
+    limits
+}
+
+impl LimitTables {
+    /// Takes over from a file that may only tighten what is stricter: further limits and quotas, and lower
+    /// ones. Prices stay as they are, and so do the headers that a limit is read from.
+    pub(crate) fn tighten(
+        self,
+        settings: &mut Option<RateLimits>,
+        tightening: &mut Tightening,
+        problems: &mut Vec<String>,
+    ) {
+        if self.is_empty() {
+            return;
+        }
+        tightening.refuse("cost", self.cost);
+        let limits = limits(self.rate_limits, self.api_limits, problems);
+        if limits.is_empty() && self.quotas.is_empty() {
+            return;
+        }
+        let settings = settings.get_or_insert_default();
+        for given in limits {
+            let id = given.id();
+            let key = format!("limit {id}");
+            if given.remaining_header.is_some() || given.reset_header.is_some() {
+                tightening.ignore(format!("headers of {key}"));
+            }
+            match settings.limits.iter_mut().find(|known| known.id() == id) {
+                Some(known) => {
+                    let mut burst = known.burst.unwrap_or(known.limit);
+                    tightening.lower(&key, &mut known.limit, Some(given.limit));
+                    tightening.lower(&key, &mut burst, given.burst);
+                    known.burst = Some(burst.min(known.limit))
+                        .filter(|_| known.burst.is_some() || given.burst.is_some());
+                }
+                None => {
+                    settings.limits.push(ApiLimit {
+                        remaining_header: None,
+                        reset_header: None,
+                        ..given
+                    });
+                }
+            }
+        }
+        for given in self.quotas {
+            let key = format!("quota {}", given.metric.as_str());
+            match settings.quotas.iter_mut().find(|known| known.metric == given.metric) {
+                Some(known) => {
+                    for (step, value) in [
+                        (&mut known.warn, given.warn),
+                        (&mut known.pause, given.pause),
+                        (&mut known.hard_stop, given.hard_stop),
+                    ] {
+                        let mut amount = step.unwrap_or(f64::INFINITY);
+                        tightening.lower(&key, &mut amount, value);
+                        *step = Some(amount).filter(|amount| amount.is_finite());
+                    }
+                }
+                None => settings.quotas.push(given),
+            }
         }
     }
 }

@@ -210,6 +210,15 @@ choice!(
     Disabled = "disabled"
 );
 
+impl LoopMode {
+    /// Whether this mode protects from less than another one.
+    pub(crate) fn is_laxer_than(self, other: Self) -> bool {
+        let modes = [Self::Enforcing, Self::Monitoring, Self::Logging, Self::Disabled];
+        let place = |mode| modes.iter().position(|each| *each == mode);
+        place(self) > place(other)
+    }
+}
+
 /// Above which score an agent is paused (REQ-AUT-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RiskTolerance {

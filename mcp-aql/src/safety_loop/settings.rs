@@ -11,6 +11,7 @@ use super::evaluator::Policy;
 use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
 use crate::operator::HumanChannel;
+use crate::tightening::Tightening;
 
 /// What holds for agents: how far they go alone, and which actions are denied, need a person, or pass.
 ///
@@ -93,6 +94,32 @@ impl AgentSettings {
             requires_approval: list(&self.requires_approval, &base.requires_approval),
             auto_approve: list(&self.auto_approve, &base.auto_approve),
         }
+    }
+
+    /// Takes over from settings what is stricter than these. Patterns are added to `deny` alone: one of
+    /// `requires_approval` would come before the judgement of the risk, which may block an action.
+    fn tighten(&mut self, given: AgentSettings, origin: &str, tightening: &mut Tightening) {
+        let key = |name: &str| format!("{origin}.{name}");
+        let mut steps = self.max_autonomous_steps.unwrap_or(DEFAULT_STEPS);
+        let name = key("max_autonomous_steps");
+        tightening.lower(&name, &mut steps, given.max_autonomous_steps);
+        self.max_autonomous_steps = Some(steps);
+        let mut tolerance = self.risk_tolerance.unwrap_or_default();
+        tightening.replace(
+            &key("risk_tolerance"),
+            &mut tolerance,
+            given.risk_tolerance,
+            |new, old| new.threshold() < old.threshold(),
+        );
+        self.risk_tolerance = Some(tolerance);
+        let denied = self.deny.get_or_insert_default();
+        for pattern in given.deny.into_iter().flatten() {
+            if !denied.contains(&pattern) {
+                denied.push(pattern);
+            }
+        }
+        tightening.refuse(&key("requires_approval"), given.requires_approval);
+        tightening.refuse(&key("auto_approve"), given.auto_approve);
     }
 
     fn compile(&self, problems: &mut Vec<String>) -> Policy {
@@ -255,22 +282,16 @@ impl SafetyLoop {
 
     /// The table of the configuration file over these settings.
     pub(crate) fn apply(&mut self, table: LoopTable, problems: &mut Vec<String>) {
-        if let Some(mode) = table.mode {
-            self.set_mode(&mode, "`safety_loop.mode`", problems);
+        if let Some(mode) = &table.mode {
+            self.set_mode(mode, "`safety_loop.mode`", problems);
         }
         if let Some(seconds) = table.challenge_timeout_seconds {
             self.timeout = Duration::from_secs(seconds);
         }
-        let base = AgentTable {
-            max_autonomous_steps: table.max_autonomous_steps,
-            risk_tolerance: table.risk_tolerance,
-            deny: table.deny,
-            requires_approval: table.requires_approval,
-            auto_approve: table.auto_approve,
-        };
-        self.base = base.settings("safety_loop", problems).over(&self.base);
+        let (base, agents) = table.split("safety_loop", problems);
+        self.base = base.over(&self.base);
         let mut seen = BTreeSet::new();
-        for (name, table) in table.agents {
+        for (name, table) in agents {
             let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
             let key = fold(&name).0;
             if !seen.insert(key.clone()) {
@@ -278,6 +299,44 @@ impl SafetyLoop {
             }
             let base = self.agents.remove(&key).unwrap_or_default();
             self.agents.insert(key, settings.over(&base));
+        }
+    }
+
+    /// Takes over from a table of a file that may only tighten what is stricter, for every agent.
+    pub(crate) fn tighten(
+        &mut self,
+        table: LoopTable,
+        tightening: &mut Tightening,
+        problems: &mut Vec<String>,
+    ) {
+        if let Some(mode) = &table.mode {
+            match mode.parse::<LoopMode>() {
+                Ok(mode) => tightening.replace(
+                    "safety_loop.mode",
+                    &mut self.mode,
+                    Some(mode),
+                    |new, old| old.is_laxer_than(*new),
+                ),
+                Err(problem) => problems.push(format!("`safety_loop.mode`: {problem}")),
+            }
+        }
+        let timeout = table.challenge_timeout_seconds.map(Duration::from_secs);
+        let name = "safety_loop.challenge_timeout_seconds";
+        tightening.lower(name, &mut self.timeout, timeout);
+        let (given, agents) = table.split("safety_loop", problems);
+        let base = self.base.clone();
+        self.base.tighten(given.clone(), "safety_loop", tightening);
+        for settings in self.agents.values_mut() {
+            *settings = settings.over(&base);
+            // The settings of an agent may be stricter than those of all agents; those stay, without a notice.
+            settings.tighten(given.clone(), "safety_loop", &mut Tightening::default());
+        }
+        for (name, table) in agents {
+            let origin = format!("safety_loop.agents.{name}");
+            let given = table.settings(&origin, problems);
+            let base = &self.base;
+            let settings = self.agents.entry(fold(&name).0).or_insert_with(|| base.clone());
+            settings.tighten(given, &origin, tightening);
         }
     }
 
@@ -383,6 +442,7 @@ impl fmt::Debug for SafetyLoop {
             .field("mode", &self.mode)
             .field("settings", &self.base)
             .field("agents", &self.agents)
+            .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
 }
@@ -415,6 +475,24 @@ pub(crate) struct LoopTable {
     deny: Option<Vec<String>>,
     requires_approval: Option<Vec<String>>,
     auto_approve: Option<Vec<String>>,
+}
+
+impl LoopTable {
+    /// The settings of all agents, and the tables of single ones.
+    fn split(
+        self,
+        origin: &str,
+        problems: &mut Vec<String>,
+    ) -> (AgentSettings, BTreeMap<String, AgentTable>) {
+        let base = AgentTable {
+            max_autonomous_steps: self.max_autonomous_steps,
+            risk_tolerance: self.risk_tolerance,
+            deny: self.deny,
+            requires_approval: self.requires_approval,
+            auto_approve: self.auto_approve,
+        };
+        (base.settings(origin, problems), self.agents)
+    }
 }
 
 /// `[safety_loop.agents.NAME]`.
