@@ -82,11 +82,7 @@ pub(crate) enum LendingError {
         /// Copies that are out.
         lent: u32,
     },
-    /// The text in `after` did not come out of a page.
-    #[error("Parameter 'after' is not a cursor. Give the 'endCursor' of a page, unchanged")]
-    #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "after"))]
-    InvalidCursor,
-    /// A change was refused, as by `if_match`.
+    /// A change was refused, as by `if_match`, or a page, as by a cursor of another list.
     #[error(transparent)]
     #[operation_error(transparent)]
     Refused(#[from] OperationError),

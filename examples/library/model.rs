@@ -5,7 +5,7 @@ use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// A book in the catalogue, of which there may be several copies.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
 pub(crate) struct Book {
     /// Number in the catalogue.
     #[resource(id)]
@@ -88,9 +88,10 @@ pub(crate) struct Member {
 }
 
 /// A copy of a book in the hands of a member.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 pub(crate) struct Loan {
     /// Number of the loan.
+    #[resource(id)]
     pub(crate) loan_id: u64,
     /// The book.
     pub(crate) book_id: u64,

@@ -20,19 +20,12 @@ impl Library {
     }
 }
 
-/// Which page of a collection: two parameters that several operations share.
-#[derive(Debug, ParamGroup)]
-pub(crate) struct Paging {
-    /// How many entries to return.
-    #[param(default = 20, minimum = 1, maximum = 100)]
-    pub(crate) first: usize,
-    /// Where to go on: `pageInfo.endCursor` of the page before.
-    pub(crate) after: Option<String>,
-}
-
 #[operations]
 impl Library {
     // `endpoint` puts an operation into the family that it names. READ alone would mean `query`.
+
+    // The word and the subject are this library's own way to search. Of a query, the operation has
+    // the pages alone.
 
     /// Find books by a word in title or author, or by subject.
     #[operation(
@@ -48,9 +41,9 @@ impl Library {
         word: Option<String>,
         /// Books on this subject alone.
         subject: Option<Subject>,
-        #[param(group)] paging: Paging,
+        #[query(without(filter, sort, fields, aggregate))] page: CollectionQuery<Book>,
     ) -> Result<Page<Book>, LendingError> {
-        self.stock.find(word.as_deref(), subject, &paging)
+        self.stock.find(word.as_deref(), subject, &page)
     }
 
     /// List the subjects, with the number of their books.
@@ -94,9 +87,9 @@ impl Library {
         /// Also those that are back.
         #[param(default = false)]
         returned: bool,
-        #[param(group)] paging: Paging,
+        #[query(without(filter, sort, fields, aggregate))] page: CollectionQuery<Loan>,
     ) -> Result<Page<Loan>, LendingError> {
-        self.stock.loans(member_id.or(borrower), returned, &paging)
+        self.stock.loans(member_id.or(borrower), returned, &page)
     }
 
     /// Add a book to the catalogue.

@@ -1,7 +1,6 @@
 //! Where everything is kept: in memory, behind one lock.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{Days, Utc};
@@ -9,7 +8,6 @@ use mcp_aql::prelude::*;
 
 use crate::error::LendingError;
 use crate::model::{Book, Loan, Member, NewBook, Place, Subject, SubjectCount};
-use crate::operations::Paging;
 
 /// The most books that one member may have.
 const MOST_LOANS: usize = 3;
@@ -58,13 +56,15 @@ impl Stock {
         &self,
         word: Option<&str>,
         subject: Option<Subject>,
-        paging: &Paging,
+        page: &CollectionQuery<Book>,
     ) -> Result<Page<Book>, LendingError> {
         let word = word.unwrap_or_default().to_lowercase();
-        page(&self.open().books, paging, |book| {
+        let records = self.open();
+        let found = records.books.values().filter(|book| {
             subject.is_none_or(|subject| book.subject == subject)
                 && [&book.title, &book.author].iter().any(|it| it.to_lowercase().contains(&word))
-        })
+        });
+        Ok(page.run(found)?)
     }
 
     /// The subjects that there are books on.
@@ -92,12 +92,14 @@ impl Stock {
         &self,
         member_id: Option<u64>,
         returned: bool,
-        paging: &Paging,
+        page: &CollectionQuery<Loan>,
     ) -> Result<Page<Loan>, LendingError> {
-        page(&self.open().loans, paging, |loan| {
+        let records = self.open();
+        let found = records.loans.values().filter(|loan| {
             (returned || loan.returned_at.is_none())
                 && member_id.is_none_or(|member_id| loan.member_id == member_id)
-        })
+        });
+        Ok(page.run(found)?)
     }
 
     /// Puts a book into the catalogue.
@@ -223,31 +225,4 @@ impl Records {
     fn lent(&self, book_id: u64) -> u32 {
         self.open_loans().filter(|loan| loan.book_id == book_id).map(|_| 1).sum()
     }
-}
-
-/// One page of what passes. A cursor is the number of an entry, so a page goes on where the one
-/// before ended, whatever was added or deleted meanwhile.
-fn page<T: Clone>(
-    all: &BTreeMap<u64, T>,
-    paging: &Paging,
-    passes: impl Fn(&T) -> bool,
-) -> Result<Page<T>, LendingError> {
-    let after = match &paging.after {
-        Some(cursor) => cursor.parse().map_err(|_| LendingError::InvalidCursor)?,
-        None => 0,
-    };
-    let mut entries: Vec<_> = all
-        .range((Bound::Excluded(after), Bound::Unbounded))
-        .filter(|(_, entry)| passes(entry))
-        .take(paging.first + 1)
-        .map(|(number, entry)| (*number, entry.clone()))
-        .collect();
-    let more = entries.len() > paging.first;
-    entries.truncate(paging.first);
-    let before = all.range(..=after).any(|(_, entry)| passes(entry));
-    let mut info = PageInfo::new(more, before);
-    if let (Some((start, _)), Some((end, _))) = (entries.first(), entries.last()) {
-        info = info.cursors(start.to_string(), end.to_string());
-    }
-    Ok(Page::new(entries.into_iter().map(|(_, entry)| entry).collect(), info))
 }

@@ -154,10 +154,28 @@ async fn books_are_found_page_by_page() {
     assert_eq!(page["items"][0]["book_id"], 4);
     assert_eq!(page["pageInfo"]["hasNextPage"], false);
     assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
-    let last = json!({"after": u64::MAX.to_string()});
-    assert_eq!(library.data(DISCOVER, "find_books", last).await["items"], json!([]));
-    let error = library.error(DISCOVER, "find_books", json!({"after": "x"})).await;
+    let before = page["pageInfo"]["startCursor"].clone();
+    let page = library.data(DISCOVER, "find_books", json!({"last": 2, "before": before})).await;
+    assert_eq!(
+        (&page["items"][0]["book_id"], &page["items"][1]["book_id"]),
+        (&json!(2), &json!(3))
+    );
+    assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
+    // Any size is answered, and no cursor but those of the list.
+    for (first, books) in [(0, 0), (101, 4)] {
+        let page = library.data(DISCOVER, "find_books", json!({"first": first})).await;
+        assert_eq!(page["items"].as_array().unwrap().len(), books);
+    }
+    for after in ["x", "2", &u64::MAX.to_string()] {
+        let params = json!({"first": 1, "after": after});
+        let error = library.error(DISCOVER, "find_books", params).await;
+        assert_eq!(error["details"]["param_name"], "after");
+    }
+    let after = page["pageInfo"]["endCursor"].clone();
+    let error = library.error(QUERY, "list_loans", json!({"first": 1, "after": after})).await;
     assert_eq!(error["details"]["param_name"], "after");
+    let error = library.error(DISCOVER, "find_books", json!({"after": after})).await;
+    assert_eq!(error["details"]["param_name"], "pagination");
 
     let data = library.data(DISCOVER, "list_subjects", json!({})).await;
     let fiction = json!({"subject": "fiction", "books": 2});

@@ -71,6 +71,7 @@ mod mcp;
 mod operation;
 #[cfg(feature = "safety")]
 pub mod operator;
+mod paging;
 pub mod query;
 mod request;
 mod response;
@@ -117,10 +118,11 @@ pub use operation::{
     OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ParameterSpec, ParameterType,
     ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State, StateSpec, Warning,
 };
+pub use paging::CursorKey;
 #[cfg(feature = "query")]
 pub use query::{
-    CollectionQuery, CursorKey, Fields, Identified, RelationshipGraph, RelationshipQuery,
-    RelationshipSource, Resource,
+    CollectionQuery, Fields, Identified, RelationshipGraph, RelationshipQuery, RelationshipSource,
+    Resource,
 };
 pub use query::{Page, PageInfo};
 pub use response::{ErrorDetail, OperationResult, Reply};

@@ -469,6 +469,80 @@ async fn a_session_sees_its_own_in_a_list_and_whoever_knows_an_id_sees_that_one(
 }
 
 #[tokio::test(start_paused = true)]
+async fn executions_are_listed_page_by_page_in_both_directions() {
+    // REQ-PAG-01, REQ-PAG-02, REQ-PAG-04, REQ-PAG-05, REQ-PAG-08, REQ-PAG-10
+    let adapter = adapter();
+    let mut ids = Vec::new();
+    for _ in 0..7 {
+        ids.insert(0, json!(begin(&adapter, "execute_export", json!({ "rooms": 1 })).await));
+        sleep(2 * SECOND).await;
+    }
+    let list = async |params: Value| adapter.call("list_executions", params).await;
+    let page = async |params: Value| {
+        let data = data(list(params).await);
+        let items = data["items"].as_array().unwrap();
+        let ids: Vec<_> = items.iter().map(|item| item["execution_id"].clone()).collect();
+        (ids, data["pageInfo"].clone())
+    };
+    let (mut forwards, mut backwards) = (Vec::new(), Vec::new());
+    let mut cursor = Value::Null;
+    loop {
+        let (items, info) = page(json!({ "first": 3, "after": cursor })).await;
+        forwards.extend(items);
+        if info["hasNextPage"] == false {
+            break;
+        }
+        cursor = info["endCursor"].clone();
+    }
+    cursor = Value::Null;
+    loop {
+        let (items, info) = page(json!({ "last": 3, "before": cursor })).await;
+        backwards.splice(0..0, items);
+        if info["hasPreviousPage"] == false {
+            break;
+        }
+        cursor = info["startCursor"].clone();
+    }
+    assert_eq!((&forwards, &backwards), (&ids, &ids));
+    // Any size is answered: none for 0, and 100 at most, with a warning.
+    let (none, info) = page(json!({ "first": 0 })).await;
+    assert_eq!((none.len(), &info["hasNextPage"]), (0, &json!(true)));
+    for (params, warns) in [(json!({ "first": 100 }), false), (json!({ "last": 101 }), true)] {
+        let reply = list(params.clone()).await;
+        assert_eq!(reply.data()["items"].as_array().unwrap().len(), 7, "{params}");
+        assert_eq!(!reply.warnings().is_empty(), warns, "{params}");
+    }
+    // A cursor is one of this list: of this session, and of these conditions.
+    let own = page(json!({ "first": 1 })).await.1["endCursor"].clone();
+    let filtered = page(json!({ "first": 1, "status": "completed" })).await.1["endCursor"].clone();
+    for params in [
+        json!({ "first": 1, "after": ids[0] }),
+        json!({ "first": 1, "after": "x" }),
+        json!({ "first": 1, "after": filtered }),
+        json!({ "first": 1, "after": own, "status": "completed" }),
+        json!({ "last": 1, "before": filtered, "operation_name": "execute_export" }),
+    ] {
+        let reply = list(params.clone()).await;
+        assert_eq!(reply.code(), Some("VALIDATION_INVALID_VALUE"), "{params}");
+    }
+    let client = Client::connect(&adapter).await.unwrap();
+    let params = json!({ "first": 1, "after": own });
+    let reply = client.call("mcp_aql_read", "list_executions", params).await.unwrap();
+    assert_eq!(reply.code(), Some("VALIDATION_INVALID_VALUE"));
+    // Controls that contradict each other are refused.
+    for params in [
+        json!({ "first": 1, "last": 1 }),
+        json!({ "after": own }),
+        json!({ "before": own }),
+        json!({ "first": 1, "before": own }),
+        json!({ "last": 1, "after": own }),
+    ] {
+        let reply = list(params.clone()).await;
+        assert_eq!(reply.code(), Some("VALIDATION_INVALID_TYPE"), "{params}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_execution_holds_its_place() {
     // REQ-LIF-01, REQ-LIF-02, REQ-CON-01
     let adapter = builder(&Works::default()).concurrency(Concurrency::Serialized).build().unwrap();

@@ -124,7 +124,9 @@ fn failures_have_no_details_not_even_with_a_session() {
         json!({ "query": "operations", "nmae": 1 }),
         json!({ "query": "operations", "name": "get_task", "prefix": "a" }),
         json!({ "query": "types", "category": "READ" }),
-        json!({ "query": "operations", "first": 0 }),
+        json!({ "query": "operations", "first": -1 }),
+        json!({ "query": "operations", "first": 1, "last": 1 }),
+        json!({ "query": "operations", "last": 1, "before": "get_task" }),
         json!({ "query": "operations", "after": "get_task" }),
         json!({ "query": "operations", "first": 1, "after": "no_such" }),
         json!({ "query": "operations", "category": "read" }),
@@ -478,13 +480,55 @@ fn long_lists_can_be_narrowed_and_paged() {
         after = info["endCursor"].clone();
     }
     assert_eq!(paged, operation_names(&board));
+    let mut paged = Vec::new();
+    let mut before = Value::Null;
+    loop {
+        let page = json!({ "query": "operations", "last": 4, "before": before });
+        let page = data(introspect(&board, page));
+        let names = entry_names(&page["operations"]).into_iter().map(str::to_owned);
+        paged.splice(0..0, names);
+        let info = page["_protocol"]["pageInfo"].clone();
+        if info["hasPreviousPage"] == false {
+            break;
+        }
+        before = info["startCursor"].clone();
+    }
+    assert_eq!(paged, operation_names(&board));
+    // A page of any size is answered.
+    for (size, len) in [(0, 0), (101, paged.len()), (1_000_000, paged.len())] {
+        for control in ["first", "last"] {
+            let page = data(introspect(&board, json!({ "query": "operations", control: size })));
+            assert_eq!(entry_names(&page["operations"]).len(), len, "{control} {size}");
+        }
+    }
+    // A cursor is one of this list: neither a name, nor a cursor of a list of other operations.
+    let page = json!({ "query": "operations", "first": 1 });
+    let cursor = data(introspect(&board, page))["_protocol"]["pageInfo"]["endCursor"].clone();
+    for (after, category) in [(json!("introspect"), Value::Null), (cursor, json!("READ"))] {
+        let page =
+            json!({ "query": "operations", "first": 1, "after": after, "category": category });
+        let reply = introspect(&board, page);
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{reply}");
+        assert!(message(&reply).contains("no cursor of this list"), "{reply}");
+    }
     let types = data(introspect(&board, json!({ "query": "types", "prefix": "Operation" })));
     assert!(entry_names(&types["types"]).iter().all(|name| name.starts_with("Operation")));
     // Every control is published like any parameter.
     let parameters = details_of(&board, "introspect")["parameters"].clone();
     assert_eq!(
         entry_names(&parameters),
-        ["query", "name", "category", "prefix", "names", "parameters", "first", "after"]
+        [
+            "query",
+            "name",
+            "category",
+            "prefix",
+            "names",
+            "parameters",
+            "first",
+            "after",
+            "last",
+            "before"
+        ]
     );
 }
 

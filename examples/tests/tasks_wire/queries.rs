@@ -171,6 +171,40 @@ fn fields_are_cut_down() {
     let params = json!({ "fields": ["metadata.ticket.id", "title"], "first": 1 });
     let item = client.data("read", "list_tasks", params)["items"][0].take();
     assert_eq!(item, json!({ "title": "Write the report", "metadata": { "ticket": { "id": 7 } } }));
+    // A path ends at a plain value, also in a database, and the caller is warned of it.
+    for (operation, params) in [
+        ("list_tasks", json!({ "fields": ["metadata.owner.name"], "first": 1 })),
+        ("get_task", json!({ "fields": ["metadata.owner.name"], "task_id": "t-1" })),
+    ] {
+        let reply = client.call("read", operation, params);
+        let row = match operation {
+            "get_task" => &reply["data"]["task"],
+            _ => &reply["data"]["items"][0],
+        };
+        assert_eq!(*row, json!({ "metadata": {} }), "{reply}");
+        assert_eq!(reply["warnings"][0]["details"], json!({ "fields": ["metadata.owner.name"] }));
+    }
+}
+
+#[test]
+fn a_date_finds_what_was_created_on_that_day() {
+    // REQ-COL-04, REQ-ENC-04
+    let (_directory, mut client) = board();
+    let params = json!({ "fields": ["created_at"], "first": 1 });
+    let item = client.data("read", "list_tasks", params)["items"][0].take();
+    let day = &item["created_at"].as_str().unwrap()[..10];
+    let mut count = |condition: Value| {
+        let params = json!({ "filter": { "created_at": condition }, "first": 1 });
+        client.data("read", "list_tasks", params)["pageInfo"]["totalCount"].as_u64().unwrap()
+    };
+    // Midnight may pass while the tasks are created.
+    assert!(count(json!(day)) > 0);
+    assert_eq!(count(json!(day)), count(json!({ "gte": day, "lte": day })));
+    assert_eq!(count(json!(day)) + count(json!({ "ne": day })), count(json!({ "exists": true })));
+    assert_eq!(
+        count(json!({ "lt": day })) + count(json!([day])) + count(json!({ "gt": day })),
+        count(json!({ "exists": true }))
+    );
 }
 
 #[test]

@@ -476,7 +476,7 @@ fn parameters(
     spec: &OperationSpec,
     types: &mut TypeRegistry,
     compiler: &mut Compiler,
-    #[cfg(feature = "query")] queries: (&mut crate::query::Queries, &crate::query::CursorKey),
+    #[cfg(feature = "query")] queries: (&mut crate::query::Queries, &crate::CursorKey),
     problems: &mut Vec<String>,
 ) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = Vec::new();
@@ -812,5 +812,6 @@ fn render(
         all_types,
         types,
         further,
+        cursor_key: settings.cursor_key.clone(),
     }
 }

@@ -284,8 +284,7 @@ impl AdapterBuilder {
 
     /// Makes cursors with this secret, so that those of an earlier run, or of another process with the
     /// same secret, are still good. Default: a random one (REQ-PAG-10).
-    #[cfg(feature = "query")]
-    pub fn cursor_key(mut self, key: crate::query::CursorKey) -> Self {
+    pub fn cursor_key(mut self, key: crate::CursorKey) -> Self {
         self.settings.cursor_key = key;
         self
     }

@@ -1,5 +1,6 @@
 //! Calls that become executions, and the operations that steer them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -7,14 +8,16 @@ use serde_json::{Map, Value};
 use super::{Adapter, Rules, redacted, validate};
 use crate::error::{ErrorCode, OperationError};
 use crate::execution::{
-    Begin, Ends, ExecutionRecord, ExecutionState, Full, NewExecution, Room, Status, Work,
+    Begin, Ends, ExecutionRecord, ExecutionState, Full, NewExecution, PAGE_SIZES, Room, Status,
+    Work,
 };
 use crate::gatekeeper::{Permit, Visitor};
 use crate::operation::{
     Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, LifecycleSpec,
-    OperationReturn, Payload, RegisteredOperation, Run,
+    OperationReturn, Payload, RegisteredOperation, Run, Session,
 };
-use crate::query::{Page, PageInfo};
+use crate::paging::PageRequest;
+use crate::query::Page;
 use crate::request::Credentials;
 use crate::validate::ValidParams;
 use crate::vocab::Limits;
@@ -225,22 +228,27 @@ impl Adapter {
         context: &Context,
         limits: &Limits,
     ) -> Result<Payload, OperationError> {
-        let first = usize::try_from(asked.number("first")).unwrap_or(usize::MAX).max(1);
-        let after = asked.text("after");
         let (status, operation) = (asked.text("status"), asked.text("operation_name"));
-        let wanted = |record: &ExecutionRecord| {
-            status.is_none_or(|status| record.status.as_str() == status)
-                && operation.is_none_or(|operation| record.operation == operation)
-        };
-        let executions = &self.inner.executions;
         let session = context.session();
-        let mut listed = executions.list(session, after, first.saturating_add(1), wanted).await?;
-        let more = listed.len() > first;
-        listed.truncate(first);
-        let mut info = PageInfo::new(more, after.is_some());
-        if let (Some((start, _)), Some((end, _))) = (listed.first(), listed.last()) {
-            info = info.cursors(start, end);
-        }
+        // The list of another session is another list.
+        let list = format!("list_executions of {}", session.map_or("-", Session::id));
+        let key = &self.inner.settings.cursor_key;
+        let mut warnings = Vec::new();
+        let request = PageRequest::read(&list, asked.arguments, PAGE_SIZES, key, &mut warnings)?;
+        warnings.into_iter().for_each(|warning| context.warn(warning));
+        let after = request.after().map(str::to_owned);
+        let before = request.before().map(str::to_owned);
+        let mut page = request.page();
+        let visit = |id: String, record: ExecutionRecord| {
+            if before.as_ref().is_some_and(|before| id >= *before) {
+                return ControlFlow::Break(());
+            }
+            let wanted = status.is_none_or(|status| record.status.as_str() == status)
+                && operation.is_none_or(|operation| record.operation == operation);
+            if wanted { page.push((id, record)) } else { ControlFlow::Continue(()) }
+        };
+        self.inner.executions.visit(session, after.as_deref(), visit).await?;
+        let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
         Page::new(items.collect(), info).write(Payload::new(Envelope::Bare, *limits))
     }

@@ -35,8 +35,7 @@ pub(crate) struct Settings {
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
     pub(crate) audit_keep: Option<chrono::TimeDelta>,
-    #[cfg(feature = "query")]
-    pub(crate) cursor_key: crate::query::CursorKey,
+    pub(crate) cursor_key: crate::CursorKey,
     /// Facts about configuration files and environment that the operator has to know: logged when the
     /// adapter starts.
     pub(crate) notices: Vec<String>,
@@ -67,8 +66,7 @@ impl Default for Settings {
             audit_log: None,
             audit_in_store: false,
             audit_keep: None,
-            #[cfg(feature = "query")]
-            cursor_key: crate::query::CursorKey::random(),
+            cursor_key: crate::CursorKey::random(),
             notices: Vec::new(),
         }
     }

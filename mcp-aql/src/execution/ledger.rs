@@ -1,3 +1,4 @@
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,19 +92,17 @@ impl Ledger {
         }
     }
 
-    /// The executions of a session, or those without one, behind `after`: up to `most` that `wanted`
-    /// takes, the newest first.
-    pub(crate) async fn list(
+    /// Visits the executions of a session, or those without one, behind `after`: the newest first,
+    /// until `visit` breaks.
+    pub(crate) async fn visit(
         &self,
         session: Option<&str>,
         after: Option<&str>,
-        most: usize,
-        wanted: impl Fn(&ExecutionRecord) -> bool + Send,
+        mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
         runs_here: RunsHere<'_>,
-    ) -> Result<Vec<(String, ExecutionRecord)>, StoreError> {
+    ) -> Result<(), StoreError> {
         let group = self.group(session);
         let mut after = after.map(str::to_owned);
-        let mut listed = Vec::new();
         loop {
             let store = self.services.store().await?;
             let chunk = store.list(COLLECTION, Some(&group), after.as_deref(), CHUNK).await?;
@@ -112,15 +111,12 @@ impl Ledger {
             for found in chunk {
                 let id = found.key.clone();
                 let Some(record) = self.settled(found, runs_here).await? else { continue };
-                if wanted(&record) {
-                    listed.push((id, record));
-                    if listed.len() == most {
-                        return Ok(listed);
-                    }
+                if visit(id, record).is_break() {
+                    return Ok(());
                 }
             }
             if last {
-                return Ok(listed);
+                return Ok(());
             }
         }
     }

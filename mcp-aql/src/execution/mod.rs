@@ -26,6 +26,7 @@ mod task;
 mod tests;
 mod wait;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ use room::Rooms;
 pub(crate) use room::{Full, Room};
 use secrets::Secrets;
 pub(crate) use state::Status;
-pub(crate) use table::built_in;
+pub(crate) use table::{PAGE_SIZES, built_in};
 pub(crate) use task::{Begin, Work};
 
 use crate::operation::Session;
@@ -221,23 +222,23 @@ impl Executions {
         self.core.get(id).await
     }
 
-    /// Up to `most` executions of a session, or of those without one, behind `after`.
-    pub(crate) async fn list(
+    /// Visits the executions of a session, or of those without one, that come behind `after`: the
+    /// newest first, until `visit` breaks.
+    pub(crate) async fn visit(
         &self,
         session: Option<&Session>,
         after: Option<&str>,
-        most: usize,
-        wanted: impl Fn(&ExecutionRecord) -> bool + Send,
-    ) -> Result<Vec<(String, ExecutionRecord)>, StoreError> {
+        mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
+    ) -> Result<(), StoreError> {
         let core = &self.core;
         core.sweep().await;
         let runs_here = |id: &str, attempt| core.lives.runs(id, attempt);
         let session = session.map(Session::id);
-        let mut listed = core.ledger.list(session, after, most, wanted, &runs_here).await?;
-        for (id, record) in &mut listed {
-            core.bring_up_to_date(id, record);
-        }
-        Ok(listed)
+        let visit = |id: String, mut record: ExecutionRecord| {
+            core.bring_up_to_date(&id, &mut record);
+            visit(id, record)
+        };
+        core.ledger.visit(session, after, visit, &runs_here).await
     }
 
     /// What a retry of this execution would run with, where this process knows it.

@@ -4,6 +4,7 @@ use crate::operation::{
     DataKey, DefaultSpec, ExampleSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry,
     ParameterSpec, Plain, ReturnsSpec,
 };
+use crate::paging::PageSizes;
 use crate::query::Page;
 use crate::vocab::SemanticCategory;
 
@@ -55,17 +56,28 @@ const LIST: OperationSpec = OperationSpec::new(
         "operation_name",
         "List only those of this operation.",
     )),
-    ParameterEntry::One(
-        ParameterSpec::optional::<u32>("first", "How many.")
-            .constraints(&[
-                Constraint::Minimum(Bound::Int(1)),
-                Constraint::Maximum(Bound::Int(100)),
-            ])
-            .default(DefaultSpec::Json("20")),
-    ),
-    ParameterEntry::One(ParameterSpec::optional::<String>("after", "Go on behind this endCursor.")),
+    // The numbers are those of `PAGE_SIZES`.
+    ParameterEntry::One(ParameterSpec::optional::<u64>(
+        "first",
+        "Executions on the page; default 20, at most 100.",
+    )),
+    ParameterEntry::One(ParameterSpec::optional::<String>(
+        "after",
+        "'endCursor' of the page before; with 'first'.",
+    )),
+    ParameterEntry::One(ParameterSpec::optional::<u64>(
+        "last",
+        "Executions from the end of the list instead.",
+    )),
+    ParameterEntry::One(ParameterSpec::optional::<String>(
+        "before",
+        "'startCursor' of the page behind; with 'last'.",
+    )),
 ])
 .returns(ReturnsSpec::of::<Page<ExecutionState>, Plain>());
+
+/// The pages of `list_executions`.
+pub(crate) const PAGE_SIZES: PageSizes = PageSizes { default: 20, max: 100 };
 
 const CANCEL: OperationSpec = OperationSpec::new(
     "cancel_execution",

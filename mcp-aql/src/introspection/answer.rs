@@ -4,9 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::table::PAGE_SIZES;
 use super::{FurtherQueries, FurtherQuery};
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Outcome, Payload, SUCCESS, Session};
+use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
 use crate::request::check_response;
 use crate::router::clean;
 use crate::shape::Members;
@@ -33,6 +35,8 @@ pub(crate) struct Introspection {
     pub(crate) types: BTreeMap<String, ListedType>,
     /// What else may be asked for.
     pub(crate) further: FurtherQueries,
+    /// The secret of the cursors of the operations list.
+    pub(crate) cursor_key: CursorKey,
 }
 
 #[derive(Debug)]
@@ -103,8 +107,8 @@ struct Question<'a> {
     prefix: Option<&'a str>,
     names: Option<Vec<&'a str>>,
     parameters: bool,
-    first: Option<usize>,
-    after: Option<&'a str>,
+    /// The page controls that are given.
+    paging: Vec<&'static str>,
 }
 
 impl<'a> Question<'a> {
@@ -117,16 +121,14 @@ impl<'a> Question<'a> {
                 "name" => question.name = value.as_str(),
                 "category" => question.category = value.as_str(),
                 "prefix" => question.prefix = value.as_str(),
-                "after" => question.after = value.as_str(),
+                name if CURSOR_CONTROLS.contains(&name) && !value.is_null() => {
+                    question.paging.push(name);
+                }
                 "names" => {
                     let names = value.as_array();
                     question.names = names.map(|it| it.iter().filter_map(Value::as_str).collect());
                 }
                 "parameters" => question.parameters = value.as_bool().unwrap_or_default(),
-                "first" => {
-                    let first = value.as_u64();
-                    question.first = first.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
-                }
                 _ => {}
             }
         }
@@ -146,9 +148,8 @@ impl<'a> Question<'a> {
             ("prefix", self.prefix.is_some()),
             ("names", self.names.is_some()),
             ("parameters", self.parameters),
-            ("first", self.first.is_some()),
-            ("after", self.after.is_some()),
         ];
+        let controls = controls.into_iter().chain(self.paging.iter().map(|name| (*name, true)));
         if self.name.is_some() && further.is_some_and(|query| !query.takes_name()) {
             return refuse("name", "goes with operations and types");
         }
@@ -162,12 +163,6 @@ impl<'a> Question<'a> {
             if given && self.query == "types" && control != "prefix" {
                 return refuse(control, "goes with the list of operations, not of types");
             }
-        }
-        if self.after.is_some() && self.first.is_none() {
-            return Err(OperationError::new(
-                ErrorCode::IntrospectionError,
-                "Parameter 'after' needs 'first' beside it",
-            ));
         }
         Ok(())
     }
@@ -194,7 +189,7 @@ impl Introspection {
                 None => (success(r#"{"operation":null}"#), true),
             },
             ("operations", None) => {
-                let list = self.list_operations(&question, session, source)?;
+                let list = self.list_operations(&question, &arguments, session, source)?;
                 (list, !question.parameters && self.lists_fit())
             }
             (_, Some(name)) => match self.types.get(name) {
@@ -229,13 +224,14 @@ impl Introspection {
     fn list_operations(
         &self,
         question: &Question<'_>,
+        arguments: &[Argument],
         session: Option<&Session>,
         source: &impl Source,
     ) -> Result<String, OperationError> {
         let whole = question.category.is_none()
             && question.prefix.is_none()
             && question.names.is_none()
-            && question.first.is_none();
+            && question.paging.is_empty();
         let mut data = String::new();
         if whole {
             data.reserve(AROUND + self.protocol.len() + self.all_operations.len());
@@ -250,7 +246,7 @@ impl Introspection {
             data.push_str(r#"},"operations":["#);
             data.push_str(&self.all_operations);
         } else {
-            let Page { entries, info } = self.page(question, source)?;
+            let Page { entries, info } = self.page(question, arguments, source)?;
             data.push_str(&info);
             data.push_str(r#"},"operations":["#);
             for (index, (place, listed)) in entries.iter().enumerate() {
@@ -270,6 +266,7 @@ impl Introspection {
     fn page(
         &self,
         question: &Question<'_>,
+        arguments: &[Argument],
         source: &impl Source,
     ) -> Result<Page<'_>, OperationError> {
         let names = question.names.as_deref();
@@ -285,33 +282,40 @@ impl Introspection {
                 && category.is_none_or(|category| listed.category.as_str() == category)
                 && names.is_none_or(|names| names.contains(&&*listed.name))
         };
-        let mut found: Vec<_> =
+        let found: Vec<_> =
             self.operations.iter().enumerate().filter(|(_, listed)| wanted(listed)).collect();
-        let Some(first) = question.first else {
+        if question.paging.is_empty() {
             return Ok(Page { entries: found, info: String::new() });
-        };
-        let total = found.len();
-        let start = match &question.after {
-            Some(after) => found
-                .iter()
-                .position(|(_, listed)| *listed.name == **after)
-                .map(|position| position + 1)
-                .ok_or_else(|| unknown_cursor(after))?,
-            None => 0,
-        };
-        found.drain(..start);
-        found.truncate(first);
-        let mut info = format!(
-            r#","pageInfo":{{"hasNextPage":{},"hasPreviousPage":{}"#,
-            start + found.len() < total,
-            start > 0,
-        );
-        if let (Some((_, head)), Some((_, tail))) = (found.first(), found.last()) {
-            // Operation names need no escaping.
-            let _ = write!(info, r#","startCursor":"{}","endCursor":"{}""#, head.name, tail.name);
         }
-        let _ = write!(info, r#","totalCount":{total}}}"#);
-        Ok(Page { entries: found, info })
+        // A success of `introspect` has no place for warnings (REQ-INT-28): `pageInfo` shows that a
+        // page is smaller than the one that was requested.
+        let mut warnings = Vec::new();
+        let key = &self.cursor_key;
+        let request = PageRequest::read("introspect", arguments, PAGE_SIZES, key, &mut warnings)?;
+        let after = self.place_of(request.after(), "after")?;
+        let before = self.place_of(request.before(), "before")?;
+        let total = found.len();
+        let mut page = request.page();
+        for entry in found {
+            let outside = after.is_some_and(|after| entry.0 <= after)
+                || before.is_some_and(|before| entry.0 >= before);
+            if !outside && page.push(entry).is_break() {
+                break;
+            }
+        }
+        let (entries, info) = page.finish(|(_, listed)| &listed.name);
+        let info = info.total_count(total as u64);
+        let info = serde_json::to_string(&info).map_err(OperationError::internal)?;
+        Ok(Page { entries, info: format!(r#","pageInfo":{info}"#) })
+    }
+
+    /// The place of the operation that a cursor names. An operation can be missing where an earlier
+    /// version of the adapter made the cursor.
+    fn place_of(&self, name: Option<&str>, control: &str) -> Result<Option<usize>, OperationError> {
+        let Some(name) = name else { return Ok(None) };
+        let place = self.operations.iter().position(|listed| &*listed.name == name);
+        let gone = "is a cursor of an earlier list: begin again without it";
+        place.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
     }
 
     /// A list has no place for a `null`, and to leave a name out in silence would mislead.
@@ -372,14 +376,4 @@ fn success(data: &str) -> String {
     text.push_str(SUCCESS);
     text.push_str(data);
     text
-}
-
-fn unknown_cursor(after: &str) -> OperationError {
-    OperationError::new(
-        ErrorCode::IntrospectionError,
-        format!(
-            "Cursor '{}' is not on this list: take 'endCursor' of an earlier page",
-            clean(after)
-        ),
-    )
 }

@@ -1,6 +1,11 @@
-use crate::constraint::{Bound, Constraint, EnumValue};
+use crate::constraint::{Constraint, EnumValue};
 use crate::operation::{DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
+use crate::paging::PageSizes;
 use crate::vocab::SemanticCategory;
+
+/// The pages of the list of operations. Without page controls the whole list is returned, so a call
+/// that gives some may have as many entries as the protocol allows.
+pub(super) const PAGE_SIZES: PageSizes = PageSizes { default: 1_000, max: 1_000 };
 
 /// The table of `introspect` itself: it is validated and shown like any other (REQ-INT-01,
 /// REQ-INT-20, REQ-INT-24, REQ-INT-29).
@@ -42,16 +47,22 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
         )
         .default(DefaultSpec::Json("false")),
     ),
-    ParameterEntry::One(
-        ParameterSpec::optional::<u32>(
-            "first",
-            "Page of the operations list: how many; _protocol.pageInfo then tells of the rest.",
-        )
-        .constraints(&[Constraint::Minimum(Bound::Int(1))]),
-    ),
+    // The number is that of `PAGE_SIZES`.
+    ParameterEntry::One(ParameterSpec::optional::<u64>(
+        "first",
+        "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page.",
+    )),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "after",
-        "Go on behind this endCursor; with 'first'.",
+        "'endCursor' of the page before; with 'first'.",
+    )),
+    ParameterEntry::One(ParameterSpec::optional::<u64>(
+        "last",
+        "Operations from the end of the list instead.",
+    )),
+    ParameterEntry::One(ParameterSpec::optional::<String>(
+        "before",
+        "'startCursor' of the page behind; with 'last'.",
     )),
 ])
 .examples(&[

@@ -130,7 +130,12 @@ impl Call {
     /// # Errors
     /// The operation's own error.
     pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
-        returned.write(Payload::new(self.envelope, self.limits))
+        let outcome = returned.write(Payload::new(self.envelope, self.limits));
+        #[cfg(feature = "query")]
+        if outcome.is_ok() {
+            self.queries.warnings_of_reply().for_each(|warning| self.context.warn(warning));
+        }
+        outcome
     }
 
     fn next(&mut self) -> Result<Argument, OperationError> {

@@ -214,6 +214,9 @@ impl<T: serde::Serialize> serde::Serialize for OneShown<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let View { selection, computed } = self.view;
         let pick = &selection.pick;
+        if let Some(open) = &selection.open {
+            open.mark_row();
+        }
         if selection.computed.is_empty() {
             return Picked { value: self.row, pick, computed: None }.serialize(serializer);
         }

@@ -1,15 +1,17 @@
 //! Queries as an adapter's operations hold them: between the operation's table and its arguments.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::capabilities::Capabilities;
-use super::cursor::CursorKey;
 use super::entry::{Given, Prepared, QueryArgument, QueryEntry, QueryParameter, QueryTable};
+use super::select::OpenPaths;
 use crate::error::OperationError;
 use crate::introspection::TypeRegistry;
 use crate::operation::{Argument, Parameter, ParameterSpec, Warning};
+use crate::paging::CursorKey;
 use crate::shape::Members;
 
 /// The queries of an operation, and what introspection tells of them.
@@ -41,6 +43,8 @@ struct Bound {
 pub(crate) struct ReadQueries {
     queries: std::vec::IntoIter<ReadQuery>,
     pub(crate) warnings: Vec<Warning>,
+    /// The paths that the reply may lack.
+    open_paths: Vec<Arc<OpenPaths>>,
 }
 
 /// One query that was understood.
@@ -88,7 +92,7 @@ impl Queries {
         // Where nobody does, nobody need pay for that.
         let whole = whole || tracing::enabled!(tracing::Level::DEBUG);
         let mut queries = Vec::with_capacity(self.entries.len());
-        let mut warnings = Vec::new();
+        let (mut warnings, mut open_paths) = (Vec::new(), Vec::new());
         for bound in &self.entries {
             let own = arguments.get_mut(bound.places.clone()).unwrap_or_default();
             let parameters = own.len();
@@ -97,6 +101,7 @@ impl Queries {
                 key: &bound.key,
                 capabilities: &bound.capabilities,
                 warnings: Vec::new(),
+                open_paths: Vec::new(),
             };
             for argument in own {
                 let value = match &mut argument.value {
@@ -107,13 +112,19 @@ impl Queries {
             }
             let query = (bound.entry.read)(&bound.entry.options, &mut given)?;
             warnings.append(&mut given.warnings);
+            open_paths.append(&mut given.open_paths);
             queries.push(ReadQuery { query, parameters });
         }
-        Ok(ReadQueries { queries: queries.into_iter(), warnings })
+        Ok(ReadQueries { queries: queries.into_iter(), warnings, open_paths })
     }
 }
 
 impl ReadQueries {
+    /// The warnings about a reply that is written.
+    pub(crate) fn warnings_of_reply(&self) -> impl Iterator<Item = Warning> {
+        self.open_paths.iter().filter_map(|open| open.warning())
+    }
+
     /// The next query, and how many parameters it was read from.
     pub(crate) fn next<Q: QueryArgument>(&mut self) -> Option<(Q, usize)> {
         let ReadQuery { query, parameters } = self.queries.next()?;

@@ -8,7 +8,6 @@ use serde_json::{Map, Number, Value};
 use super::aggregate::Aggregations;
 use super::answer::View;
 use super::capture::widened;
-use super::cursor::CursorKey;
 use super::entry::{Given, QueryArgument, QueryTable};
 use super::memory::{self, Row};
 use super::options::QueryOptions;
@@ -20,6 +19,7 @@ use super::select::Selection;
 use super::tell;
 use super::value::Scalar;
 use crate::error::OperationError;
+use crate::paging::CursorKey;
 
 /// What a call asks of a collection of `T`: text search, filter, order, fields, summaries, page.
 ///

@@ -5,65 +5,10 @@
 //! to it, and binds it to what it was made for (REQ-PAG-09, REQ-PAG-10).
 
 use std::borrow::Cow;
-use std::hash::Hasher as _;
-use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, NaiveDate, Utc};
-use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
 use super::value::Scalar;
-
-/// The secret that cursors are made with. Without one of its author's, an adapter takes a random one
-/// at every start, and cursors of an earlier run are refused.
-#[derive(Clone)]
-pub struct CursorKey(Arc<[u8; 16]>);
-
-impl std::fmt::Debug for CursorKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("CursorKey")
-    }
-}
-
-impl CursorKey {
-    /// A key that outlives the process: 16 bytes that nobody else knows.
-    pub fn new(bytes: [u8; 16]) -> Self {
-        Self(Arc::new(bytes))
-    }
-
-    /// A key that nobody knows.
-    pub fn random() -> Self {
-        Self::new(uuid::Uuid::new_v4().into_bytes())
-    }
-
-    /// Turns a place into text. `purpose` says what it is a place in.
-    pub(crate) fn seal(&self, purpose: &str, payload: &[u8]) -> String {
-        let mut bytes = Vec::with_capacity(payload.len() + TAG);
-        bytes.extend_from_slice(payload);
-        bytes.extend_from_slice(&self.tag(purpose, payload));
-        URL_SAFE_NO_PAD.encode(bytes)
-    }
-
-    /// The place behind a text that [`seal`](Self::seal) wrote for the same purpose.
-    pub(crate) fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
-        let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let tag = bytes.split_off(bytes.len().checked_sub(TAG)?);
-        (tag == self.tag(purpose, &bytes)).then_some(bytes)
-    }
-
-    fn tag(&self, purpose: &str, payload: &[u8]) -> [u8; TAG] {
-        let mut hasher = SipHasher24::new_with_key(&self.0);
-        // The length keeps the two apart.
-        hasher.write_u64(purpose.len() as u64);
-        hasher.write(purpose.as_bytes());
-        hasher.write(payload);
-        hasher.finish128().h1.to_le_bytes()
-    }
-}
-
-/// Bytes of the checksum.
-const TAG: usize = 8;
 
 /// Values as bytes: a letter for the kind, and what it takes to read it back.
 pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
@@ -174,9 +119,12 @@ fn whole(bytes: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::paging::CursorKey;
 
     fn scalars() -> impl Strategy<Value = Scalar> {
         prop_oneof![

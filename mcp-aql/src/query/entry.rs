@@ -3,15 +3,17 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::capabilities::Capabilities;
-use super::cursor::CursorKey;
 use super::options::QueryOptions;
 use super::read::Faults;
+use super::select::OpenPaths;
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::Warning;
+use crate::paging::CursorKey;
 use crate::shape;
 
 /// An argument such as `CollectionQuery<T>`, as an operation's table holds it.
@@ -47,6 +49,8 @@ pub struct Given<'a> {
     pub(crate) capabilities: &'a Capabilities,
     /// What the caller should be told beside the reply.
     pub(crate) warnings: Vec<Warning>,
+    /// The paths that the reply may lack.
+    pub(crate) open_paths: Vec<Arc<OpenPaths>>,
 }
 
 impl Given<'_> {
@@ -111,8 +115,13 @@ pub(crate) fn read_map<Q: QueryArgument>(
 ) -> Result<Q, OperationError> {
     let table = Q::table(options);
     let capabilities = options.backend();
-    let mut given =
-        Given { values: Vec::new(), key, capabilities: &capabilities, warnings: Vec::new() };
+    let mut given = Given {
+        values: Vec::new(),
+        key,
+        capabilities: &capabilities,
+        warnings: Vec::new(),
+        open_paths: Vec::new(),
+    };
     let mut faults = Faults::default();
     let mut shape_faults = shape::Faults::new();
     let shapes = shape::Shapes::new();

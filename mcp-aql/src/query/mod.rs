@@ -9,7 +9,7 @@
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors good for longer | [`CursorKey`] |
 //!
-//! All but [`Page`] needs the feature `query`.
+//! All but [`Page`] and [`CursorKey`] needs the feature `query`.
 
 #[cfg(feature = "query")]
 mod aggregate;
@@ -58,6 +58,7 @@ mod text;
 #[cfg(feature = "query")]
 mod value;
 
+pub use crate::paging::CursorKey;
 #[cfg(feature = "query")]
 pub(crate) use bound::{Queries, ReadQueries};
 pub use page::{Page, PageInfo};
@@ -66,7 +67,6 @@ pub use {
     aggregate::Aggregations,
     capabilities::Capabilities,
     collection::CollectionQuery,
-    cursor::CursorKey,
     entry::{Given, QueryArgument, QueryEntry, QueryTable},
     memory::Row,
     model::{FieldInfo, Members, Model, Table},

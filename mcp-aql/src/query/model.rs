@@ -114,6 +114,8 @@ impl FieldInfo {
 pub(crate) enum ShownPath {
     /// A part of the row's own JSON form.
     Stored,
+    /// A part that is there in some rows: an entry of a map, or a part of free-form JSON.
+    Open,
     /// A computed field.
     Computed(usize),
 }
@@ -124,6 +126,8 @@ pub struct Members {
     pub(crate) known: BTreeMap<String, Members>,
     /// It may have others: it is a map, or nothing is known of it.
     pub(crate) open: bool,
+    /// The members of each of these others, where they are of one type.
+    pub(crate) each: Option<Box<Members>>,
 }
 
 impl Table {
@@ -209,7 +213,7 @@ impl Table {
             let place = self.find(path)?;
             return self.field(place)?.computed.then_some(ShownPath::Computed(place));
         }
-        self.members.leads(path).then_some(ShownPath::Stored)
+        self.members.leads(path)
     }
 
     /// The resource's name, such as `Task`.
@@ -444,7 +448,7 @@ impl Members {
     fn of(shape: &Shape, shapes: &Shapes, depth: usize) -> Self {
         // A type may hold itself.
         const DEEPEST: usize = 8;
-        let open = Self { known: BTreeMap::new(), open: true };
+        let open = Self { open: true, ..Self::default() };
         if depth > DEEPEST {
             return open;
         }
@@ -456,6 +460,10 @@ impl Members {
                     .map(|(name, field)| (name.clone(), Self::of(&field.shape, shapes, depth + 1)))
                     .collect(),
                 open: !matches!(object.rest, Rest::Closed) || object.fields.is_empty(),
+                each: match &object.rest {
+                    Rest::Each(shape) => Some(Box::new(Self::of(shape, shapes, depth + 1))),
+                    Rest::Closed | Rest::Open => None,
+                },
             },
             Kind::Array(entry) => Self::of(entry, shapes, depth),
             Kind::Any | Kind::Union(_) => open,
@@ -463,14 +471,30 @@ impl Members {
         }
     }
 
-    /// Whether a path leads to something that may be there.
-    pub(crate) fn leads(&self, path: &str) -> bool {
+    /// What a path leads to, if there may be such a thing.
+    fn leads(&self, path: &str) -> Option<ShownPath> {
         let (head, rest) =
             path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         match (self.known.get(head), rest) {
-            (Some(_), None) => true,
+            (Some(_), None) => Some(ShownPath::Stored),
             (Some(member), Some(rest)) => member.leads(rest),
-            (None, _) => self.open,
+            (None, _) if !self.open => None,
+            (None, rest) => match (&self.each, rest) {
+                (Some(each), Some(rest)) => each.leads(rest).map(|_| ShownPath::Open),
+                _ => Some(ShownPath::Open),
+            },
+        }
+    }
+
+    /// The path that was probably meant, where one names a member of a map's entries in place of an
+    /// entry: `prices.KEY.amount` for `prices.amount`.
+    pub(crate) fn near(&self, path: &str) -> Option<String> {
+        let (head, rest) =
+            path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+        match (self.known.get(head), rest) {
+            (Some(member), Some(rest)) => Some(format!("{head}.{}", member.near(rest)?)),
+            (Some(_), None) => None,
+            (None, _) => self.each.as_ref()?.leads(path).map(|_| format!("KEY.{path}")),
         }
     }
 

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use super::answer::Applied;
-use super::cursor::{self, CursorKey};
+use super::cursor;
 use super::select::Selection;
 use super::text::TextQuery;
 use super::value::Scalar;
+use crate::paging::CursorKey;
 
 /// The place of a field in its resource's table.
 pub type FieldIndex = usize;

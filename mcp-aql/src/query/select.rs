@@ -1,10 +1,14 @@
 //! Which fields of a row are shown, and showing them: what is not asked for is never serialized.
 
+mod container;
+mod open;
 mod pick;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-pub(crate) use pick::{COMPUTED, Picked};
+pub(crate) use open::{OpenPath, OpenPaths};
+pub(crate) use pick::{COMPUTED, Picked, has_part};
 
 use super::plan::FieldIndex;
 
@@ -17,6 +21,8 @@ pub struct Selection {
     pub(crate) pick: Pick,
     /// The computed ones, which come inside of `_computed`.
     pub(crate) computed: Vec<FieldIndex>,
+    /// The paths of which only rows show whether they lead to anything.
+    pub(crate) open: Option<Arc<OpenPaths>>,
 }
 
 /// What a reply says of the fields it shows.
@@ -32,6 +38,8 @@ pub(crate) enum Told {
 pub(crate) enum Pick {
     /// All of it.
     All,
+    /// All of it, which a row may lack although its type allows it.
+    Open(Arc<OpenPath>),
     /// These members, in the row's own order.
     Members(BTreeMap<String, Pick>),
 }
@@ -58,8 +66,8 @@ impl Pick {
     /// Adds another part of the same value.
     fn join(&mut self, other: Self) {
         match (&mut *self, other) {
-            (Self::All, _) => {}
-            (_, Self::All) => *self = Self::All,
+            (Self::All, _) | (Self::Open(_), Self::Open(_) | Self::Members(_)) => {}
+            (_, whole @ (Self::All | Self::Open(_))) => *self = whole,
             (Self::Members(members), Self::Members(more)) => {
                 for (name, part) in more {
                     members.entry(name).or_insert_with(Self::none).join(part);
@@ -71,7 +79,7 @@ impl Pick {
     /// What is wanted of a member.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::All => Some(self),
+            Self::All | Self::Open(_) => Some(self),
             Self::Members(members) => members.get(name),
         }
     }

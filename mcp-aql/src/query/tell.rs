@@ -156,6 +156,9 @@ fn describe(field: &FieldInfo) -> String {
     let mut text = field.description.trim().to_owned();
     let values = match field.kind {
         ValueKind::Choice => Some(format!("One of {}.", field.choices.join(", "))),
+        ValueKind::Instant if !field.list => {
+            Some(format!("A {}, or a date, which is that whole day in UTC.", noun(field.kind)))
+        }
         ValueKind::Date | ValueKind::Instant => Some(format!("A {}.", noun(field.kind))),
         _ => None,
     };

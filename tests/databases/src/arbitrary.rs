@@ -192,9 +192,20 @@ fn given_instant() -> impl Strategy<Value = Value> {
         "0000-01-01T00:00:00+01:00",
         "1970-01-01T00:00:00.000001Z",
     ]);
+    // A day is all its instants: these are days of the rows, and days beside them.
+    let days = select(vec![
+        "2031-05-07",
+        "2031-05-08",
+        "1970-01-01",
+        "1969-12-31",
+        "0001-01-01",
+        "0000-12-31",
+        "9999-12-31",
+    ]);
     prop_oneof![
         3 => instant(1).prop_map(|instant| json!(instant)),
         1 => odd.prop_map(Value::from),
+        2 => days.prop_map(Value::from),
     ]
 }
 
@@ -342,6 +353,8 @@ fn fields() -> impl Strategy<Value = Value> {
         "team.lead",
         "extra",
         "extra.a.b",
+        "extra.d.e",
+        "extra.a.b.c.x",
         "_computed.cents",
         "_computed.is_closed",
         "_computed.turned",

@@ -1,5 +1,11 @@
 //! What is shown of each row: presets, paths, computed fields.
 
+use std::collections::BTreeMap;
+
+use mcp_aql::Adapter;
+use mcp_aql::prelude::*;
+use mcp_aql::query::Selected;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::garden::{GARDEN, list};
@@ -92,6 +98,135 @@ fn paths_keep_the_nesting() {
     assert_eq!(shown(1, json!(["bed", "bed.zone"])), whole);
     assert_eq!(shown(1, json!(["bed.zone", "bed"])), whole);
     assert_eq!(shown(1, json!(["name", "name"])), json!({ "name": "Boskoop" }));
+}
+
+/// Goods with members of every kind that a path can lead into.
+#[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
+struct Good {
+    /// Its number.
+    #[resource(id)]
+    good_id: u32,
+    /// Its name.
+    name: String,
+    /// Its labels.
+    labels: Vec<String>,
+    /// The forms that it is sold in, by their names.
+    variants: BTreeMap<String, Form>,
+    /// How many are in stock, by warehouse.
+    stock: BTreeMap<String, u32>,
+    /// Anything else.
+    metadata: Value,
+}
+
+/// A form that a good is sold in.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct Form {
+    /// In cents.
+    price: u32,
+}
+
+struct Shop(Vec<Good>);
+
+#[operations]
+impl Shop {
+    /// List the goods.
+    #[operation(category = "READ")]
+    fn list_goods(&self, query: CollectionQuery<Good>) -> Result<Page<Good>, OperationError> {
+        query.run(&self.0)
+    }
+
+    /// Get the first good.
+    #[operation(category = "READ")]
+    fn get_good(&self, fields: Fields<Good>) -> Option<Selected<Good>> {
+        self.0.first().map(|good| fields.of(good.clone()))
+    }
+}
+
+/// Two goods: the second has an entry that the first lacks.
+fn shop() -> Adapter {
+    let good = |good_id: u32, stock: &str, metadata: Value| Good {
+        good_id,
+        name: "Lamp".to_owned(),
+        labels: vec!["new".to_owned()],
+        variants: BTreeMap::from([("red".to_owned(), Form { price: 3 })]),
+        stock: BTreeMap::from([(stock.to_owned(), 7)]),
+        metadata,
+    };
+    let goods = vec![
+        good(1, "north", json!({ "a": 1, "list": [1, { "b": 2 }], "plain": [1, 2], "none": null })),
+        good(2, "south", json!("none")),
+    ];
+    Adapter::builder("shop").operations(Shop(goods)).without_config().build().unwrap()
+}
+
+#[test]
+fn a_path_ends_at_a_plain_value() {
+    // REQ-FLD-07, REQ-FLD-08
+    let shop = shop();
+    for (path, first, second, warns) in [
+        ("metadata.a", json!({ "metadata": { "a": 1 } }), json!({}), false),
+        ("metadata.a.b.c1", json!({ "metadata": {} }), json!({}), true),
+        ("metadata.list.b", json!({ "metadata": { "list": [{ "b": 2 }] } }), json!({}), false),
+        ("metadata.plain.b", json!({ "metadata": {} }), json!({}), true),
+        ("metadata.none.b", json!({ "metadata": { "none": null } }), json!({}), true),
+        ("metadata.missing", json!({ "metadata": {} }), json!({}), true),
+        ("stock.south", json!({ "stock": {} }), json!({ "stock": { "south": 7 } }), false),
+        ("stock.west", json!({ "stock": {} }), json!({ "stock": {} }), true),
+        ("variants.price", json!({ "variants": {} }), json!({ "variants": {} }), true),
+        (
+            "variants.red.price",
+            json!({ "variants": { "red": { "price": 3 } } }),
+            json!({ "variants": { "red": { "price": 3 } } }),
+            false,
+        ),
+    ] {
+        let reply = call(&shop, "list_goods", json!({ "fields": [path] }));
+        assert_eq!(reply["data"]["items"], json!([first, second]), "{path}");
+        let warned = reply["warnings"].as_array().map_or(0, Vec::len);
+        assert_eq!(warned, usize::from(warns), "{path}: {}", reply["warnings"]);
+        if warns {
+            let warning = &reply["warnings"][0];
+            assert_eq!(warning["code"], "VALIDATION_FIELD_ABSENT_WARNING");
+            assert_eq!(warning["details"], json!({ "fields": [path] }));
+            assert!(warning["message"].as_str().unwrap().contains(&format!("'{path}'")));
+        }
+        // A single resource is no different.
+        let reply = call(&shop, "get_good", json!({ "fields": [path] }));
+        assert_eq!(reply["data"]["good"], first, "{path}");
+        assert_eq!(reply["warnings"].is_array(), warns || path == "stock.south", "{path}");
+    }
+    let reply = call(&shop, "list_goods", json!({ "fields": ["variants.price", "stock.west"] }));
+    let message = reply["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("'stock.west', 'variants.price'"), "{message}");
+    assert!(message.contains("'variants.KEY.price'"), "{message}");
+    // Without a row there is nothing to say of rows, and a whole member has all of its parts.
+    for params in [
+        json!({ "fields": ["stock.west"], "first": 0 }),
+        json!({ "fields": ["stock.west", "stock"] }),
+        json!({ "fields": ["stock.west"], "aggregate": { "all": { "count": true } } }),
+    ] {
+        let reply = call(&shop, "list_goods", params.clone());
+        assert_eq!(reply.get("warnings"), None, "{params}");
+    }
+}
+
+#[test]
+fn a_path_that_no_value_of_the_type_has_is_refused() {
+    // REQ-FLD-09
+    let shop = shop();
+    for path in [
+        "name.first",
+        "labels.first",
+        "variants.red.prize",
+        "variants.red.price.x",
+        "stock.north.x",
+    ] {
+        for operation in ["list_goods", "get_good"] {
+            let reply = call(&shop, operation, json!({ "fields": [path] }));
+            assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{path}");
+            assert!(message(&reply).contains(&format!("'{path}'")), "{}", message(&reply));
+        }
+    }
 }
 
 #[test]

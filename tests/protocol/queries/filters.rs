@@ -1,9 +1,10 @@
 //! Which rows come back: `filter` and `query`.
 
+use mcp_aql::Adapter;
 use serde_json::{Value, json};
 
 use super::garden::{GARDEN, adapter_of, found, ids, list, plant};
-use crate::support::{call, data};
+use crate::support::{call, code, data, message};
 
 /// Each filter with the plants that it finds.
 #[track_caller]
@@ -85,9 +86,69 @@ fn dates_are_days_and_instants_are_points_in_time() {
         (json!({ "seen_at": "2031-05-06T07:00:00.000Z" }), &[1]),
         (json!({ "seen_at": { "gt": "2031-05-06T06:30:00Z" } }), &[1, 2]),
         (json!({ "seen_at": { "gt": "2031-05-06T06:30:00.25Z" } }), &[1]),
-        // A day is its beginning.
-        (json!({ "seen_at": { "gte": "2031-05-06" } }), &[1, 2]),
     ]);
+}
+
+/// The garden with plant 1 seen at each of these instants.
+fn seen_at(instants: &[&str]) -> Adapter {
+    let plants = instants.iter().zip(1..).map(|(instant, number)| {
+        let mut plant = plant(number, "Yew");
+        plant.seen_at = instant.parse().unwrap();
+        plant
+    });
+    adapter_of(plants.collect()).0
+}
+
+#[test]
+fn a_date_is_the_whole_day_of_an_instant() {
+    // REQ-COL-04, REQ-ENC-03, REQ-ENC-04
+    let adapter = seen_at(&[
+        "2031-05-05T23:59:59.999999999Z",
+        "2031-05-06T00:00:00Z",
+        "2031-05-06T12:00:00.5Z",
+        "2031-05-06T23:59:59.999999999Z",
+        "2031-05-07T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+    ]);
+    for (condition, wanted) in [
+        (json!("2031-05-06"), &[2, 3, 4][..]),
+        (json!({ "eq": "2031-05-06" }), &[2, 3, 4]),
+        (json!({ "ne": "2031-05-06" }), &[1, 5, 6]),
+        (json!({ "gt": "2031-05-06" }), &[5, 6]),
+        (json!({ "gte": "2031-05-06" }), &[2, 3, 4, 5, 6]),
+        (json!({ "lt": "2031-05-06" }), &[1]),
+        (json!({ "lte": "2031-05-06" }), &[1, 2, 3, 4]),
+        (json!({ "gte": "2031-05-06", "lte": "2031-05-06" }), &[2, 3, 4]),
+        (json!(["2031-05-06"]), &[2, 3, 4]),
+        (json!(["2031-05-07", "2031-05-06", "2031-05-06"]), &[2, 3, 4, 5]),
+        (json!(["2031-05-05", "2031-05-06T12:00:00.5Z"]), &[1, 3]),
+        (json!({ "nin": ["2031-05-06", null] }), &[1, 5, 6]),
+        (json!({ "nin": ["2031-05-06", "2031-05-07T00:00:00Z"] }), &[1, 6]),
+        (json!("9999-12-31"), &[6]),
+        (json!({ "gt": "9999-12-31" }), &[]),
+        // A date-time is one instant, also at midnight.
+        (json!("2031-05-06T00:00:00Z"), &[2]),
+        (json!({ "gt": "2031-05-06T00:00:00Z" }), &[3, 4, 5, 6]),
+    ] {
+        let params = json!({ "filter": { "seen_at": condition }, "sort": { "field": "plant_id" } });
+        let page = data(call(&adapter, "list_plants", params));
+        assert_eq!(ids(&page), wanted, "{condition}");
+        // The reply tells the filter as it was written.
+        assert_eq!(page["applied"]["filter"]["seen_at"], condition);
+    }
+}
+
+#[test]
+fn a_filter_has_no_path_through_a_plain_value_a_list_or_a_map() {
+    // REQ-COL-04, REQ-FLD-09
+    for path in ["name.first", "tags.first", "visits.by", "extra.lamp", "extra.lamp.watts"] {
+        let reply = list(json!({ "filter": { path: 1 } }));
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{path}");
+        assert!(message(&reply).contains(&format!("'{path}'")), "{}", message(&reply));
+        let reply = list(json!({ "sort": { "field": path } }));
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{path}");
+        assert!(message(&reply).contains(&format!("'{path}'")), "{}", message(&reply));
+    }
 }
 
 #[test]

@@ -95,14 +95,15 @@ pub(crate) fn at<'a>(row: &'a Value, path: &str) -> &'a Value {
 
 fn instant(value: &Value) -> DateTime<Utc> {
     let text = value.as_str().expect("text");
-    match DateTime::parse_from_rfc3339(text) {
-        Ok(instant) => instant.to_utc(),
-        Err(_) => text
-            .parse::<NaiveDate>()
-            .expect("a day")
-            .and_hms_opt(0, 0, 0)
-            .expect("midnight")
-            .and_utc(),
+    DateTime::parse_from_rfc3339(text).expect("an instant").to_utc()
+}
+
+/// The order of a value and an operand, which of an instant may be a day in UTC: any instant of it is
+/// the same.
+fn compare_to(form: Form, value: &Value, operand: &Value) -> Ordering {
+    match operand.as_str().map(str::parse::<NaiveDate>) {
+        Some(Ok(day)) if matches!(form, Form::Instant) => instant(value).date_naive().cmp(&day),
+        _ => compare(form, value, operand),
     }
 }
 
@@ -138,9 +139,9 @@ fn values<'a>(row: &'a Value, field: &Field) -> Vec<&'a Value> {
 fn passes(row: &Value, field: &Field, operator: &str, operand: &Value) -> bool {
     let values = values(row, field);
     let any = |test: &dyn Fn(&Value) -> bool| values.iter().any(|value| test(value));
-    let same = |operand: &Value| any(&|value| compare(field.form, value, operand).is_eq());
+    let same = |operand: &Value| any(&|value| compare_to(field.form, value, operand).is_eq());
     let order = |wanted: &dyn Fn(Ordering) -> bool| {
-        any(&|value| wanted(compare(field.form, value, operand)))
+        any(&|value| wanted(compare_to(field.form, value, operand)))
     };
     let text = |test: &dyn Fn(&str, &str) -> bool| {
         any(&|value| test(value.as_str().expect("text"), operand.as_str().expect("text")))
@@ -303,7 +304,13 @@ pub(crate) fn aggregate(rows: &[&Value], expression: &Map<String, Value>) -> Val
 
 /// A row cut down to these paths.
 pub(crate) fn pick(row: &Value, paths: &[&str]) -> Value {
-    match row {
+    part(row, paths).expect("a row is an object")
+}
+
+/// The part of a value at these paths; none where it is neither an object, nor a list with a part, nor
+/// missing.
+fn part(value: &Value, paths: &[&str]) -> Option<Value> {
+    match value {
         Value::Object(members) => {
             let mut picked = Map::new();
             for (name, value) in members {
@@ -315,16 +322,23 @@ pub(crate) fn pick(row: &Value, paths: &[&str]) -> Value {
                         _ => None,
                     })
                     .collect();
-                if inner.contains(&None) {
-                    picked.insert(name.clone(), value.clone());
-                } else if !inner.is_empty() {
+                let shown = if inner.contains(&None) {
+                    Some(value.clone())
+                } else if inner.is_empty() {
+                    None
+                } else {
                     let inner: Vec<_> = inner.into_iter().flatten().collect();
-                    picked.insert(name.clone(), pick(value, &inner));
-                }
+                    part(value, &inner)
+                };
+                picked.extend(shown.map(|shown| (name.clone(), shown)));
             }
-            Value::Object(picked)
+            Some(Value::Object(picked))
         }
-        Value::Array(entries) => entries.iter().map(|entry| pick(entry, paths)).collect(),
-        other => other.clone(),
+        Value::Array(entries) => {
+            let parts: Vec<_> = entries.iter().filter_map(|entry| part(entry, paths)).collect();
+            (entries.is_empty() || !parts.is_empty()).then_some(Value::Array(parts))
+        }
+        Value::Null => Some(Value::Null),
+        _ => None,
     }
 }

@@ -1,9 +1,11 @@
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Faults, Offer};
 use crate::query::entry::Given;
 use crate::query::model::{ShownPath, Table};
-use crate::query::select::{Pick, Selection, Told};
+use crate::query::select::{OpenPath, OpenPaths, Pick, Selection, Told};
 use crate::vocab::{is_public_name, json_type};
 
 /// What an operation gives, which settles what it shows unasked (REQ-FLD-06).
@@ -51,8 +53,12 @@ pub(crate) fn read_fields(
     let fields = given.take("fields");
     let preset = given.take("preset");
     let asked = fields.is_some() || preset.is_some();
-    let mut selection =
-        Selection { told: Told::Preset(String::new()), pick: Pick::none(), computed: Vec::new() };
+    let mut selection = Selection {
+        told: Told::Preset(String::new()),
+        pick: Pick::none(),
+        computed: Vec::new(),
+        open: None,
+    };
     if let Some(Value::String(name)) = &preset {
         add_preset(offer, "preset", name, &mut selection, faults);
     }
@@ -65,6 +71,8 @@ pub(crate) fn read_fields(
         None if preset.is_none() => add_preset(offer, "fields", default, &mut selection, faults),
         None => {}
     }
+    selection.open = OpenPaths::of(&selection.pick);
+    given.open_paths.extend(selection.open.clone());
     Selected { selection, given: asked }
 }
 
@@ -92,7 +100,7 @@ fn add_preset(
     match table.presets.iter().find(|preset| preset.name == name) {
         Some(preset) => {
             for path in preset.paths.iter().filter(|path| offer.selects(path)) {
-                add(offer, path, selection);
+                add(offer, path, false, selection);
             }
         }
         None if name == "minimal" => {
@@ -124,7 +132,7 @@ fn add_paths(offer: &Offer<'_>, paths: &[Value], selection: &mut Selection, faul
             faults.wrong_type(&param, "string", json_type(path));
             continue;
         };
-        let known = offer.selects(path) && is_path(path) && add(offer, path, selection);
+        let known = offer.selects(path) && is_path(path) && add(offer, path, true, selection);
         if known {
             told.push(path.to_owned());
         } else {
@@ -143,7 +151,7 @@ fn is_path(path: &str) -> bool {
 }
 
 /// Adds what a path leads to, if there is such a thing.
-fn add(offer: &Offer<'_>, path: &str, selection: &mut Selection) -> bool {
+fn add(offer: &Offer<'_>, path: &str, by_caller: bool, selection: &mut Selection) -> bool {
     match offer.table.shown(path) {
         Some(ShownPath::Stored) => {
             let members = path
@@ -151,6 +159,15 @@ fn add(offer: &Offer<'_>, path: &str, selection: &mut Selection) -> bool {
                 .try_fold(&offer.table.members, |members, name| members.known.get(name));
             let part = members.map_or(Pick::All, |members| offer.all_of(path, members));
             selection.pick.add(path, part);
+        }
+        Some(ShownPath::Open) => {
+            // A preset is the author's: a caller need not know that a row lacks a part of it.
+            let pick = if by_caller {
+                Pick::Open(Arc::new(OpenPath::new(path, offer.table.members.near(path))))
+            } else {
+                Pick::All
+            };
+            selection.pick.add(path, pick);
         }
         Some(ShownPath::Computed(place)) => {
             if !selection.computed.contains(&place) {

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::operand::Day;
 use super::{Faults, Offer, object, operand};
 use crate::query::model::FieldInfo;
 use crate::query::plan::{Filter, Test};
@@ -171,8 +172,8 @@ impl Reader<'_> {
                 let mut parts = Vec::new();
                 for (operator, value) in tests {
                     let path = format!("{path}.{operator}");
-                    let test = self.operator(field, operator, &path, value, faults);
-                    parts.extend(test.map(|test| test.on(place)));
+                    let condition = self.operator(field, operator, &path, value, faults);
+                    parts.extend(condition.map(|condition| condition.on(place)));
                 }
                 Some(all(parts))
             }
@@ -213,11 +214,17 @@ impl Reader<'_> {
             faults.unknown(&format!("filter.{}", field.path), "operator", operator, valid);
             return None;
         };
+        if let Some(day) = Day::read(field, value)
+            && let Some(condition) = Condition::of_day(operator, &day)
+        {
+            return Some(condition);
+        }
         let mut one = |value: &Value| operand::read(field, path, value, faults);
         Some(match *operator {
             "exists" => match value {
                 Value::Bool(wanted) => {
-                    Condition { test: Test::Exists, holds: *wanted, or_missing: false }
+                    let exists = Condition::of(Test::Exists);
+                    if *wanted { exists } else { exists.opposite() }
                 }
                 other => {
                     faults.wrong_type(path, "boolean", json_type(other));
@@ -265,29 +272,58 @@ fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> 
         return None;
     }
     let or_missing = list.iter().any(Value::is_null);
-    let values: Vec<Option<Scalar>> = list
-        .iter()
-        .enumerate()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(index, value)| operand::read(field, &format!("{path}[{index}]"), value, faults))
-        .collect();
-    let mut values = values.into_iter().collect::<Option<Vec<_>>>()?;
+    let (mut values, mut days) = (Vec::new(), Vec::new());
+    let mut is_valid = true;
+    for (index, value) in list.iter().enumerate().filter(|(_, value)| !value.is_null()) {
+        if let Some(day) = Day::read(field, value) {
+            days.push(day);
+            continue;
+        }
+        match operand::read(field, &format!("{path}[{index}]"), value, faults) {
+            Some(value) => values.push(value),
+            None => is_valid = false,
+        }
+    }
+    if !is_valid {
+        return None;
+    }
     values.sort_by(Scalar::order);
     values.dedup();
-    Some(Condition { test: Test::AnyOf(values), holds: true, or_missing })
+    days.sort();
+    days.dedup();
+    let mut any: Vec<_> = days.iter().map(|day| Vec::from(day.within())).collect();
+    if !values.is_empty() || any.is_empty() {
+        any.push(vec![Test::AnyOf(values)]);
+    }
+    Some(Condition { any, holds: true, or_missing })
 }
 
-/// A test and whether it is to hold.
+/// Tests of a value, and whether they are to hold.
 struct Condition {
-    test: Test,
+    /// All tests of one of these groups hold.
+    any: Vec<Vec<Test>>,
     holds: bool,
     /// A missing value will do as well.
     or_missing: bool,
 }
 
 impl Condition {
-    const fn of(test: Test) -> Self {
-        Self { test, holds: true, or_missing: false }
+    fn of(test: Test) -> Self {
+        Self { any: vec![vec![test]], holds: true, or_missing: false }
+    }
+
+    /// The comparison of an instant with a day, by the operators that take one value.
+    fn of_day(operator: &str, day: &Day) -> Option<Self> {
+        let within = Self { any: vec![Vec::from(day.within())], holds: true, or_missing: false };
+        Some(match operator {
+            "eq" => within,
+            "ne" => within.opposite(),
+            "gt" => Self::of(day.from_end()),
+            "gte" => Self::of(day.from_start()),
+            "lt" => Self::of(day.before_start()),
+            "lte" => Self::of(day.before_end()),
+            _ => return None,
+        })
     }
 
     fn opposite(self) -> Self {
@@ -295,10 +331,21 @@ impl Condition {
     }
 
     fn on(self, place: usize) -> Filter {
-        let mut filter = Filter::Field(place, self.test);
+        let on = |tests: Vec<Test>| {
+            all(tests.into_iter().map(|test| Filter::Field(place, test)).collect())
+        };
+        let mut any: Vec<_> = self.any.into_iter().map(on).collect();
         if self.or_missing {
-            filter = Filter::Any(vec![filter, not(Filter::Field(place, Test::Exists))]);
+            any.push(not(Filter::Field(place, Test::Exists)));
         }
+        let filter = match any.pop() {
+            Some(only) if any.is_empty() => only,
+            Some(last) => {
+                any.push(last);
+                Filter::Any(any)
+            }
+            None => Filter::Any(any),
+        };
         if self.holds { filter } else { not(filter) }
     }
 }

@@ -15,7 +15,6 @@ use serde_json::{Map, Value};
 pub(crate) use fields::{Family, default_preset, preset_names, read_fields};
 pub(crate) use filter::operators;
 pub(crate) use operand::noun;
-pub(crate) use window::clamped;
 
 use super::answer::Applied;
 use super::capabilities::Capabilities;
@@ -27,6 +26,7 @@ use super::select::Pick;
 use super::text::TextQuery;
 use crate::error::{ErrorCode, OperationError, screened};
 use crate::operation::{Severity, Warning};
+use crate::paging::Contradiction;
 use crate::router::clean;
 use crate::vocab::closest;
 
@@ -152,8 +152,8 @@ enum FaultKind {
     Type(String, String),
     /// A value that is not accepted: what would be, and the names to choose from.
     Value(String, Vec<String>),
-    /// Page controls that do not go together: what would, what was given, and what to do.
-    Paging { expected: &'static str, provided: Vec<&'static str>, hint: String },
+    /// Page controls that do not go together.
+    Paging(Contradiction),
 }
 
 /// All that is wrong.
@@ -235,16 +235,10 @@ impl Faults {
         });
     }
 
-    pub(crate) fn paging(
-        &mut self,
-        expected: &'static str,
-        provided: Vec<&'static str>,
-        hint: String,
-    ) {
-        let given: Vec<_> = provided.iter().map(|name| format!("'{name}'")).collect();
+    pub(crate) fn paging(&mut self, contradiction: Contradiction) {
         self.push(Fault {
-            message: format!("Paging by {} is not possible: {hint}", given.join(" and ")),
-            kind: FaultKind::Paging { expected, provided, hint },
+            message: contradiction.message(),
+            kind: FaultKind::Paging(contradiction),
             param: "pagination".to_owned(),
         });
     }
@@ -269,7 +263,7 @@ impl Faults {
             message.push_str(&sentence(fault));
         }
         let code = match first.kind {
-            FaultKind::Type(..) | FaultKind::Paging { .. } => ErrorCode::ValidationInvalidType,
+            FaultKind::Type(..) | FaultKind::Paging(_) => ErrorCode::ValidationInvalidType,
             FaultKind::Value(..) => ErrorCode::ValidationInvalidValue,
         };
         let error =
@@ -284,11 +278,7 @@ impl Faults {
             FaultKind::Value(expected, valid) => error
                 .with_detail("expected", expected.clone())
                 .with_detail("valid_values", valid.clone()),
-            FaultKind::Paging { expected, provided, hint } => error
-                .with_detail("expected_type", *expected)
-                .with_detail("actual_type", provided.join("+"))
-                .with_detail("provided", provided.clone())
-                .with_detail("hint", hint.clone()),
+            FaultKind::Paging(contradiction) => contradiction.describe(error),
         };
         if self.0.len() < 2 {
             return Some(error);

@@ -1,10 +1,11 @@
-use chrono::{NaiveDate, NaiveTime};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde_json::Value;
 
 use super::Faults;
 use crate::constraint::Format;
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
+use crate::query::plan::Test;
 use crate::query::value::{Scalar, ValueKind};
 use crate::vocab::json_type;
 
@@ -48,12 +49,17 @@ pub(super) fn read(
         }
         (ValueKind::Date, Value::String(text)) => day_of(text).map(Scalar::Date),
         (ValueKind::Instant, Value::String(text)) => {
-            // A date is the beginning of that day.
-            let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+            if field.list && day_of(text).is_some() {
+                let what = format!(
+                    "must be a {}: a date stands for a whole day, and the entries of a list are only \
+                     compared with one instant",
+                    noun(field.kind)
+                );
+                faults.refuse(param, &what, noun(field.kind));
+                return None;
+            }
             let instant = Some(text).filter(|text| Format::DateTime.accepts(text));
-            let instant = instant.and_then(|text| instant_of(text));
-            let instant = instant.or_else(|| day_of(text).map(midnight));
-            instant.map(Scalar::Instant)
+            instant.and_then(|text| instant_of(text)).map(Scalar::Instant)
         }
         _ => None,
     };
@@ -72,6 +78,51 @@ pub(super) fn read(
         }
     }
     scalar
+}
+
+/// A date that a field of instants is compared with: the whole day in UTC (REQ-ENC-04).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Day {
+    start: DateTime<Utc>,
+    /// The beginning of the next day.
+    end: DateTime<Utc>,
+}
+
+impl Day {
+    /// The day that a value names, where the field has one instant.
+    pub(super) fn read(field: &FieldInfo, value: &Value) -> Option<Self> {
+        if field.kind != ValueKind::Instant || field.list {
+            return None;
+        }
+        let day = day_of(value.as_str()?)?;
+        let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+        Some(Self { start: midnight(day), end: midnight(day.succ_opt()?) })
+    }
+
+    /// The instant is on this day.
+    pub(super) fn within(&self) -> [Test; 2] {
+        [self.from_start(), self.before_end()]
+    }
+
+    /// The instant is on this day or a later one.
+    pub(super) fn from_start(&self) -> Test {
+        Test::Above { bound: Scalar::Instant(self.start), inclusive: true }
+    }
+
+    /// The instant is on a later day.
+    pub(super) fn from_end(&self) -> Test {
+        Test::Above { bound: Scalar::Instant(self.end), inclusive: true }
+    }
+
+    /// The instant is on an earlier day.
+    pub(super) fn before_start(&self) -> Test {
+        Test::Below { bound: Scalar::Instant(self.start), inclusive: false }
+    }
+
+    /// The instant is on this day or an earlier one.
+    pub(super) fn before_end(&self) -> Test {
+        Test::Below { bound: Scalar::Instant(self.end), inclusive: false }
+    }
 }
 
 /// A calendar day in the one form that the protocol has for it.

@@ -1,13 +1,13 @@
 use serde_json::Value;
 
 use super::{Faults, Offer};
-use crate::operation::{Severity, Warning};
+use crate::operation::Warning;
+use crate::paging::{CURSOR_CONTROLS, Contradiction, clamped, refused_cursor};
 use crate::query::answer::Applied;
 use crate::query::cursor::unpack;
 use crate::query::entry::Given;
 use crate::query::plan::{Seal, SortBy, SortKey, Window};
 use crate::query::value::{Scalar, ValueKind};
-use crate::router::clean;
 
 /// Which rows.
 pub(super) struct Paged {
@@ -17,8 +17,7 @@ pub(super) struct Paged {
     pub(super) applied: Applied,
 }
 
-/// The controls of each style.
-const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
+/// The controls of the other styles.
 const OFFSETS: [&str; 2] = ["limit", "offset"];
 const PAGES: [&str; 2] = ["page", "page_size"];
 
@@ -34,7 +33,7 @@ pub(super) fn read(
     let options = offer.options;
     let (usual, most) = (options.usual_page(), options.largest_page());
     let mut values = Vec::new();
-    for name in CURSORS.into_iter().chain(OFFSETS).chain(PAGES) {
+    for name in CURSOR_CONTROLS.into_iter().chain(OFFSETS).chain(PAGES) {
         if let Some(value) = given.take(name) {
             values.push((name, value));
         }
@@ -46,19 +45,22 @@ pub(super) fn read(
         value(name).and_then(Value::as_u64).map(|it| usize::try_from(it).unwrap_or(usize::MAX))
     };
     let of = |style: &[&str]| names.iter().any(|name| style.contains(name));
-    let styles = [of(&CURSORS), of(&OFFSETS), of(&PAGES)];
+    let styles = [of(&CURSOR_CONTROLS), of(&OFFSETS), of(&PAGES)];
     let none = || Paged {
         window: Window::First { count: usual, after: None },
         given: Vec::new(),
         applied: Applied::default(),
     };
     if styles.iter().filter(|used| **used).count() > 1 {
-        let hint = "choose one style, and 'first' with 'after' if in doubt".to_owned();
-        faults.paging("one style of paging", names, hint);
+        faults.paging(Contradiction {
+            expected: "one style of paging",
+            provided: names,
+            hint: "choose one style, and 'first' with 'after' if in doubt",
+        });
         return none();
     }
-    if let Some((expected, hint)) = contradiction(&has) {
-        faults.paging(expected, names, hint.to_owned());
+    if let Some(contradiction) = Contradiction::of(&names) {
+        faults.paging(contradiction);
         return none();
     }
     let mut size =
@@ -101,48 +103,6 @@ pub(super) fn read(
     Paged { window, given: names, applied }
 }
 
-/// What does not go together, as what would and what to do.
-fn contradiction(has: &dyn Fn(&str) -> bool) -> Option<(&'static str, &'static str)> {
-    let pairs = [
-        ("first", "last", "'first' or 'last'", "ask for the first rows or for the last, not both"),
-        ("first", "before", "'first' with 'after'", "'before' goes with 'last'"),
-        ("last", "after", "'last' with 'before'", "'after' goes with 'first'"),
-    ];
-    for (one, other, expected, hint) in pairs {
-        if has(one) && has(other) {
-            return Some((expected, hint));
-        }
-    }
-    if has("after") && !has("first") {
-        return Some(("'first' with 'after'", "add 'first', the size of the page"));
-    }
-    if has("before") && !has("last") {
-        return Some(("'last' with 'before'", "add 'last', the size of the page"));
-    }
-    None
-}
-
-/// A page is as large as pages get; the caller is told when that is less than it asked for.
-pub(crate) fn clamped(
-    name: &'static str,
-    asked: usize,
-    most: usize,
-    warnings: &mut Vec<Warning>,
-) -> usize {
-    if asked > most {
-        warnings.push(
-            Warning::new(
-                "VALIDATION_PAGE_SIZE_WARNING",
-                format!("A page has no more than '{most}' entries; go on with the next one"),
-            )
-            .severity(Severity::Low)
-            .detail(name, asked)
-            .detail("limit", most),
-        );
-    }
-    asked.min(most)
-}
-
 /// So many rows can be passed over by number: whoever counts them off has to hold them.
 const MOST_OFFSET: usize = 100_000;
 
@@ -179,14 +139,6 @@ fn open(offer: &Offer<'_>, seal: &Seal, sort: &[SortKey], text: &str) -> Option<
 }
 
 fn refuse_cursor(name: &str, text: &str, faults: &mut Faults) {
-    let shown = clean(text);
-    faults.refuse(
-        name,
-        &format!(
-            "is '{shown}', which is no cursor of this query: give one of its pages' cursors \
-             unchanged, with the same 'query' and 'sort', or begin again without it if the adapter \
-             was restarted"
-        ),
-        "a cursor of an earlier page",
-    );
+    let why = refused_cursor(text, "query", "'query' and 'sort'");
+    faults.refuse(name, &why, "a cursor of an earlier page");
 }

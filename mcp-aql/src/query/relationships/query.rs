@@ -12,11 +12,11 @@ use super::walk::{Cut, Step, Walk};
 use super::{place, table};
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Context, Warning};
-use crate::query::cursor::CursorKey;
+use crate::paging::{Contradiction, CursorKey, clamped};
 use crate::query::entry::{Given, QueryArgument, QueryTable, read_map};
 use crate::query::options::QueryOptions;
 use crate::query::page::PageInfo;
-use crate::query::read::{Faults, clamped};
+use crate::query::read::Faults;
 use crate::query::resource::Resource;
 
 /// The question which elements hang together with one of them, and how: the parameters `root`,
@@ -220,11 +220,11 @@ impl<T: Resource> QueryArgument for RelationshipQuery<T> {
                 let most = options.largest_page();
                 query.page_size = clamped("first", asked, most, &mut given.warnings);
             }
-            None if after.is_some() => {
-                let hint = "add 'first', the size of the page".to_owned();
-                faults.paging("'first' with 'after'", vec!["after"], hint);
+            None => {
+                if let Some(contradiction) = after.as_ref().and(Contradiction::of(&["after"])) {
+                    faults.paging(contradiction);
+                }
             }
-            None => {}
         }
         if let Some(text) = after {
             query.after = query.open(&text);

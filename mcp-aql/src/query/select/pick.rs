@@ -1,9 +1,13 @@
 //! A serializer that lets a part of a value through.
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer};
+use serde::ser::{
+    SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant, Serializer,
+};
 
 use super::Pick;
+use super::container::is_container;
 use crate::query::capture::capture_one;
 use crate::query::value::Scalar;
 
@@ -20,6 +24,10 @@ impl<V: Serialize + ?Sized> Serialize for Picked<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match (self.pick, self.computed) {
             (Pick::All, None) => self.value.serialize(serializer),
+            (Pick::Open(path), None) => {
+                path.mark_found();
+                self.value.serialize(serializer)
+            }
             _ => self.value.serialize(Through {
                 inner: serializer,
                 pick: self.pick,
@@ -27,6 +35,11 @@ impl<V: Serialize + ?Sized> Serialize for Picked<'_, V> {
             }),
         }
     }
+}
+
+/// Whether there is a part of the value to show: a plain value has none, as a path ends there.
+pub(crate) fn has_part<V: Serialize + ?Sized>(value: &V, pick: &Pick) -> bool {
+    !matches!(pick, Pick::Members(_)) || is_container(value)
 }
 
 /// What is computed of a row sits here.
@@ -47,13 +60,35 @@ pub(crate) struct Part<'a, S> {
     pick: &'a Pick,
     computed: Computed<'a>,
     /// What is wanted of the value behind the last key.
-    next: Option<&'a Pick>,
+    next: Option<Next<'a>>,
+}
+
+/// What is wanted of the value behind a key.
+enum Next<'a> {
+    /// All of it: the key is written.
+    Whole(&'a Pick),
+    /// A part, under this key. It is written when the value turns out to have such a part.
+    Part(String, &'a Pick),
+}
+
+/// The members of an enum's variant, or nothing where it is another variant that is wanted.
+pub(crate) enum Variant<'a, S, M> {
+    Wanted(Part<'a, S>),
+    Other(M),
 }
 
 impl<'a, S> Part<'a, S> {
     fn new(inner: S, through: (&'a Pick, Computed<'a>)) -> Self {
         Self { inner, pick: through.0, computed: through.1, next: None }
     }
+}
+
+/// Notes that a path is found where its value is written in parts.
+fn marked(pick: &Pick) -> &Pick {
+    if let Pick::Open(path) = pick {
+        path.mark_found();
+    }
+    pick
 }
 
 /// Values that have no parts.
@@ -70,11 +105,11 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
     type Error = S::Error;
     type SerializeSeq = Part<'a, S::SerializeSeq>;
     type SerializeTuple = Part<'a, S::SerializeTuple>;
-    type SerializeTupleStruct = S::SerializeTupleStruct;
-    type SerializeTupleVariant = S::SerializeTupleVariant;
+    type SerializeTupleStruct = Part<'a, S::SerializeTupleStruct>;
+    type SerializeTupleVariant = Variant<'a, S::SerializeTupleVariant, S::SerializeMap>;
     type SerializeMap = Part<'a, S::SerializeMap>;
     type SerializeStruct = Part<'a, S::SerializeStruct>;
-    type SerializeStructVariant = S::SerializeStructVariant;
+    type SerializeStructVariant = Variant<'a, S::SerializeStructVariant, S::SerializeMap>;
 
     whole!(
         serialize_bool(value: bool), serialize_i8(value: i8), serialize_i16(value: i16),
@@ -107,7 +142,13 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         variant: &'static str,
         value: &T,
     ) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_newtype_variant(name, index, variant, value)
+        match self.pick.member(variant).filter(|pick| has_part(value, pick)) {
+            Some(pick) => {
+                let value = Picked { value, pick, computed: None };
+                self.inner.serialize_newtype_variant(name, index, variant, &value)
+            }
+            None => self.inner.serialize_map(Some(0))?.end(),
+        }
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
@@ -123,7 +164,7 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         name: &'static str,
         length: usize,
     ) -> Result<Self::SerializeTupleStruct, S::Error> {
-        self.inner.serialize_tuple_struct(name, length)
+        Ok(Part::new(self.inner.serialize_tuple_struct(name, length)?, (self.pick, None)))
     }
 
     fn serialize_tuple_variant(
@@ -133,7 +174,13 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         variant: &'static str,
         length: usize,
     ) -> Result<Self::SerializeTupleVariant, S::Error> {
-        self.inner.serialize_tuple_variant(name, index, variant, length)
+        Ok(match self.pick.member(variant) {
+            Some(pick) => {
+                let inner = self.inner.serialize_tuple_variant(name, index, variant, length)?;
+                Variant::Wanted(Part::new(inner, (marked(pick), None)))
+            }
+            None => Variant::Other(self.inner.serialize_map(Some(0))?),
+        })
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
@@ -158,7 +205,14 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         variant: &'static str,
         length: usize,
     ) -> Result<Self::SerializeStructVariant, S::Error> {
-        self.inner.serialize_struct_variant(name, index, variant, length)
+        Ok(match self.pick.member(variant) {
+            Some(pick) => {
+                let length = length.saturating_add(1);
+                let inner = self.inner.serialize_struct_variant(name, index, variant, length)?;
+                Variant::Wanted(Part::new(inner, (marked(pick), None)))
+            }
+            None => Variant::Other(self.inner.serialize_map(Some(0))?),
+        })
     }
 
     fn is_human_readable(&self) -> bool {
@@ -166,29 +220,80 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
     }
 }
 
-impl<S: SerializeSeq> SerializeSeq for Part<'_, S> {
+/// The entries of lists: those that have no part to show are left out.
+macro_rules! entries {
+    ($trait:ident, $method:ident, $for:ident) => {
+        impl<S: $trait> $trait for $for<'_, S> {
+            type Ok = S::Ok;
+            type Error = S::Error;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
+                if !has_part(value, self.pick) {
+                    return Ok(());
+                }
+                self.inner.$method(&Picked { value, pick: self.pick, computed: None })
+            }
+
+            fn end(self) -> Result<S::Ok, S::Error> {
+                self.inner.end()
+            }
+        }
+    };
+}
+
+entries!(SerializeSeq, serialize_element, Part);
+entries!(SerializeTuple, serialize_element, Part);
+entries!(SerializeTupleStruct, serialize_field, Part);
+entries!(SerializeTupleVariant, serialize_field, Part);
+
+impl<S, M> SerializeTupleVariant for Variant<'_, S, M>
+where
+    S: SerializeTupleVariant,
+    M: SerializeMap<Ok = S::Ok, Error = S::Error>,
+{
     type Ok = S::Ok;
     type Error = S::Error;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.inner.serialize_element(&Picked { value, pick: self.pick, computed: None })
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
+        match self {
+            Self::Wanted(part) => part.serialize_field(value),
+            Self::Other(_) => Ok(()),
+        }
     }
 
     fn end(self) -> Result<S::Ok, S::Error> {
-        self.inner.end()
+        match self {
+            Self::Wanted(part) => part.end(),
+            Self::Other(map) => map.end(),
+        }
     }
 }
 
-impl<S: SerializeTuple> SerializeTuple for Part<'_, S> {
+impl<S, M> SerializeStructVariant for Variant<'_, S, M>
+where
+    S: SerializeStructVariant,
+    M: SerializeMap<Ok = S::Ok, Error = S::Error>,
+{
     type Ok = S::Ok;
     type Error = S::Error;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-        self.inner.serialize_element(&Picked { value, pick: self.pick, computed: None })
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), S::Error> {
+        let Self::Wanted(part) = self else { return Ok(()) };
+        match part.pick.member(key).filter(|pick| has_part(value, pick)) {
+            Some(pick) => part.inner.serialize_field(key, &Picked { value, pick, computed: None }),
+            None => Ok(()),
+        }
     }
 
     fn end(self) -> Result<S::Ok, S::Error> {
-        self.inner.end()
+        match self {
+            Self::Wanted(part) => part.inner.end(),
+            Self::Other(map) => map.end(),
+        }
     }
 }
 
@@ -197,19 +302,31 @@ impl<S: SerializeMap> SerializeMap for Part<'_, S> {
     type Error = S::Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), S::Error> {
-        self.next = match (self.pick, capture_one(key)) {
-            (Pick::All, _) => Some(self.pick),
-            (pick, Some(Scalar::Text(name))) => pick.member(&name),
-            (pick, Some(Scalar::Int(number))) => pick.member(&number.to_string()),
-            _ => None,
+        let name = match (self.pick, capture_one(key)) {
+            (Pick::Members(_), Some(Scalar::Text(name))) => name.into_owned(),
+            (Pick::Members(_), Some(Scalar::Int(number))) => number.to_string(),
+            (Pick::Members(_), _) => {
+                self.next = None;
+                return Ok(());
+            }
+            (pick, _) => {
+                self.next = Some(Next::Whole(pick));
+                return self.inner.serialize_key(key);
+            }
         };
-        if self.next.is_some() { self.inner.serialize_key(key) } else { Ok(()) }
+        self.next = self.pick.member(&name).map(|pick| Next::Part(name, pick));
+        Ok(())
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
         match self.next.take() {
-            Some(pick) => self.inner.serialize_value(&Picked { value, pick, computed: None }),
-            None => Ok(()),
+            Some(Next::Whole(pick)) => {
+                self.inner.serialize_value(&Picked { value, pick, computed: None })
+            }
+            Some(Next::Part(name, pick)) if has_part(value, pick) => {
+                self.inner.serialize_entry(&name, &Picked { value, pick, computed: None })
+            }
+            Some(Next::Part(..)) | None => Ok(()),
         }
     }
 
@@ -232,8 +349,10 @@ impl<S: SerializeStruct> SerializeStruct for Part<'_, S> {
     ) -> Result<(), S::Error> {
         match self.pick.member(key) {
             Some(Pick::All) => self.inner.serialize_field(key, value),
-            Some(pick) => self.inner.serialize_field(key, &Picked { value, pick, computed: None }),
-            None => Ok(()),
+            Some(pick) if has_part(value, pick) => {
+                self.inner.serialize_field(key, &Picked { value, pick, computed: None })
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -274,8 +393,29 @@ mod tests {
         some: Option<Inner>,
         wrapped: Wrapped,
         either: Either,
+        numbers: Vec<u8>,
+        empty: Vec<u8>,
+        unit: Variants,
+        tuple: Tuple,
+        newtype: Variants,
+        fields: Variants,
+        both: Variants,
+        plain: Variants,
         #[serde(flatten)]
         flat: BTreeMap<&'static str, Inner>,
+    }
+
+    #[derive(Serialize)]
+    struct Tuple(Inner, u8);
+
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Variants {
+        Unit,
+        Plain(u8),
+        Inner(Inner),
+        Both(u8, Inner),
+        Fields { a: u8, b: Vec<u8> },
     }
 
     #[derive(Serialize, Clone)]
@@ -304,6 +444,14 @@ mod tests {
             some: Some(inner()),
             wrapped: Wrapped(inner()),
             either: Either::One { a: 1, b: 2 },
+            numbers: vec![1, 2],
+            empty: Vec::new(),
+            unit: Variants::Unit,
+            tuple: Tuple(inner(), 2),
+            newtype: Variants::Inner(inner()),
+            fields: Variants::Fields { a: 3, b: Vec::new() },
+            both: Variants::Both(1, inner()),
+            plain: Variants::Plain(1),
             flat: BTreeMap::from([("extra", inner())]),
         }
     }
@@ -314,7 +462,7 @@ mod tests {
         for (path, wanted) in [
             ("name", json!({ "name": "n" })),
             ("list.a", json!({ "list": [{ "a": 1 }, { "a": 1 }] })),
-            ("pair.b", json!({ "pair": [{ "b": "x" }, 2] })),
+            ("pair.b", json!({ "pair": [{ "b": "x" }] })),
             ("map.7", json!({ "map": { "7": { "a": 1, "b": "x" } } })),
             ("map.7.a", json!({ "map": { "7": { "a": 1 } } })),
             ("none.a", json!({ "none": null })),
@@ -323,6 +471,26 @@ mod tests {
             ("either.b", json!({ "either": { "b": 2 } })),
             ("extra.a", json!({ "extra": { "a": 1 } })),
             ("missing", json!({})),
+            // A path ends at a plain value: what lies before it was not asked for.
+            ("name.a", json!({})),
+            ("some.a.b", json!({ "some": {} })),
+            ("list.a.b", json!({ "list": [{}, {}] })),
+            ("numbers.a", json!({})),
+            ("empty.a", json!({ "empty": [] })),
+            ("map.7.a.b", json!({ "map": { "7": {} } })),
+            ("extra.b.c", json!({ "extra": {} })),
+            ("unit.a", json!({})),
+            ("tuple.b", json!({ "tuple": [{ "b": "x" }] })),
+            // The variant of an enum is a member.
+            ("newtype.inner.b", json!({ "newtype": { "inner": { "b": "x" } } })),
+            ("newtype.plain", json!({ "newtype": {} })),
+            ("fields.fields.a", json!({ "fields": { "fields": { "a": 3 } } })),
+            ("fields.inner.a", json!({ "fields": {} })),
+            ("fields.fields", json!({ "fields": { "fields": { "a": 3, "b": [] } } })),
+            ("both.both.a", json!({ "both": { "both": [{ "a": 1 }] } })),
+            ("both.both", json!({ "both": { "both": [1, { "a": 1, "b": "x" }] } })),
+            ("both.a", json!({ "both": {} })),
+            ("plain.plain.a", json!({ "plain": {} })),
         ] {
             assert_eq!(picked(&outer(), &[path], Value::Null), wanted, "{path}");
         }

@@ -20,7 +20,7 @@ use crate::query::capture::{float, widened};
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
 use crate::query::resource::Resource;
-use crate::query::select::{COMPUTED, Pick, Picked, Selection};
+use crate::query::select::{COMPUTED, OpenPaths, Pick, Picked, Selection, has_part};
 use crate::query::value::{Scalar, ValueKind};
 
 /// A row of a table, as far as a query selects it.
@@ -58,6 +58,7 @@ enum Cell {
 pub(super) struct Layout {
     members: Vec<Member>,
     computed: Vec<Member>,
+    open: Option<Arc<OpenPaths>>,
 }
 
 #[derive(Debug)]
@@ -124,7 +125,8 @@ impl Layout {
         }
         // As a map of their names comes.
         computed.sort_by(|left, right| left.name.cmp(&right.name));
-        Ok(Self { members, computed })
+        let open = selection.and_then(|selection| selection.open.clone());
+        Ok(Self { members, computed, open })
     }
 
     /// A row as a record.
@@ -132,6 +134,9 @@ impl Layout {
         let cells = |members: &[Member], row: &mut [SqlValue]| {
             members.iter().map(|member| member.cell(row)).collect::<Result<Vec<_>, _>>()
         };
+        if let Some(open) = &self.open {
+            open.mark_row();
+        }
         let computed = cells(&self.computed, row)?;
         let cells = cells(&self.members, row)?;
         Ok(Record::of(Content::Cells { layout: Arc::clone(self), cells, computed }))
@@ -254,6 +259,9 @@ impl Member {
             return RawValue::from_string(text.to_owned()).map(Cell::Document).map_err(broken);
         }
         let value: Value = serde_json::from_str(text).map_err(broken)?;
+        if !has_part(&value, pick) {
+            return Ok(Cell::Omitted);
+        }
         let part = Picked { value: &value, pick, computed: None };
         serde_json::to_value(part).map(Cell::Part).map_err(SqlError::Row)
     }

@@ -12,7 +12,7 @@ use super::{Edge, Element, RelationshipGraph, RelationshipQuery, RelationshipSou
 use crate::Resource;
 use crate::error::OperationError;
 use crate::operation::{CallScope, Context, Warning};
-use crate::query::cursor::CursorKey;
+use crate::paging::CursorKey;
 use crate::query::options::QueryOptions;
 
 /// A bed of a garden.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::{Edge, EdgesAt, Element, RelationshipQuery, RelationshipSource, Side};
 use super::{Bed, PARAMETERS, ask, bed, edge, edges, from_a, nodes, read, records, run};
 use crate::error::{ErrorCode, OperationError};
-use crate::query::cursor::CursorKey;
+use crate::paging::CursorKey;
 use crate::query::entry::{Given, QueryArgument as _};
 use crate::query::options::QueryOptions;
 
@@ -454,8 +454,13 @@ fn a_page_has_a_largest_size() {
         let key = CursorKey::random();
         let values = params.into_iter().map(named).collect();
         let capabilities = crate::query::Capabilities::all();
-        let mut given =
-            Given { values, key: &key, capabilities: &capabilities, warnings: Vec::new() };
+        let mut given = Given {
+            values,
+            key: &key,
+            capabilities: &capabilities,
+            warnings: Vec::new(),
+            open_paths: Vec::new(),
+        };
         let query = RelationshipQuery::<Bed>::read(options, &mut given).unwrap();
         let (graph, warnings) = run(query, &edges).unwrap();
         assert_eq!(warnings, []);

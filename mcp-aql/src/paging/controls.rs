@@ -1,0 +1,102 @@
+//! The rules of the page controls `first`, `after`, `last` and `before`.
+
+use crate::error::{ErrorCode, OperationError};
+use crate::operation::{Severity, Warning};
+use crate::router::clean;
+
+/// The controls of cursor paging (REQ-PAG-01).
+pub(crate) const CURSOR_CONTROLS: [&str; 4] = ["first", "after", "last", "before"];
+
+/// Page controls that do not go together (REQ-PAG-02, REQ-PAG-03).
+#[derive(Debug)]
+pub(crate) struct Contradiction {
+    /// The controls that would be accepted.
+    pub(crate) expected: &'static str,
+    /// The controls of the call.
+    pub(crate) provided: Vec<&'static str>,
+    /// The change that makes the call valid.
+    pub(crate) hint: &'static str,
+}
+
+impl Contradiction {
+    /// Checks the controls of cursor paging that a call gives.
+    pub(crate) fn of(provided: &[&'static str]) -> Option<Self> {
+        let has = |name: &str| provided.contains(&name);
+        let found = |expected, hint| Some(Self { expected, provided: provided.to_vec(), hint });
+        let pairs = [
+            (
+                "first",
+                "last",
+                "'first' or 'last'",
+                "ask for the first rows or for the last, not both",
+            ),
+            ("first", "before", "'first' with 'after'", "'before' goes with 'last'"),
+            ("last", "after", "'last' with 'before'", "'after' goes with 'first'"),
+        ];
+        for (one, other, expected, hint) in pairs {
+            if has(one) && has(other) {
+                return found(expected, hint);
+            }
+        }
+        if has("after") && !has("first") {
+            return found("'first' with 'after'", "add 'first', the size of the page");
+        }
+        if has("before") && !has("last") {
+            return found("'last' with 'before'", "add 'last', the size of the page");
+        }
+        None
+    }
+
+    /// The sentence that a client reads.
+    pub(crate) fn message(&self) -> String {
+        let provided: Vec<_> = self.provided.iter().map(|name| format!("'{name}'")).collect();
+        format!("Paging by {} is not possible: {}", provided.join(" and "), self.hint)
+    }
+
+    /// Adds the details that the protocol has for it, except `param_name`.
+    pub(crate) fn describe(&self, error: OperationError) -> OperationError {
+        error
+            .with_detail("expected_type", self.expected)
+            .with_detail("actual_type", self.provided.join("+"))
+            .with_detail("provided", self.provided.clone())
+            .with_detail("hint", self.hint)
+    }
+
+    /// The error of a list that has nothing else to report.
+    pub(crate) fn error(&self) -> OperationError {
+        let error = OperationError::new(ErrorCode::ValidationInvalidType, self.message());
+        self.describe(error.with_detail("param_name", "pagination"))
+    }
+}
+
+/// Limits the size of a page. The caller is warned when that is less than it asked for
+/// (REQ-PAG-08).
+pub(crate) fn clamped(
+    name: &'static str,
+    asked: usize,
+    limit: usize,
+    warnings: &mut Vec<Warning>,
+) -> usize {
+    if asked > limit {
+        warnings.push(
+            Warning::new(
+                "VALIDATION_PAGE_SIZE_WARNING",
+                format!("A page has no more than '{limit}' entries; go on with the next one"),
+            )
+            .severity(Severity::Low)
+            .detail(name, asked)
+            .detail("limit", limit),
+        );
+    }
+    asked.min(limit)
+}
+
+/// The end of the sentence "Parameter 'after' …" for a cursor that was not made for this list and
+/// these `controls`.
+pub(crate) fn refused_cursor(text: &str, list: &str, controls: &str) -> String {
+    let shown = clean(text);
+    format!(
+        "is '{shown}', which is no cursor of this {list}: give one of its pages' cursors unchanged, \
+         with the same {controls}, or begin again without it if the adapter was restarted"
+    )
+}

@@ -1,0 +1,62 @@
+//! The secret of cursors, and the checksum that it makes.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+/// The secret that cursors are made with. Without one of its author's, an adapter takes a random one
+/// at every start, and cursors of an earlier run are refused.
+#[derive(Clone)]
+pub struct CursorKey(Arc<[u8; 16]>);
+
+impl std::fmt::Debug for CursorKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("CursorKey")
+    }
+}
+
+impl CursorKey {
+    /// A key that outlives the process: 16 bytes that nobody else knows.
+    pub fn new(bytes: [u8; 16]) -> Self {
+        Self(Arc::new(bytes))
+    }
+
+    /// A key that nobody knows.
+    pub fn random() -> Self {
+        Self::new(uuid::Uuid::new_v4().into_bytes())
+    }
+
+    /// Encodes a position as a cursor. `purpose` names the list and its order.
+    pub(crate) fn seal(&self, purpose: &str, payload: &[u8]) -> String {
+        let mut bytes = Vec::with_capacity(payload.len() + TAG_BYTES);
+        bytes.extend_from_slice(payload);
+        bytes.extend_from_slice(&self.tag(purpose, payload));
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Decodes a cursor that [`seal`](Self::seal) made for the same purpose.
+    pub(crate) fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
+        let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let tag = bytes.split_off(bytes.len().checked_sub(TAG_BYTES)?);
+        (tag == self.tag(purpose, &bytes)).then_some(bytes)
+    }
+
+    /// The checksum. A cut SHA-256 with a secret prefix of fixed length is a MAC: the part that is cut
+    /// off is needed to extend the input.
+    fn tag(&self, purpose: &str, payload: &[u8]) -> [u8; TAG_BYTES] {
+        let mut hash = Sha256::new();
+        hash.update(*self.0);
+        // The length separates the purpose from the payload.
+        hash.update((purpose.len() as u64).to_le_bytes());
+        hash.update(purpose);
+        hash.update(payload);
+        let mut tag = [0; TAG_BYTES];
+        tag.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+        tag
+    }
+}
+
+/// The length of the checksum.
+const TAG_BYTES: usize = 8;

@@ -1,0 +1,94 @@
+//! Paths into maps and free-form JSON, of which only the rows show whether they lead to anything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Pick;
+use crate::operation::{Severity, Warning};
+
+/// A path that a row may lack although its type allows it.
+#[derive(Debug)]
+pub(crate) struct OpenPath {
+    path: String,
+    /// The path that was probably meant.
+    near: Option<String>,
+    /// A row has it.
+    found: AtomicBool,
+}
+
+impl PartialEq for OpenPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl OpenPath {
+    pub(crate) fn new(path: &str, near: Option<String>) -> Self {
+        Self { path: path.to_owned(), near, found: AtomicBool::new(false) }
+    }
+
+    /// Notes that a row has it.
+    pub(crate) fn mark_found(&self) {
+        self.found.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The open paths of a selection, while its rows are written.
+#[derive(Debug)]
+pub(crate) struct OpenPaths {
+    paths: Vec<Arc<OpenPath>>,
+    /// A row was written.
+    has_rows: AtomicBool,
+}
+
+impl PartialEq for OpenPaths {
+    fn eq(&self, other: &Self) -> bool {
+        self.paths == other.paths
+    }
+}
+
+impl OpenPaths {
+    /// The open paths of a selection; none where its type knows all of them.
+    pub(crate) fn of(pick: &Pick) -> Option<Arc<Self>> {
+        fn collect(pick: &Pick, paths: &mut Vec<Arc<OpenPath>>) {
+            match pick {
+                Pick::All => {}
+                Pick::Open(path) => paths.push(Arc::clone(path)),
+                Pick::Members(members) => members.values().for_each(|pick| collect(pick, paths)),
+            }
+        }
+        let mut paths = Vec::new();
+        collect(pick, &mut paths);
+        (!paths.is_empty()).then(|| Arc::new(Self { paths, has_rows: AtomicBool::new(false) }))
+    }
+
+    /// Notes that a row was written.
+    pub(crate) fn mark_row(&self) {
+        self.has_rows.store(true, Ordering::Relaxed);
+    }
+
+    /// The warning about paths that no row has: a row that lacks a field is no error (REQ-FLD-08), but
+    /// a caller that misspells a path would never know.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        if !self.has_rows.load(Ordering::Relaxed) {
+            return None;
+        }
+        let absent: Vec<_> =
+            self.paths.iter().filter(|path| !path.found.load(Ordering::Relaxed)).collect();
+        let names: Vec<_> = absent.iter().map(|path| format!("'{}'", path.path)).collect();
+        let near: String = absent
+            .iter()
+            .filter_map(|path| path.near.as_ref())
+            .map(|near| format!("; entries of a map are named by their keys, as in '{near}'"))
+            .take(1)
+            .collect();
+        let paths: Vec<_> = absent.iter().map(|path| path.path.clone()).collect();
+        (!absent.is_empty()).then(|| {
+            let names = names.join(", ");
+            let message = format!("Nothing in this reply has a value at {names} of 'fields'{near}");
+            Warning::new("VALIDATION_FIELD_ABSENT_WARNING", message)
+                .severity(Severity::Low)
+                .detail("fields", paths)
+        })
+    }
+}
