@@ -118,13 +118,13 @@ pub use operation::{
     OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ParameterSpec, ParameterType,
     ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State, StateSpec, Warning,
 };
-pub use paging::CursorKey;
+pub use paging::{CursorKey, PageInfo};
+pub use query::Page;
 #[cfg(feature = "query")]
 pub use query::{
     CollectionQuery, Fields, Identified, RelationshipGraph, RelationshipQuery, RelationshipSource,
     Resource,
 };
-pub use query::{Page, PageInfo};
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 /// What [`CallScope::cancellation`] is made of.

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// The secret that cursors are made with. Without one of its author's, an adapter takes a random one
-/// at every start, and cursors of an earlier run are refused.
+/// The secret that cursors are made with. An adapter that is given none makes a random one at every
+/// start, and refuses the cursors of an earlier run.
 #[derive(Clone)]
 pub struct CursorKey(Arc<[u8; 16]>);
 
@@ -18,12 +18,12 @@ impl std::fmt::Debug for CursorKey {
 }
 
 impl CursorKey {
-    /// A key that outlives the process: 16 bytes that nobody else knows.
+    /// A key that outlives the process: 16 bytes that are kept secret.
     pub fn new(bytes: [u8; 16]) -> Self {
         Self(Arc::new(bytes))
     }
 
-    /// A key that nobody knows.
+    /// A random key, which lasts as long as the process.
     pub fn random() -> Self {
         Self::new(uuid::Uuid::new_v4().into_bytes())
     }

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::controls::{CURSOR_CONTROLS, Contradiction, clamped, refused_cursor};
 use super::cursor_key::CursorKey;
+use super::page_info::PageInfo;
 use crate::error::OperationError;
 use crate::operation::{Argument, Warning};
-use crate::query::PageInfo;
 
 /// The sizes of a list's pages (REQ-PAG-08).
 #[derive(Debug, Clone, Copy)]

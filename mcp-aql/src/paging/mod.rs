@@ -6,9 +6,11 @@
 mod controls;
 mod cursor_key;
 mod list;
+mod page_info;
 
 pub(crate) use controls::CURSOR_CONTROLS;
 #[cfg(feature = "query")]
 pub(crate) use controls::{Contradiction, clamped, refused_cursor};
 pub use cursor_key::CursorKey;
 pub(crate) use list::{PageRequest, PageSizes};
+pub use page_info::PageInfo;

@@ -6,10 +6,11 @@ use serde::ser::{Error as _, SerializeSeq, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 
 use super::aggregate::Aggregations;
-use super::page::{Page, PageInfo};
+use super::page::Page;
 use super::plan::{Plan, Window};
 use super::select::{Picked, Selection, Told};
 use super::value::Scalar;
+use crate::paging::PageInfo;
 
 /// What a reply has beside its rows.
 #[derive(Debug, Clone)]

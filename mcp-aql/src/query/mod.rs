@@ -9,7 +9,7 @@
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors good for longer | [`CursorKey`] |
 //!
-//! All but [`Page`] and [`CursorKey`] needs the feature `query`.
+//! All but [`Page`], [`PageInfo`] and [`CursorKey`] needs the feature `query`.
 
 #[cfg(feature = "query")]
 mod aggregate;
@@ -58,10 +58,10 @@ mod text;
 #[cfg(feature = "query")]
 mod value;
 
-pub use crate::paging::CursorKey;
+pub use crate::paging::{CursorKey, PageInfo};
 #[cfg(feature = "query")]
 pub(crate) use bound::{Queries, ReadQueries};
-pub use page::{Page, PageInfo};
+pub use page::Page;
 #[cfg(feature = "query")]
 pub use {
     aggregate::Aggregations,

@@ -471,7 +471,7 @@ impl Members {
         }
     }
 
-    /// What a path leads to, if there may be such a thing.
+    /// Resolves a path; none where no value of the type can have it.
     fn leads(&self, path: &str) -> Option<ShownPath> {
         let (head, rest) =
             path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));

@@ -12,10 +12,9 @@ use super::walk::{Cut, Step, Walk};
 use super::{place, table};
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Context, Warning};
-use crate::paging::{Contradiction, CursorKey, clamped};
+use crate::paging::{Contradiction, CursorKey, PageInfo, clamped};
 use crate::query::entry::{Given, QueryArgument, QueryTable, read_map};
 use crate::query::options::QueryOptions;
-use crate::query::page::PageInfo;
 use crate::query::read::Faults;
 use crate::query::resource::Resource;
 

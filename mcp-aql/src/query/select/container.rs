@@ -1,4 +1,5 @@
-//! Tells containers from plain values: a path does not lead through a plain value (REQ-FLD-08).
+//! Distinguishes containers from plain values, as a path does not lead through a plain value
+//! (REQ-FLD-08).
 
 use std::fmt;
 

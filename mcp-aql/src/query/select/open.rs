@@ -67,8 +67,8 @@ impl OpenPaths {
         self.has_rows.store(true, Ordering::Relaxed);
     }
 
-    /// The warning about paths that no row has: a row that lacks a field is no error (REQ-FLD-08), but
-    /// a caller that misspells a path would never know.
+    /// The warning about paths that no row has: a row may lack a field (REQ-FLD-08), but a caller
+    /// that misspells a path would not notice.
     pub(crate) fn warning(&self) -> Option<Warning> {
         if !self.has_rows.load(Ordering::Relaxed) {
             return None;

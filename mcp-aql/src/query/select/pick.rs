@@ -63,7 +63,7 @@ pub(crate) struct Part<'a, S> {
     next: Option<Next<'a>>,
 }
 
-/// What is wanted of the value behind a key.
+/// The part of the value behind a key that is written.
 enum Next<'a> {
     /// All of it: the key is written.
     Whole(&'a Pick),

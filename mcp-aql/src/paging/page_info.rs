@@ -1,0 +1,46 @@
+//! The place of a page in its list.
+
+use schemars::JsonSchema;
+
+/// Where a page lies in its collection.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct PageInfo {
+    /// More entries follow.
+    #[serde(rename = "hasNextPage")]
+    pub has_next_page: bool,
+    /// Entries lie before this page.
+    #[serde(rename = "hasPreviousPage")]
+    pub has_previous_page: bool,
+    /// Cursor of the first entry.
+    #[serde(rename = "startCursor", skip_serializing_if = "Option::is_none")]
+    pub start_cursor: Option<String>,
+    /// Cursor of the last entry: `after` for the next page.
+    #[serde(rename = "endCursor", skip_serializing_if = "Option::is_none")]
+    pub end_cursor: Option<String>,
+    /// Entries in the whole collection, where counting is cheap.
+    #[serde(rename = "totalCount", skip_serializing_if = "Option::is_none")]
+    pub total_count: Option<u64>,
+}
+
+impl PageInfo {
+    /// Whether entries follow and whether some lie before.
+    pub fn new(has_next_page: bool, has_previous_page: bool) -> Self {
+        Self { has_next_page, has_previous_page, ..Self::default() }
+    }
+
+    /// The cursors of the first and the last entry.
+    #[must_use]
+    pub fn cursors(mut self, start: impl Into<String>, end: impl Into<String>) -> Self {
+        self.start_cursor = Some(start.into());
+        self.end_cursor = Some(end.into());
+        self
+    }
+
+    /// The size of the whole collection.
+    #[must_use]
+    pub fn total_count(mut self, count: u64) -> Self {
+        self.total_count = Some(count);
+        self
+    }
+}
