@@ -192,7 +192,7 @@ fn a_date_finds_what_was_created_on_that_day() {
     let (_directory, mut client) = board();
     let params = json!({ "fields": ["created_at"], "first": 1 });
     let item = client.data("read", "list_tasks", params)["items"][0].take();
-    let day = &item["created_at"].as_str().unwrap()[..10];
+    let (day, _) = item["created_at"].as_str().unwrap().split_once('T').unwrap();
     let mut count = |condition: Value| {
         let params = json!({ "filter": { "created_at": condition }, "first": 1 });
         client.data("read", "list_tasks", params)["pageInfo"]["totalCount"].as_u64().unwrap()

@@ -1,9 +1,10 @@
 //! Which part of a collection comes back, and how to go on.
 
+use mcp_aql::prelude::*;
 use serde_json::{Value, json};
 
 use super::garden::{GARDEN, Plant, adapter_of, ids, list, plant};
-use crate::support::{call, code, data, details, message, names};
+use crate::support::{call, code, data, details, entry_names, message, names};
 
 fn page(params: Value) -> Value {
     data(list(params))
@@ -50,6 +51,74 @@ fn forwards_and_backwards() {
         assert_eq!(info["hasPreviousPage"], previous, "{params}");
         assert_eq!(info["totalCount"], 7, "{params}");
     }
+}
+
+/// Water the garden.
+#[operation(category = "EXECUTE", lifecycle(cancel))]
+async fn execute_watering() -> u32 {
+    7
+}
+
+#[test]
+fn every_list_pages_by_the_same_rules() {
+    // REQ-PAG-01, REQ-PAG-02, REQ-PAG-04, REQ-PAG-08, REQ-PAG-10
+    let garden = super::garden::Garden::new(super::garden::plants());
+    let adapter = super::garden::builder(garden).operation(execute_watering {}).build().unwrap();
+    let mut lists = Vec::new();
+    for operation in adapter.operations() {
+        let details = json!({ "query": "operations", "name": operation.name });
+        let details = data(call(&adapter, "introspect", details))["operation"].take();
+        let parameters = entry_names(&details["parameters"]).into_iter();
+        let controls: Vec<_> =
+            parameters.filter(|name| ["first", "after", "last", "before"].contains(name)).collect();
+        if controls.is_empty() {
+            continue;
+        }
+        lists.push(operation.name);
+        assert_eq!(controls.len(), 4, "{}: {controls:?}", operation.name);
+        let base = match operation.name {
+            "introspect" => json!({ "query": "operations" }),
+            "search_plants" => json!({ "query": "a" }),
+            "query_plants" => json!({ "query": {} }),
+            _ => json!({}),
+        };
+        let ask = |controls: Value| {
+            let mut params = base.clone();
+            params.as_object_mut().unwrap().extend(controls.as_object().unwrap().clone());
+            call(&adapter, operation.name, params)
+        };
+        for controls in [
+            json!({ "first": 0 }),
+            json!({ "last": 0 }),
+            json!({ "first": 101 }),
+            json!({ "last": 101 }),
+            json!({ "first": 1_000_000 }),
+            json!({ "first": 1, "after": null }),
+        ] {
+            let reply = data(ask(controls.clone()));
+            let info = &reply.get("_protocol").unwrap_or(&reply)["pageInfo"];
+            assert!(info["hasNextPage"].is_boolean(), "{}: {controls}", operation.name);
+            assert!(info["hasPreviousPage"].is_boolean(), "{}: {controls}", operation.name);
+        }
+        for (controls, wanted) in [
+            (json!({ "first": 1, "after": "forged" }), "VALIDATION_INVALID_VALUE"),
+            (json!({ "first": 1, "after": "introspect" }), "VALIDATION_INVALID_VALUE"),
+            (json!({ "last": 1, "before": "forged" }), "VALIDATION_INVALID_VALUE"),
+            (json!({ "first": -1 }), "VALIDATION_INVALID_VALUE"),
+            (json!({ "after": "forged" }), "VALIDATION_INVALID_TYPE"),
+            (json!({ "before": "forged" }), "VALIDATION_INVALID_TYPE"),
+            (json!({ "first": 1, "last": 1 }), "VALIDATION_INVALID_TYPE"),
+            (json!({ "first": 1, "before": "forged" }), "VALIDATION_INVALID_TYPE"),
+            (json!({ "last": 1, "after": "forged" }), "VALIDATION_INVALID_TYPE"),
+        ] {
+            let reply = ask(controls.clone());
+            assert_eq!(code(&reply), Some(wanted), "{}: {controls}", operation.name);
+        }
+    }
+    assert_eq!(
+        lists.join(" "),
+        "introspect list_plants search_plants query_plants list_slowly list_executions"
+    );
 }
 
 #[test]

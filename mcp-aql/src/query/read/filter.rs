@@ -318,10 +318,10 @@ impl Condition {
         Some(match operator {
             "eq" => within,
             "ne" => within.opposite(),
-            "gt" => Self::of(day.from_end()),
-            "gte" => Self::of(day.from_start()),
-            "lt" => Self::of(day.before_start()),
-            "lte" => Self::of(day.before_end()),
+            "gt" => Self::of(day.after()),
+            "gte" => Self::of(day.since()),
+            "lt" => Self::of(day.before()),
+            "lte" => Self::of(day.until()),
             _ => return None,
         })
     }

@@ -101,26 +101,26 @@ impl Day {
 
     /// The instant is on this day.
     pub(super) fn within(&self) -> [Test; 2] {
-        [self.from_start(), self.before_end()]
+        [self.since(), self.until()]
     }
 
     /// The instant is on this day or a later one.
-    pub(super) fn from_start(&self) -> Test {
+    pub(super) fn since(&self) -> Test {
         Test::Above { bound: Scalar::Instant(self.start), inclusive: true }
     }
 
     /// The instant is on a later day.
-    pub(super) fn from_end(&self) -> Test {
+    pub(super) fn after(&self) -> Test {
         Test::Above { bound: Scalar::Instant(self.end), inclusive: true }
     }
 
     /// The instant is on an earlier day.
-    pub(super) fn before_start(&self) -> Test {
+    pub(super) fn before(&self) -> Test {
         Test::Below { bound: Scalar::Instant(self.start), inclusive: false }
     }
 
     /// The instant is on this day or an earlier one.
-    pub(super) fn before_end(&self) -> Test {
+    pub(super) fn until(&self) -> Test {
         Test::Below { bound: Scalar::Instant(self.end), inclusive: false }
     }
 }
