@@ -324,6 +324,119 @@ fn errors_map_to_codes() {
     assert_eq!(error.code(), ErrorCode::InternalError);
 }
 
+/// The kind of a thing, whose text and JSON differ.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+enum ThingKind {
+    Shelf,
+}
+
+impl std::fmt::Display for ThingKind {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("shelf")
+    }
+}
+
+/// A number without a text of its own.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+struct ThingId(u32);
+
+#[derive(Debug, thiserror::Error, OperationError)]
+#[error("a text that no template makes")]
+enum ThingError {
+    #[operation_error(
+        code = "NOT_FOUND_RESOURCE",
+        details(resource_type = kind, resource_id = id)
+    )]
+    Missing { kind: ThingKind, id: String },
+    #[operation_error(
+        code = "CONFLICT_ALREADY_EXISTS",
+        details(resource_type = 0, resource_id = 1)
+    )]
+    There(String, ThingId),
+    #[operation_error(
+        code = "CONFLICT_VERSION_MISMATCH",
+        details(expected_version = 0, actual_version = 1)
+    )]
+    Stale(String, String),
+    #[operation_error(code = "PERMISSION_DENIED", details(reason = why))]
+    Denied { why: String },
+    #[operation_error(
+        code = "VALIDATION_INVALID_TYPE",
+        details(param_name = name, expected_type = "text", actual_type = "number")
+    )]
+    NotText { name: String },
+    #[operation_error(
+        code = "NOT_FOUND_RESOURCE",
+        message = "No such thing",
+        details(resource_id = id, note = note)
+    )]
+    Worded { id: String, note: String },
+    #[operation_error(code = "NOT_FOUND_RESOURCE", details(resource_id = id))]
+    Untyped { id: String },
+}
+
+#[test]
+fn templates_are_filled_from_fields_and_literals_alike() {
+    // REQ-ERR-03, REQ-ERR-05
+    for (error, message) in [
+        (
+            ThingError::Missing { kind: ThingKind::Shelf, id: "s-1".into() },
+            "Resource 'shelf' not found: 's-1'",
+        ),
+        (ThingError::There("shelf".into(), ThingId(7)), "Resource 'shelf' already exists: '7'"),
+        (
+            ThingError::Stale("v1".into(), "v2".into()),
+            "Version mismatch: 'if_match' is 'v1', the resource is 'v2'. Read the resource again, \
+             then send the change once more with its new version",
+        ),
+        (ThingError::Denied { why: "locked".into() }, "Permission denied: 'locked'"),
+        (
+            ThingError::NotText { name: "title".into() },
+            "Parameter 'title' expected 'text', got 'number'",
+        ),
+        (ThingError::Worded { id: "s-1".into(), note: "n".into() }, "No such thing"),
+        (ThingError::Untyped { id: "s-1".into() }, "a text that no template makes"),
+    ] {
+        let error = OperationError::from(error);
+        assert_eq!(error.message(), message);
+    }
+    let error = OperationError::from(ThingError::There("shelf".into(), ThingId(7)));
+    assert_eq!(
+        (&error.details()["resource_type"], &error.details()["resource_id"]),
+        (&serde_json::json!("shelf"), &serde_json::json!("7"),)
+    );
+}
+
+#[test]
+fn what_a_caller_wrote_is_repeated_in_part() {
+    // REQ-ERR-03
+    let long = || "x".repeat(100_000);
+    for error in [
+        ThingError::Missing { kind: ThingKind::Shelf, id: long() },
+        ThingError::There(long(), ThingId(7)),
+        ThingError::Stale(long(), long()),
+        ThingError::Denied { why: long() },
+        ThingError::NotText { name: long() },
+        ThingError::Worded { id: long(), note: String::new() },
+        ThingError::Untyped { id: long() },
+    ] {
+        let error = OperationError::from(error);
+        let text = serde_json::to_string(&error).unwrap();
+        assert!(text.len() < 1_500, "{}: {} bytes", error.message(), text.len());
+        assert!(text.contains('…'), "{text}");
+    }
+    // Words of the author are kept, however many they are.
+    let worded = ThingError::Worded { id: "s-1".into(), note: long() };
+    assert_eq!(OperationError::from(worded).details()["note"], long());
+    for error in [
+        OperationError::not_found(&long(), long()),
+        OperationError::already_exists(&long(), long()),
+        OperationError::version_mismatch(long(), long()),
+    ] {
+        assert!(serde_json::to_string(&error).unwrap().len() < 1_500);
+    }
+}
+
 /// An error that is no `std::error::Error`.
 #[derive(OperationError)]
 #[operation_error(code = "VALIDATION_INVALID_VALUE", message = "No", details(reason = reason))]

@@ -5,11 +5,13 @@ pub use ::schemars;
 pub use ::serde_json;
 
 use std::error::Error;
+use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::echo;
 use crate::{InputSpec, OperationError};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
@@ -51,6 +53,46 @@ pub(crate) const fn same(left: &[u8], right: &[u8]) -> bool {
 /// A field of an error as a detail for the client.
 pub fn detail<T: Serialize + ?Sized>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// As [`detail`], shortened where it is a long text: it repeats what a caller wrote.
+pub fn echoed<T: Serialize + ?Sized>(value: &T) -> Value {
+    match detail(value) {
+        Value::String(text) => echo(&text).into(),
+        other => other,
+    }
+}
+
+/// A field of an error as the text of a template's slot, shortened where it is long. A field without
+/// `Display` is written as the detail of this name would be.
+#[derive(Debug)]
+pub struct Slot<'a, T: ?Sized>(pub &'a T);
+
+/// A slot of a type with `Display`.
+pub trait SlotOfDisplay {
+    /// The text.
+    fn text(self) -> String;
+}
+
+impl<T: fmt::Display + ?Sized> SlotOfDisplay for Slot<'_, T> {
+    fn text(self) -> String {
+        echo(&self.0.to_string())
+    }
+}
+
+/// Stands in for [`SlotOfDisplay`], as [`DropCause`] does for [`KeepCause`].
+pub trait SlotOfDetail {
+    /// The text.
+    fn text(self) -> String;
+}
+
+impl<T: Serialize + ?Sized> SlotOfDetail for &Slot<'_, T> {
+    fn text(self) -> String {
+        match detail(self.0) {
+            Value::String(text) => echo(&text),
+            other => echo(&other.to_string()),
+        }
+    }
 }
 
 /// What a variant without a code becomes.

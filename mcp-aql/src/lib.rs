@@ -28,7 +28,7 @@
 //! | make operations of functions | [`operation`](macro@operation), [`operations`](macro@operations), [`ParamGroup`](derive@ParamGroup) |
 //! | list, search, filter, count resources | [`query`] (feature `query`) |
 //! | change resources | [`UpdateInput`](derive@UpdateInput), [`Update`], [`IfMatch`] |
-//! | fail | [`OperationError`](derive@OperationError), [`ErrorCode`] |
+//! | fail | [`OperationError`](derive@OperationError), [`ErrorCode`], [`OrInternal`] |
 //! | know the call | [`Context`], [`Session`], [`State`], [`Warning`] |
 //! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
 //! | keep agents within bounds | `safety_loop`, `operator` (feature `safety`) |
@@ -102,7 +102,7 @@ pub mod update;
 pub use adapter::{Adapter, AdapterBuilder, BuildError};
 pub use clock::TimeSource;
 pub use dispatch::Concurrency;
-pub use error::{ErrorCode, OperationError, leaks_internals};
+pub use error::{ErrorCode, IntoOperationError, OperationError, OrInternal, leaks_internals};
 pub use execution::ExecutionOptions;
 pub use gatekeeper::{
     Certification, Condition, Permission, Policy, Promotion, Trust, TrustError, ValidationReport,

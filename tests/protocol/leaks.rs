@@ -484,6 +484,40 @@ fn secrets_inside_of_variants_stay_out_of_the_log_and_of_what_people_see() {
     assert!(shown[2].contains("Cy") && shown[2].contains("Bo"), "{shown:?}");
 }
 
+/// Read a file that is not there.
+#[operation(category = "READ")]
+fn get_file(
+    /// How its absence is reported.
+    how: String,
+) -> Result<String, OperationError> {
+    let reason = "the vault in /srv/vault is locked";
+    match how.as_str() {
+        "io" => Err(std::io::Error::other(reason)).or_internal(),
+        "text" => Err(reason.to_owned()).or_internal(),
+        "boxed" => Err(Box::<dyn std::error::Error + Send + Sync>::from(reason)).or_internal(),
+        _ => Ok::<_, std::io::Error>("found".to_owned()).or_internal(),
+    }
+}
+
+#[test]
+fn an_error_of_another_crate_is_logged_and_not_told() {
+    // REQ-ERR-04, REQ-ERR-07
+    let adapter =
+        Adapter::builder("files").operation(get_file {}).without_config().build().unwrap();
+    for how in ["io", "text", "boxed"] {
+        let mut reply = Value::Null;
+        let log = logged(|| {
+            reply = ask(&adapter, json!({ "operation": "get_file", "params": { "how": how } }));
+        });
+        assert_eq!(code(&reply), Some("INTERNAL_ERROR"), "{how}");
+        assert!(!reply.to_string().contains("vault"), "{reply}");
+        let id = reply["error"]["details"]["correlation_id"].as_str().unwrap();
+        assert!(log.contains("vault") && log.contains(id), "{log}");
+    }
+    let found = ask(&adapter, json!({ "operation": "get_file", "params": { "how": "ok" } }));
+    assert_eq!(found["data"], "found");
+}
+
 #[test]
 fn the_log_has_what_the_client_does_not_get() {
     // REQ-ERR-07, REQ-SES-06

@@ -171,12 +171,4 @@ impl Detail {
             _ => self,
         }
     }
-
-    /// The text of a literal one.
-    pub(crate) fn text(&self) -> Option<&str> {
-        match self {
-            Self::Literal(Json { value: Value::Text(text), .. }) => Some(text),
-            _ => None,
-        }
-    }
 }

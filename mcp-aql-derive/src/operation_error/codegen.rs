@@ -19,7 +19,9 @@ pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> Token
     let traits = model.variants.iter().any(|variant| variant.code().is_some()).then(|| {
         quote! {
             #[allow(unused_imports)]
-            use #runtime::__private::{DropCause as _, KeepCause as _};
+            use #runtime::__private::{
+                DropCause as _, KeepCause as _, SlotOfDetail as _, SlotOfDisplay as _,
+            };
         }
     });
     quote! {
@@ -132,12 +134,16 @@ fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStre
             Some(message) => message.0.to_token_stream(),
             None => quote!(::std::string::ToString::to_string(&__error)),
         };
-        (quote!(#error::new(#runtime::ErrorCode::#code, #message)), [""; 2])
+        (quote!(#error::new(#runtime::ErrorCode::#code, #message)), &[][..])
     });
     let details = variant.details.iter().map(|(key, detail)| (key.to_string(), detail));
     let details =
         details.filter(|(key, _)| !covered.contains(&key.as_str())).map(|(key, detail)| {
             let value = match detail {
+                Detail::Field(member) if ECHOED.contains(&key.as_str()) => {
+                    let binding = binding(member);
+                    quote_spanned!(member.span()=> #runtime::__private::echoed(#binding))
+                }
                 Detail::Field(member) => {
                     let binding = binding(member);
                     quote_spanned!(member.span()=> #runtime::__private::detail(#binding))
@@ -149,43 +155,44 @@ fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStre
     quote!(#constructed #(#details)*)
 }
 
-/// The runtime's own constructor where it says it all, and the details that it sets.
+/// Details that repeat a caller's text, which may be of any length.
+const ECHOED: [&str; 4] = ["resource_type", "resource_id", "expected_version", "actual_version"];
+
+/// The runtime's constructor that fills the code's template, where the details suffice for it, and the
+/// details that it sets.
 fn constructor(
     variant: &Variant<'_>,
     code: Code,
     runtime: &RuntimePath,
-) -> Option<(TokenStream, [&'static str; 2])> {
+) -> Option<(TokenStream, &'static [&'static str])> {
     if variant.attr.message.is_some() {
         return None;
     }
-    let error = quote!(#runtime::OperationError);
-    match code.name {
-        "NOT_FOUND_RESOURCE" | "CONFLICT_ALREADY_EXISTS" => {
-            let kind = variant.detail("resource_type")?.text()?;
-            let id = shown(variant.detail("resource_id")?);
-            let constructor = if code.name == "NOT_FOUND_RESOURCE" {
-                quote!(not_found)
-            } else {
-                quote!(already_exists)
-            };
-            Some((quote!(#error::#constructor(#kind, #id)), ["resource_type", "resource_id"]))
-        }
+    let (constructor, keys): (_, &[&str]) = match code.name {
+        "NOT_FOUND_RESOURCE" => ("not_found", &["resource_type", "resource_id"]),
+        "CONFLICT_ALREADY_EXISTS" => ("already_exists", &["resource_type", "resource_id"]),
         "CONFLICT_VERSION_MISMATCH" => {
-            let expected = shown(variant.detail("expected_version")?);
-            let actual = shown(variant.detail("actual_version")?);
-            Some((
-                quote!(#error::version_mismatch(#expected, #actual)),
-                ["expected_version", "actual_version"],
-            ))
+            ("version_mismatch", &["expected_version", "actual_version"])
         }
-        _ => None,
-    }
+        "PERMISSION_DENIED" => ("permission_denied", &["reason"]),
+        "VALIDATION_INVALID_TYPE" => {
+            ("invalid_type", &["param_name", "expected_type", "actual_type"])
+        }
+        _ => return None,
+    };
+    let slots = keys.iter().map(|key| Some(slot(variant.detail(key)?, runtime)));
+    let slots: Vec<_> = slots.collect::<Option<_>>()?;
+    let constructor = format_ident!("{constructor}");
+    Some((quote!(#runtime::OperationError::#constructor(#(#slots),*)), keys))
 }
 
-/// A detail as something with a `Display`.
-fn shown(detail: &Detail) -> TokenStream {
+/// A detail as the text of a template's slot.
+fn slot(detail: &Detail, runtime: &RuntimePath) -> TokenStream {
     match detail {
-        Detail::Field(member) => binding(member).to_token_stream(),
+        Detail::Field(member) => {
+            let binding = binding(member);
+            quote_spanned!(member.span()=> &#runtime::__private::Slot(#binding).text())
+        }
         Detail::Literal(json) => match &json.value {
             Value::Text(text) => text.to_token_stream(),
             _ => json.to_string().to_token_stream(),

@@ -4,8 +4,11 @@
 mod code;
 mod leak;
 mod operation_error;
+mod or_internal;
 
 pub use code::ErrorCode;
 pub use leak::leaks_internals;
 pub(crate) use leak::screened;
-pub use operation_error::OperationError;
+pub(crate) use operation_error::echo;
+pub use operation_error::{IntoOperationError, OperationError};
+pub use or_internal::OrInternal;

@@ -40,7 +40,7 @@ impl OperationError {
 
     /// No resource of this kind has this identifier (`NOT_FOUND_RESOURCE`).
     pub fn not_found(resource_type: &str, resource_id: impl fmt::Display) -> Self {
-        let id = echo(&resource_id.to_string());
+        let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
         let message = screened(format!("Resource '{resource_type}' not found: '{id}'"), || {
             format!("Resource '{resource_type}' not found")
         });
@@ -51,7 +51,7 @@ impl OperationError {
 
     /// The resource exists already (`CONFLICT_ALREADY_EXISTS`).
     pub fn already_exists(resource_type: &str, resource_id: impl fmt::Display) -> Self {
-        let id = echo(&resource_id.to_string());
+        let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
         let message =
             screened(format!("Resource '{resource_type}' already exists: '{id}'"), || {
                 format!("Resource '{resource_type}' already exists")
@@ -63,7 +63,7 @@ impl OperationError {
 
     /// The resource changed since the caller read it (`CONFLICT_VERSION_MISMATCH`, REQ-CON-03).
     pub fn version_mismatch(expected: impl fmt::Display, actual: impl fmt::Display) -> Self {
-        let (expected, actual) = (expected.to_string(), actual.to_string());
+        let (expected, actual) = (echo(&expected.to_string()), echo(&actual.to_string()));
         let next = "Read the resource again, then send the change once more with its new version";
         let message = screened(
             format!(
@@ -214,8 +214,29 @@ impl OperationError {
     }
 }
 
+/// An error that converts into an [`OperationError`] wherever `?` meets one.
+///
+/// `#[derive(OperationError)]` writes `From` for the types of an adapter, and this trait comes to the
+/// same. It is here so that the compiler, where `?` meets an error without a conversion, names the
+/// remedy.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not convert into `OperationError`",
+    label = "write `.or_internal()?`: the log gets the error as the cause, the caller does not",
+    note = "for an error type of your own write `#[derive(OperationError)]` above it"
+)]
+pub trait IntoOperationError {
+    /// The error of the operation.
+    fn into_operation_error(self) -> OperationError;
+}
+
+impl<E: IntoOperationError> From<E> for OperationError {
+    fn from(error: E) -> Self {
+        error.into_operation_error()
+    }
+}
+
 /// A caller's text, short enough to repeat in a reply.
-fn echo(text: &str) -> String {
+pub(crate) fn echo(text: &str) -> String {
     const MOST: usize = 200;
     let mut short: String = text.chars().take(MOST).collect();
     if text.chars().nth(MOST).is_some() {

@@ -294,8 +294,9 @@ impl StoreError {
     }
 }
 
-impl From<StoreError> for crate::OperationError {
-    fn from(error: StoreError) -> Self {
-        Self::internal(error)
+#[diagnostic::do_not_recommend]
+impl crate::IntoOperationError for StoreError {
+    fn into_operation_error(self) -> crate::OperationError {
+        crate::OperationError::internal(self)
     }
 }

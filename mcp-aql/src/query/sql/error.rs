@@ -1,4 +1,4 @@
-use crate::error::OperationError;
+use crate::error::{IntoOperationError, OperationError};
 
 /// Why a query was not answered, the database's own errors aside.
 ///
@@ -49,15 +49,16 @@ pub enum SqlError {
     Request(#[from] OperationError),
 }
 
-impl From<SqlError> for OperationError {
-    fn from(error: SqlError) -> Self {
-        match error {
-            SqlError::Request(error) => error,
-            SqlError::TooManyValues { .. } => {
+#[diagnostic::do_not_recommend]
+impl IntoOperationError for SqlError {
+    fn into_operation_error(self) -> OperationError {
+        match self {
+            Self::Request(error) => error,
+            Self::TooManyValues { .. } => {
                 let expectation = "compared with fewer values";
-                Self::invalid_value("filter", expectation).with_cause(error)
+                OperationError::invalid_value("filter", expectation).with_cause(self)
             }
-            other => Self::internal(other),
+            other => OperationError::internal(other),
         }
     }
 }
