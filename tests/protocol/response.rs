@@ -50,6 +50,107 @@ fn list_things() -> Result<Vec<BigThing>, OperationError> {
     Ok(vec![BigThing { number: 1, more: Some(2) }])
 }
 
+/// A thing with a list of parts, which is not a page.
+#[derive(serde::Serialize, JsonSchema)]
+struct Basket {
+    /// Its parts.
+    items: Vec<u32>,
+    /// Its price.
+    total: u32,
+}
+
+/// A thing with entries.
+#[derive(serde::Serialize, JsonSchema)]
+struct Receipt {
+    /// Its entries.
+    entries: Vec<u32>,
+    /// Its price.
+    total: u32,
+}
+
+/// A thing with a field called as the one of a page.
+#[derive(serde::Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Sheet {
+    /// Its size.
+    page_info: String,
+}
+
+/// A page under a name of its own.
+type Numbers = Page<u32>;
+
+/// A basket.
+#[operation(category = "READ")]
+fn get_basket() -> Basket {
+    Basket { items: vec![1], total: 2 }
+}
+
+/// Perhaps a basket.
+#[operation(category = "READ")]
+fn get_perhaps() -> Option<std::sync::Arc<Basket>> {
+    Some(std::sync::Arc::new(get_basket()))
+}
+
+/// A receipt.
+#[operation(category = "READ")]
+fn get_receipt() -> Receipt {
+    Receipt { entries: vec![1], total: 2 }
+}
+
+/// A sheet.
+#[operation(category = "READ")]
+fn get_sheet() -> Sheet {
+    Sheet { page_info: "A4".to_owned() }
+}
+
+/// A basket as `data` itself.
+#[operation(category = "READ", wrap = false)]
+fn get_open_basket() -> Basket {
+    get_basket()
+}
+
+/// A page of numbers.
+#[operation(category = "READ")]
+fn list_numbers() -> Result<Numbers, OperationError> {
+    Ok(Page::new(vec![1], PageInfo::new(false, false)))
+}
+
+/// Perhaps a page of numbers.
+#[operation(category = "READ")]
+fn list_perhaps() -> Option<Box<Numbers>> {
+    list_numbers().ok().map(Box::new)
+}
+
+#[test]
+fn the_place_of_a_result_follows_from_its_type_and_not_from_its_fields() {
+    // REQ-RSP-11
+    let adapter = Adapter::builder("baskets")
+        .operation(get_basket {})
+        .operation(get_perhaps {})
+        .operation(get_receipt {})
+        .operation(get_sheet {})
+        .operation(get_open_basket {})
+        .operation(list_numbers {})
+        .operation(list_perhaps {})
+        .without_config()
+        .build()
+        .unwrap();
+    let page = json!({
+        "items": [1], "pageInfo": { "hasNextPage": false, "hasPreviousPage": false },
+    });
+    for (operation, expected) in [
+        ("get_basket", json!({ "basket": { "items": [1], "total": 2 } })),
+        ("get_perhaps", json!({ "basket": { "items": [1], "total": 2 } })),
+        ("get_receipt", json!({ "receipt": { "entries": [1], "total": 2 } })),
+        ("get_sheet", json!({ "sheet": { "pageInfo": "A4" } })),
+        ("get_open_basket", json!({ "items": [1], "total": 2 })),
+        ("list_numbers", page.clone()),
+        ("list_perhaps", page),
+    ] {
+        assert_eq!(data(call(&adapter, operation, json!({}))), expected, "{operation}");
+    }
+}
+
 fn things() -> Adapter {
     Adapter::builder("things")
         .operation(get_nothing {})

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
 use crate::operation::{DataKey, Envelope, SchemaFn};
-use crate::shape::{Compiler, Kind, Members, ObjectShape, Shape, Shapes, describe, type_name};
+use crate::query::PAGE_MARK;
+use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
 
 /// Collects the types of all parameters and results, from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
@@ -120,7 +121,7 @@ impl TypeRegistry {
         let named = matches!(shape.kind, Kind::Named(_));
         let auto = match &resolved.kind {
             Kind::Array(_) => Some("items".to_owned()),
-            Kind::Object(object) if named && !is_collection(object) => Some(snake_case(&name)),
+            Kind::Object(_) if named && !self.is_page(&shape) => Some(snake_case(&name)),
             Kind::Union(_) if named => Some(snake_case(&name)),
             _ => None,
         };
@@ -153,6 +154,14 @@ impl TypeRegistry {
         returns.put_some("description", place);
         self.known = shapes;
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
+    }
+
+    /// Whether this is a [`Page`](crate::Page), which says so in its schema: the fields of a type decide
+    /// nothing.
+    fn is_page(&self, shape: &Shape) -> bool {
+        let Kind::Named(name) = &shape.kind else { return false };
+        let schema = self.outputs.definitions().get(&**name);
+        schema.is_some_and(|schema| schema.get(PAGE_MARK) == Some(&Value::Bool(true)))
     }
 
     /// Adds a type that no Rust type stands for.
@@ -229,16 +238,6 @@ fn shape_name(shape: &Shape) -> Option<String> {
         Kind::Named(name) => Some(name.to_string()),
         _ => None,
     }
-}
-
-/// Whether an object is a collection already: it has a list called `items`, or says with `pageInfo`
-/// which part of one it is.
-fn is_collection(object: &ObjectShape) -> bool {
-    object.fields.contains_key("pageInfo")
-        || object
-            .fields
-            .get("items")
-            .is_some_and(|field| matches!(field.shape.kind, Kind::Array(_)))
 }
 
 /// `TaskBoard` → `task_board`

@@ -159,8 +159,8 @@ pub(crate) fn summary(description: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataKey {
     /// A list sits in `items`; a named object or union sits under its type's name in snake case, so
-    /// that a `Task` comes back as `data.task`; an object that has a list called `items` already,
-    /// or a `pageInfo`, such as a `Page`, and anything else is `data` itself.
+    /// that a `Task` comes back as `data.task`; a [`Page`](crate::Page) and
+    /// anything else is `data` itself.
     Auto,
     /// Under this name.
     Named(&'static str),

@@ -61,6 +61,7 @@ mod value;
 pub use crate::paging::{CursorKey, PageInfo};
 #[cfg(feature = "query")]
 pub(crate) use bound::{Queries, ReadQueries};
+pub(crate) use page::PAGE_MARK;
 pub use page::Page;
 #[cfg(feature = "query")]
 pub use {

@@ -215,7 +215,7 @@ impl Office {
     }
 
     /// List the cases.
-    #[operation(category = "READ")]
+    #[operation(category = "READ", wrap = false)]
     fn list_cases(&self) -> Cases {
         let files = self.open();
         let cases = files.iter().filter(|((kind, _), _)| *kind == "case");
@@ -306,7 +306,7 @@ impl Office {
     }
 
     /// List the labels.
-    #[operation(category = "READ")]
+    #[operation(category = "READ", wrap = false)]
     fn list_labels(&self) -> Labels {
         let files = self.open();
         let labels = files.iter().filter(|((kind, _), _)| *kind == "label");
@@ -348,7 +348,7 @@ impl Office {
     }
 
     /// List the tags, a few at a time.
-    #[operation(category = "READ")]
+    #[operation(category = "READ", wrap = false)]
     fn list_tags(
         &self,
         /// So many.
@@ -408,7 +408,7 @@ impl Office {
     }
 
     /// List the last jobs.
-    #[operation(category = "READ")]
+    #[operation(category = "READ", wrap = false)]
     fn list_jobs(&self) -> Jobs {
         let files = self.open();
         let jobs = files.keys().rev().filter(|(kind, _)| *kind == "job").take(5);
