@@ -116,7 +116,7 @@ pub use operation::{
     BoxFuture, Call, CallScope, Context, DangerSpec, DataKey, DefaultSpec, Deprecation,
     ExampleSpec, ExecutionContext, LifecycleSpec, Method, Operation, OperationReturn,
     OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ParameterSpec, ParameterType,
-    ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, State, StateSpec, Warning,
+    ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, SharedState, State, StateSpec, Warning,
 };
 pub use paging::{CursorKey, PageInfo};
 pub use query::Page;

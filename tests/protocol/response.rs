@@ -151,6 +151,152 @@ fn the_place_of_a_result_follows_from_its_type_and_not_from_its_fields() {
     }
 }
 
+/// An error that could be data: it serializes, and it has a schema.
+#[derive(Debug, serde::Serialize, JsonSchema, OperationError)]
+#[operation_error(code = "CONFLICT_ALREADY_EXISTS", message = "The shelf is full")]
+struct ShelfFull {
+    /// How many books it holds.
+    books: u32,
+}
+
+/// A result under a name of its own.
+type Shelved<T> = Result<T, ShelfFull>;
+
+/// Put a book on the shelf.
+#[operation(category = "CREATE")]
+fn add_written(
+    /// Whether there is room.
+    room: bool,
+) -> Result<u32, ShelfFull> {
+    if room { Ok(7) } else { Err(ShelfFull { books: 7 }) }
+}
+
+/// Put a book on the shelf.
+#[operation(category = "CREATE")]
+async fn add_by_alias(
+    /// Whether there is room.
+    room: bool,
+) -> Shelved<u32> {
+    add_written(room)
+}
+
+/// Put a book on the shelf.
+#[operation(category = "CREATE")]
+fn add_by_path(
+    /// Whether there is room.
+    room: bool,
+) -> ::std::result::Result<u32, ShelfFull> {
+    add_written(room)
+}
+
+/// Put a book on the shelf.
+#[operation(category = "CREATE")]
+async fn add_by_alias_of_the_crate(
+    /// Whether there is room.
+    room: bool,
+) -> mcp_aql::Result<u32, ShelfFull> {
+    add_written(room)
+}
+
+/// Put a book on the shelf.
+#[operation(category = "EXECUTE", lifecycle)]
+async fn execute_adding(
+    /// Whether there is room.
+    room: bool,
+) -> Shelved<u32> {
+    add_written(room)
+}
+
+/// Shelves of any kind.
+struct Shelves<T>(T);
+
+#[operations]
+impl<T: Send + Sync + 'static> Shelves<T> {
+    /// Put a book on the shelf.
+    #[operation(category = "CREATE")]
+    fn add_by_method(
+        &self,
+        /// Whether there is room.
+        room: bool,
+    ) -> Shelved<u32> {
+        add_written(room)
+    }
+
+    /// Put a book on the shelf.
+    #[operation(category = "CREATE")]
+    async fn add_by_async_method(
+        &self,
+        /// Whether there is room.
+        room: bool,
+    ) -> Result<u32, ShelfFull> {
+        let _ = &self.0;
+        add_written(room)
+    }
+
+    /// Count the books, which cannot fail.
+    #[operation(category = "READ")]
+    fn count_books() -> u32 {
+        7
+    }
+}
+
+#[test]
+fn an_err_is_a_failure_whatever_its_type_is() {
+    // REQ-RSP-01, REQ-RSP-03
+    let adapter = Adapter::builder("shelves")
+        .operation(add_written {})
+        .operation(add_by_alias {})
+        .operation(add_by_path {})
+        .operation(add_by_alias_of_the_crate {})
+        .operation(execute_adding {})
+        .operations(Shelves(()))
+        .without_config()
+        .build()
+        .unwrap();
+    for operation in [
+        "add_written",
+        "add_by_alias",
+        "add_by_path",
+        "add_by_alias_of_the_crate",
+        "add_by_method",
+        "add_by_async_method",
+    ] {
+        assert_eq!(data(call(&adapter, operation, json!({ "room": true }))), 7, "{operation}");
+        let failed = call(&adapter, operation, json!({ "room": false }));
+        assert_eq!(
+            failed["error"],
+            json!({ "code": "CONFLICT_ALREADY_EXISTS", "message": "The shelf is full" }),
+            "{operation}"
+        );
+        let asked = json!({ "query": "operations", "name": operation });
+        let returns = &data(call(&adapter, "introspect", asked))["operation"]["returns"];
+        assert_eq!(returns["name"], "integer", "{operation}");
+    }
+    assert_eq!(data(call(&adapter, "count_books", json!({}))), 7);
+}
+
+#[test]
+fn an_err_in_the_background_is_a_failure_whatever_its_type_is() {
+    // REQ-RSP-03, REQ-LIF-01
+    let adapter =
+        Adapter::builder("shelves").operation(execute_adding {}).without_config().build().unwrap();
+    block_on(async {
+        for (room, expected) in [(true, "completed"), (false, "failed")] {
+            let begun = adapter.call("execute_adding", json!({ "room": room })).await;
+            let id = begun.data()["execution_id"].clone();
+            let state = loop {
+                let asked = json!({ "execution_id": id });
+                let state = adapter.call("get_execution", asked).await.data().clone();
+                if !matches!(state["status"].as_str(), Some("pending" | "running")) {
+                    break state;
+                }
+                tokio::task::yield_now().await;
+            };
+            assert_eq!(state["status"], expected, "{state}");
+        }
+    });
+}
+
 fn things() -> Adapter {
     Adapter::builder("things")
         .operation(get_nothing {})

@@ -28,3 +28,12 @@ pub struct Task {
     /// Short title.
     pub title: String,
 }
+
+/// Stands for a crate that has a feature `serde` and that schemars does not know.
+pub mod foreign {
+    use serde::{Deserialize, Serialize};
+
+    /// A type without a JSON schema.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct OffsetDateTime;
+}

@@ -1,8 +1,6 @@
 //! The rules of computed fields, each a function named after it.
 
 use darling::error::Accumulator;
-use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{ItemImpl, ReceiverKind, Safety, Type};
 
@@ -153,7 +151,13 @@ fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
             it.impl_token.span,
             "introspection cannot name what is behind `impl`: write the field's own type",
         )),
-        bare if borrows(bare) => {
+        bare if ty::last_segment(bare).is_some_and(|it| it.ident == "Result") => {
+            errors.push(fault(
+                column.ty.span(),
+                format_args!("`{ident}` cannot fail: write the value's type, or an `Option` of it"),
+            ));
+        }
+        bare if ty::borrows(bare) => {
             let owned = match ty::owned(bare) {
                 Some(owned) if column.is_optional() => format!("`Option<{owned}>`"),
                 Some(owned) => format!("`{owned}`"),
@@ -166,28 +170,6 @@ fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
         }
         _ => {}
     }
-}
-
-/// Whether a reference or a lifetime is in it; `'static` alone is no borrowing.
-fn borrows(ty: &Type) -> bool {
-    fn any(tokens: TokenStream) -> bool {
-        let mut tokens = tokens.into_iter().peekable();
-        while let Some(token) = tokens.next() {
-            match token {
-                TokenTree::Group(group) if any(group.stream()) => return true,
-                TokenTree::Punct(punct) if punct.as_char() == '&' => return true,
-                TokenTree::Punct(punct) if punct.as_char() == '\'' => {
-                    let of = |token: &TokenTree| token.to_string() == "static";
-                    if !tokens.peek().is_some_and(of) {
-                        return true;
-                    }
-                }
-                _ => {}
-            }
-        }
-        false
-    }
-    any(ty.to_token_stream())
 }
 
 /// A row has each name once.

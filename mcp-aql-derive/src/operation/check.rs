@@ -24,6 +24,7 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     wrap(operation, errors);
     signature(operation, errors);
     returns(operation, errors);
+    result_is_outermost(operation, errors);
     update_takes_input(operation, errors);
     input_is_called_input(operation, errors);
     for parameter in operation.parameters() {
@@ -172,6 +173,27 @@ fn returns(operation: &OperationModel<'_>, errors: &mut Accumulator) {
             it.impl_token.span,
             "introspection cannot name what is behind `impl`: write the result's own type",
         ));
+    }
+}
+
+/// The only `Result` is the outermost type: inside of another one its `Err` would be data of a success.
+fn result_is_outermost(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    let Some(ty) = operation.returns() else { return };
+    for (name, wrapper, remedy) in [
+        ("Result", "a `Result`", "combine the two, such as with `result?`, and write one `Result`"),
+        ("Option", "an `Option`", "write `Result<Option<…>, …>`, which `transpose` makes"),
+    ] {
+        if let Some(inner) = ty::inside(ty, name)
+            && let Some(segment) = ty::last_segment(inner)
+            && segment.ident == "Result"
+        {
+            errors.push(fault(
+                segment.ident.span(),
+                format_args!(
+                    "the `Err` of a `Result` inside of {wrapper} is answered as a success: {remedy}"
+                ),
+            ));
+        }
     }
 }
 

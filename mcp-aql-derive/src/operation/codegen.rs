@@ -2,7 +2,8 @@
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
-use syn::{Attribute, ItemFn, ItemImpl};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, ItemFn, ItemImpl, Type};
 
 use super::args::Argument;
 use super::attr::Wrap;
@@ -25,11 +26,13 @@ pub(crate) fn operation(
     let method = method(model, &[], runtime);
     let checks = identifiers(model, runtime);
     let note = danger_note::note(model).map(|note| quote!(#(#conditions)* #note));
+    let plain_form = model.returns().map(|_| plain_form(runtime));
     quote! {
         #marker
         #note
         #(#conditions)*
         const _: () = {
+            #plain_form
             #deprecated
             #[automatically_derived]
             impl #runtime::Operation for #ident {
@@ -61,9 +64,11 @@ pub(crate) fn operations(
         }
     });
     let conditions = conditions(&block.attrs);
+    let plain_form = plain_form(runtime);
     quote! {
         #(#conditions)*
         const _: () = {
+            #plain_form
             #[allow(deprecated)]
             #[automatically_derived]
             impl #generics #runtime::Operations for #ty #where_clause #shared {
@@ -72,6 +77,19 @@ pub(crate) fn operations(
             #(#assertions)*
         };
     }
+}
+
+/// Imports the trait that gives a return type its form where it is not a `Result`.
+fn plain_form(runtime: &RuntimePath) -> TokenStream {
+    quote! {
+        #[allow(unused_imports)]
+        use #runtime::__private::PlainForm as _;
+    }
+}
+
+/// The form of the function's return type: a `Result`, also behind an alias, or data.
+fn form(ty: &Type, runtime: &RuntimePath) -> TokenStream {
+    quote!(#runtime::__private::ReturnForm::<#ty>::FORM)
 }
 
 /// `Method::new(table, closure)`. `checks` are assertions that have no place outside of the closure.
@@ -114,7 +132,11 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     }
     let parameters = (!parameters.is_empty()).then(|| quote!(.parameters(&[#(#parameters),*])));
     let states = (!states.is_empty()).then(|| quote!(.states(&[#(#states),*])));
-    let returns = model.returns().map(|ty| quote!(.returns(#runtime::ReturnsSpec::of::<#ty, _>())));
+    let returns = model.returns().map(|ty| {
+        let form = form(ty, runtime);
+        let method = quote_spanned!(ty.span()=> returns);
+        quote!(.returns(#form.#method::<#ty>()))
+    });
     let wrap = model.wrap.as_ref().map(|wrap| match &**wrap {
         Wrap::Named(key) => quote!(.data_key(#runtime::DataKey::Named(#key))),
         Wrap::Bare => quote!(.data_key(#runtime::DataKey::Bare)),
@@ -176,8 +198,6 @@ fn closure(
             span,
         ));
     }
-    // Naming the type puts what it lacks under its name, and there once.
-    let returns = model.returns().map(|ty| quote!(::<#ty, _>));
     let mutable = takes_values.then(|| quote!(mut));
     let ident = model.ident;
     let receiver = match model.site {
@@ -191,12 +211,21 @@ fn closure(
         Site::Associated => quote_spanned!(span=> Self::#ident),
     };
     let wait = model.signature.asyncness.map(|_| quote_spanned!(span=> .await));
+    let returned = quote_spanned!(span=> #function(#(#names),*)#wait);
+    // Naming the type puts what it lacks under its name, and there once.
+    let reply = match model.returns() {
+        Some(ty) => {
+            let form = form(ty, runtime);
+            quote_spanned!(span=> #form.reply::<#ty>(__call, #returned))
+        }
+        None => quote_spanned!(span=> __call.reply(#returned)),
+    };
     quote_spanned! {span=>
         |#receiver, #mutable __call: #runtime::Call| {
             ::std::boxed::Box::pin(async move {
                 #(const { #checks };)*
                 #(let #names = #values;)*
-                __call.reply #returns(#function(#(#names),*)#wait)
+                #reply
             })
         }
     }
@@ -227,14 +256,12 @@ pub(crate) fn identifiers(model: &OperationModel<'_>, runtime: &RuntimePath) -> 
         let message = format!(
             "parameter `{name}` is also a field that `input` can change: mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
         );
-        let check = quote! {
-            #runtime::__private::check_identifier(
-                #name,
-                &<#ty as #runtime::UpdateInput>::INPUT,
-                #message,
-            )
-        };
-        respan(check, parameter.name.span.resolved_at(Span::call_site()))
+        // The type keeps its span: where it lacks the trait, this is the error that the table has too,
+        // and the compiler reports it once.
+        let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
+        let span = parameter.name.span.resolved_at(Span::call_site());
+        let function = respan(quote!(#runtime::__private::check_identifier), span);
+        quote_spanned!(span=> #function(#name, &#input, #message))
     };
     model.parameters().map(check).collect()
 }

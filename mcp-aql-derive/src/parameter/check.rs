@@ -7,6 +7,7 @@ use darling::util::SpannedValue;
 use proc_macro2::Span;
 use regex::Regex;
 use syn::Type;
+use syn::spanned::Spanned as _;
 
 use super::literal;
 use super::model::{Constraints, DefaultValue, Parameter};
@@ -87,6 +88,10 @@ fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
         )),
         Type::Infer(it) => errors
             .push(fault(it.underscore_token.span, "a parameter's type must be known: write it")),
+        other if ty::borrows(other) => errors.push(fault(
+            other.span(),
+            "a parameter owns its values, and its type has a lifetime: write owned types inside of it, such as `String`",
+        )),
         _ => {}
     }
 }

@@ -1,7 +1,8 @@
 //! The parameter's entry of the static table, and how its value is taken out of a call.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
 
 use super::model::{Constraints, DefaultValue, Parameter};
 use crate::support::json::{Number, Value};
@@ -10,10 +11,12 @@ use crate::support::ty::Kind;
 use crate::support::values::Deprecated;
 
 impl Parameter<'_> {
-    /// `ParameterSpec::required::<T>("name", "What it is for.")` and what follows it.
+    /// `required::<T, fn(T)>("name", "What it is for.")` and what follows it.
     pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
         let Self { ty, name, .. } = self;
         let name = &name.text;
+        // The span lets errors about the function type point to the parameter's type.
+        let function = quote_spanned!(ty.span()=> fn(#ty));
         let description = self.doc.text();
         let constructor = if self.optional { quote!(optional) } else { quote!(required) };
         let default = self.default.as_ref().map(|default| {
@@ -22,7 +25,7 @@ impl Parameter<'_> {
         });
         let marks = self.marks(runtime);
         quote! {
-            #runtime::ParameterSpec::#constructor::<#ty>(#name, #description) #default #marks
+            #runtime::__private::#constructor::<#ty, #function>(#name, #description) #default #marks
         }
     }
 

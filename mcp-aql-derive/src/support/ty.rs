@@ -1,6 +1,7 @@
 //! What a type's tokens tell about its JSON form. Types are known by name only: whatever is not
 //! surely one of the standard library's is `Unknown`, and nothing is concluded from it.
 
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type};
 
@@ -119,6 +120,28 @@ pub(crate) fn owned(ty: &Type) -> Option<String> {
         Type::Path(path) if path.path.is_ident("str") => Some("String".to_owned()),
         other => text(other),
     }
+}
+
+/// Whether the type contains a reference or a lifetime other than `'static`.
+pub(crate) fn borrows(ty: &Type) -> bool {
+    fn any(tokens: TokenStream) -> bool {
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Group(group) if any(group.stream()) => return true,
+                TokenTree::Punct(punct) if punct.as_char() == '&' => return true,
+                TokenTree::Punct(punct) if punct.as_char() == '\'' => {
+                    let of = |token: &TokenTree| token.to_string() == "static";
+                    if !tokens.peek().is_some_and(of) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+    any(ty.to_token_stream())
 }
 
 /// The type behind invisible groups (which `macro_rules!` adds) and parentheses.

@@ -131,12 +131,8 @@ pub(super) fn assemble(
             0
         });
         for state in spec.states {
-            if !parts.states.contains(state) {
-                problems.push(format!(
-                    "operation `{}` takes `State<{}>`, and no such state is there: add `.state(…)`",
-                    spec.name,
-                    (state.name)()
-                ));
+            if let Some(problem) = parts.states.problem_of(state) {
+                problems.push(format!("operation `{}` {problem}", spec.name));
             }
         }
         #[cfg(feature = "query")]

@@ -10,7 +10,7 @@ use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
-use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
+use crate::operation::{Handler, Operation, OperationSpec, Operations, SharedState, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::store::Store;
 use crate::vocab::Limits;
@@ -99,7 +99,7 @@ impl AdapterBuilder {
     }
 
     /// Adds shared state, which operations take as `State<T>`. One of each type.
-    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+    pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
             self.doubled_states.push(std::any::type_name::<T>());
         }

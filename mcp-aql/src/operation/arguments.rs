@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, ParameterType,
-    Payload, State, StateMap,
+    Payload, SharedState, State, StateMap,
 };
 use crate::error::OperationError;
 use crate::update::{Update, UpdateInput};
@@ -104,7 +104,7 @@ impl Call {
     /// # Errors
     /// `INTERNAL_ERROR` when no such state was registered, which `build()` rules out for every
     /// operation whose table lists it.
-    pub fn state<T: Clone + 'static>(&self) -> Result<State<T>, OperationError> {
+    pub fn state<T: SharedState>(&self) -> Result<State<T>, OperationError> {
         self.states.get::<T>().map(State).ok_or_else(|| {
             OperationError::internal("a state is missing from the operation's table")
         })
@@ -127,10 +127,20 @@ impl Call {
 
     /// Turns what the function returned into the reply.
     ///
+    /// The form of `returned` is inferred. A `Result` whose error type is serializable and has a JSON
+    /// schema, such as `Result<u8, String>`, is data to this method. Convert the error into an
+    /// [`OperationError`] first, as in `call.reply(result.or_internal())`. Generated code does not depend on
+    /// this inference.
+    ///
     /// # Errors
     /// The operation's own error.
     pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
-        let outcome = returned.write(Payload::new(self.envelope, self.limits));
+        self.finish(|payload| returned.write(payload))
+    }
+
+    /// Writes the reply, and adds the warnings that only a written reply shows.
+    pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
+        let outcome = write(Payload::new(self.envelope, self.limits));
         #[cfg(feature = "query")]
         if outcome.is_ok() {
             self.queries.warnings_of_reply().for_each(|warning| self.context.warn(warning));

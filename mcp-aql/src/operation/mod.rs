@@ -25,14 +25,16 @@ pub use deprecation::Deprecation;
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
 pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
+pub use parameter::{optional, required};
 pub(crate) use returns::Envelope;
 pub(crate) use returns::SUCCESS;
 pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain, ReturnsSpec};
+pub use returns::{PlainForm, ReturnForm};
 pub use session::Session;
 pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec};
 pub(crate) use state::StateMap;
-pub use state::{State, StateSpec};
+pub use state::{SharedState, State, StateSpec};
 pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
 pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup, ParameterType};
 #[cfg(feature = "limits")]

@@ -107,6 +107,39 @@ impl ParameterSpec {
     }
 }
 
+/// `fn(T)`, where `T` holds no lifetime that is open.
+///
+/// A type with an elided lifetime makes the pointer higher-ranked, which no implementation covers. The
+/// bound of [`ParameterType`] finds such a type too, by regions, and its message names serde's internals.
+#[diagnostic::on_unimplemented(
+    message = "a parameter's type owns its values, and this one has a lifetime",
+    label = "the type borrows",
+    note = "write owned types inside of it, such as `String` for `&str`, and take its lifetime out"
+)]
+pub trait OwnedParameter {}
+
+#[diagnostic::do_not_recommend]
+impl<T> OwnedParameter for fn(T) {}
+
+#[diagnostic::do_not_recommend]
+impl<F: super::returns::Unused> OwnedParameter for F {}
+
+/// [`ParameterSpec::required`] in generated code. `F` is `fn(T)`.
+pub const fn required<T: ParameterType, F: OwnedParameter>(
+    name: &'static str,
+    description: &'static str,
+) -> ParameterSpec {
+    ParameterSpec::required::<T>(name, description)
+}
+
+/// [`ParameterSpec::optional`] in generated code. `F` is `fn(T)`.
+pub const fn optional<T: ParameterType, F: OwnedParameter>(
+    name: &'static str,
+    description: &'static str,
+) -> ParameterSpec {
+    ParameterSpec::optional::<T>(name, description)
+}
+
 /// What stands in for a parameter that was left out.
 #[derive(Debug, Clone, Copy)]
 pub enum DefaultSpec {

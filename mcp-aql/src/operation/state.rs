@@ -17,6 +17,18 @@ impl<T> std::ops::Deref for State<T> {
     }
 }
 
+/// A type of shared state: each call takes a clone of the registered value.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be shared state: it does not implement `Clone`, `Send` and `Sync`",
+    label = "each call takes a clone of `{Self}`",
+    note = "share one value behind an `Arc`: write `State<Arc<{Self}>>` in the function and `.state(Arc::new(…))` at the builder",
+    note = "for a type of your own that is cheap to clone write `#[derive(Clone)]` above it"
+)]
+pub trait SharedState: Clone + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Send + Sync + 'static> SharedState for T {}
+
 /// A state that an operation needs.
 #[derive(Clone, Copy)]
 pub struct StateSpec {
@@ -26,7 +38,7 @@ pub struct StateSpec {
 
 impl StateSpec {
     /// The state of type `T`.
-    pub const fn of<T: 'static>() -> Self {
+    pub const fn of<T: SharedState>() -> Self {
         Self { id: TypeId::of::<T>, name: type_name::<T> }
     }
 }
@@ -39,19 +51,74 @@ impl fmt::Debug for StateSpec {
 
 /// All registered states.
 #[derive(Default)]
-pub(crate) struct StateMap(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub(crate) struct StateMap(HashMap<TypeId, RegisteredState>);
+
+struct RegisteredState {
+    value: Box<dyn Any + Send + Sync>,
+    type_name: &'static str,
+}
 
 impl StateMap {
     /// Adds a state; `false` when one of this type was there already.
-    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, state: T) -> bool {
-        self.0.insert(TypeId::of::<T>(), Box::new(state)).is_none()
+    pub(crate) fn insert<T: SharedState>(&mut self, state: T) -> bool {
+        let state = RegisteredState { value: Box::new(state), type_name: type_name::<T>() };
+        self.0.insert(TypeId::of::<T>(), state).is_none()
     }
 
-    pub(crate) fn contains(&self, spec: &StateSpec) -> bool {
-        self.0.contains_key(&(spec.id)())
+    /// The problem to report when the state is not registered.
+    pub(crate) fn problem_of(&self, spec: &StateSpec) -> Option<String> {
+        if self.0.contains_key(&(spec.id)()) {
+            return None;
+        }
+        let needed = (spec.name)();
+        let differs_by_arc =
+            |known: &str| inside_arc(known) == Some(needed) || inside_arc(needed) == Some(known);
+        let near = self.0.values().map(|state| state.type_name).find(|known| differs_by_arc(known));
+        Some(match near {
+            Some(near) => format!(
+                "takes `State<{needed}>`, and the registered state is `{near}`: write `State<{near}>` in \
+                 the function, or register a `{needed}` with `.state(…)`"
+            ),
+            None => format!("takes `State<{needed}>`, and no such state is there: add `.state(…)`"),
+        })
     }
 
-    pub(crate) fn get<T: Clone + 'static>(&self) -> Option<T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref::<T>().cloned()
+    pub(crate) fn get<T: SharedState>(&self) -> Option<T> {
+        self.0.get(&TypeId::of::<T>())?.value.downcast_ref::<T>().cloned()
+    }
+}
+
+/// `T` of `Arc<T>`, by the name of the type. A hint in a message, no decision, rests on it.
+fn inside_arc(name: &str) -> Option<&str> {
+    name.strip_prefix("alloc::sync::Arc<")?.strip_suffix('>')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[derive(Clone)]
+    struct Database;
+
+    #[test]
+    fn a_state_that_differs_by_an_arc_is_named() {
+        let mut states = StateMap::default();
+        let problem = |states: &StateMap, spec| states.problem_of(&spec).unwrap_or_default();
+        let missing = problem(&states, StateSpec::of::<Database>());
+        assert!(missing.contains("no such state is there"), "{missing}");
+
+        states.insert(Arc::new(Database));
+        states.insert(7_u8);
+        let database = type_name::<Database>();
+        let found = problem(&states, StateSpec::of::<Database>());
+        assert!(found.contains(&format!("write `State<alloc::sync::Arc<{database}>>`")), "{found}");
+        assert_eq!(states.problem_of(&StateSpec::of::<Arc<Database>>()), None);
+
+        let found = problem(&states, StateSpec::of::<Arc<u8>>());
+        assert!(found.contains("write `State<u8>`"), "{found}");
+        let missing = problem(&states, StateSpec::of::<u16>());
+        assert!(missing.contains("no such state is there"), "{missing}");
     }
 }

@@ -86,7 +86,8 @@ pub trait Operations: Send + Sync + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the type of a parameter",
     label = "not something to be read from JSON and described",
-    note = "write `#[derive(Deserialize, JsonSchema)]` above the type, or `State<{Self}>` here if it is shared state"
+    note = "for a type of your own write `#[derive(serde::Deserialize, JsonSchema)]` above it, or `State<{Self}>` here if it is shared state",
+    note = "for a type of another crate enable its feature `serde` and the feature of `schemars` that describes it, such as `chrono04`, `jiff02`, `url2` or `uuid1`; where there is none, wrap it in a type of your own: `#[derive(serde::Deserialize, JsonSchema)] struct Name(#[schemars(with = \"String\")] {Self})`"
 )]
 pub trait ParameterType: DeserializeOwned + JsonSchema {}
 

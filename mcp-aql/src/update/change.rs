@@ -34,9 +34,12 @@ use crate::error::OperationError;
 /// ```
 ///
 /// Source: MCP-AQL §4.5 (REQ-UPD-01, REQ-UPD-07 to REQ-UPD-11).
-pub struct Update<T: UpdateInput> {
+pub struct Update<T> {
     input: Map<String, Value>,
     changes: Changes<T>,
+    /// The table of `T`. The methods that read it need no bound on `T`, and neither does the struct: a type
+    /// without [`UpdateInput`] is reported once, where the operation's macro requires it.
+    table: &'static InputSpec,
 }
 
 /// What an [`Update`] does to one field.
@@ -57,7 +60,7 @@ impl<T: UpdateInput> Update<T> {
         match input {
             Value::Object(input) => {
                 let changes = Changes::decode(&input, &Path::ROOT)?;
-                Ok(Self { input, changes })
+                Ok(Self { input, changes, table: const { &T::INPUT } })
             }
             other => Err(Path::ROOT.not_an_object(&other)),
         }
@@ -76,7 +79,9 @@ impl<T: UpdateInput> Update<T> {
     pub fn from_json(input: Value) -> Result<Self, OperationError> {
         Self::decode(input)
     }
+}
 
+impl<T> Update<T> {
     /// Merges into `target`: in place, all of it, without a way to fail (REQ-UPD-07 to REQ-UPD-11).
     ///
     /// To merge the same input more than once, as in a retry loop, merge a clone of it.
@@ -87,7 +92,7 @@ impl<T: UpdateInput> Update<T> {
     /// Merges into the JSON of a resource, for backends that store JSON. It changes what
     /// [`merge_into`](Self::merge_into) changes, where a removed field is a member that is gone.
     pub fn apply_to_json(self, target: &mut Value) {
-        apply_fields(&T::INPUT, target, self.input);
+        apply_fields(self.table, target, self.input);
     }
 
     /// Whether nothing is to change.
@@ -105,7 +110,7 @@ impl<T: UpdateInput> Update<T> {
     /// fields merge. A value that replaces the stored one is one path, whatever it holds.
     pub fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
-        field_paths(&T::INPUT, "", &self.input, &mut paths);
+        field_paths(self.table, "", &self.input, &mut paths);
         paths
     }
 
@@ -143,21 +148,21 @@ impl<T: UpdateInput> Update<T> {
     }
 }
 
-impl<T: UpdateInput> Clone for Update<T> {
+impl<T> Clone for Update<T> {
     fn clone(&self) -> Self {
-        Self { input: self.input.clone(), changes: self.changes.clone() }
+        Self { input: self.input.clone(), changes: self.changes.clone(), table: self.table }
     }
 }
 
 /// Names only: values may be secrets.
-impl<T: UpdateInput> fmt::Debug for Update<T> {
+impl<T> fmt::Debug for Update<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.changes().collect();
         formatter.debug_struct("Update").field("changes", &names).finish_non_exhaustive()
     }
 }
 
-impl<T: UpdateInput> Serialize for Update<T> {
+impl<T> Serialize for Update<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.input.serialize(serializer)
     }

@@ -21,6 +21,12 @@ use conditions::Conditions;
 use summary::Summary;
 
 /// A row as it comes out of a collection: borrowed, and cloned once it is on the page, or owned.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a row of `{T}`",
+    label = "the rows must be `{T}`, `&{T}` or `Arc<{T}>`",
+    note = "of a map give the values: `query.run(map.values())`",
+    note = "of rows of another type give what they hold: `query.run(rows.iter().map(|row| &row.…))`"
+)]
 pub trait Row<T>: Borrow<T> {
     /// The row itself.
     fn into_row(self) -> T;

@@ -22,9 +22,21 @@ pub type Json = Leaf<JSON>;
 /// A JSON object: by key, at every depth (REQ-UPD-08, REQ-UPD-10).
 pub type JsonObject = Leaf<JSON_OBJECT>;
 
+/// The type of a field whose value replaces the stored one.
+#[diagnostic::on_unimplemented(
+    message = "a field of type `{Self}` cannot be updated: it does not implement `JsonSchema`",
+    label = "`JsonSchema` is missing on `{Self}`",
+    note = "for a type of your own write `#[derive(JsonSchema)]` above it",
+    note = "for a type of another crate enable the feature of `schemars` that implements it, such as `chrono04`, `jiff02`, `url2` or `uuid1`, or wrap it in a type of your own, see the book's chapter on parameters"
+)]
+pub trait DescribedField: JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<V: JsonSchema> DescribedField for V {}
+
 impl<V> Rule<V> for Leaf<REPLACE>
 where
-    V: DeserializeOwned + JsonSchema + Clone + Send + Sync + 'static,
+    V: DeserializeOwned + DescribedField + Clone + Send + Sync + 'static,
 {
     type Patch = V;
     const MERGE: Merge = Merge::Replace;

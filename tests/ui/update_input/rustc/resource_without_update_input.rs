@@ -1,12 +1,25 @@
-use mcp_aql::Update;
-use schemars::JsonSchema;
-use serde::Deserialize;
+use mcp_aql::prelude::*;
+use serde::{Deserialize, Serialize};
 
-#[derive(Deserialize, JsonSchema)]
+/// A task.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 struct Task {
+    /// Short title.
     title: String,
 }
 
-fn update(_: Update<Task>) {}
+/// Change a task.
+#[operation(category = "UPDATE")]
+fn update_task(
+    /// Which one.
+    task_id: String,
+    input: Update<Task>,
+) -> Task {
+    let mut task = Task { title: task_id };
+    input.merge_into(&mut task);
+    task
+}
 
-fn main() {}
+fn main() {
+    mcp_aql_tests::register(update_task {}); // must not add a second error
+}

@@ -1,0 +1,18 @@
+use mcp_aql::prelude::*;
+use std::borrow::Cow;
+
+#[derive(ParamGroup)]
+struct Paging<'a> {
+    /// Where to go on.
+    after: Cow<'a, str>,
+}
+
+/// List the tasks.
+#[operation(category = "READ")]
+fn list_tasks(#[param(group)] page: Paging<'static>) {
+    drop(page);
+}
+
+fn main() {
+    mcp_aql_tests::register(list_tasks {}); // must not add a second error
+}
