@@ -66,6 +66,7 @@ mod gatekeeper;
 mod introspection;
 #[cfg(feature = "limits")]
 pub mod limits;
+mod log_targets;
 mod main_error;
 mod mcp;
 mod operation;
@@ -79,8 +80,9 @@ mod router;
 #[cfg(feature = "safety")]
 pub mod safety_loop;
 mod services;
+mod session_end;
 mod shape;
-#[cfg(any(feature = "cli", feature = "http"))]
+#[cfg(any(feature = "stdio", feature = "http"))]
 mod stop;
 mod sync;
 mod tightening;

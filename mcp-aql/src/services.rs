@@ -5,6 +5,7 @@ use tokio::sync::OnceCell;
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::OperationError;
+use crate::session_end::SessionEnds;
 use crate::store::{Store, StoreError};
 
 /// What gates, executions and the safety loop stand on.
@@ -12,6 +13,8 @@ pub(crate) struct Services {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) time: TimeSource,
     pub(crate) audit: Audit,
+    /// The work that is due when sessions end.
+    pub(crate) session_ends: Arc<SessionEnds>,
     ready: Arc<Ready>,
 }
 
@@ -20,7 +23,7 @@ pub(crate) type Ready = OnceCell<()>;
 
 impl Services {
     pub(crate) fn new(store: Arc<dyn Store>, time: TimeSource, audit: Audit) -> Self {
-        Self { store, time, audit, ready: Arc::default() }
+        Self { store, time, audit, session_ends: Arc::default(), ready: Arc::default() }
     }
 
     /// The same, for a store that others make ready too.

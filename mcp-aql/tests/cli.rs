@@ -87,6 +87,9 @@ fn nobody_serves_http_with_bounds_that_make_no_sense() {
     for (args, fragment) in [
         (&["serve", "--max-sessions", "5"][..], "--http <ADDRESS>"),
         (&["serve", "--client-timeout", "5"], "--http <ADDRESS>"),
+        (&["serve", "--max-connections", "5"], "--http <ADDRESS>"),
+        (&[&http[..], &["--max-connections", "0"]].concat(), "0 is not in 1..=1000000"),
+        (&[&http[..], &["--max-inflight", "0"]].concat(), "0 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "5", "--stateless"]].concat(), "cannot be used with"),
         (&[&http[..], &["--max-sessions", "0"]].concat(), "0 is not in 1..=1000000"),
         (&[&http[..], &["--max-sessions", "-1"]].concat(), "-1 is not in 1..=1000000"),

@@ -99,6 +99,40 @@ fn a_client_that_dies_takes_its_session_along() {
 }
 
 #[test]
+fn a_batch_of_the_version_that_has_them_is_answered_as_one() {
+    let mut child = spawn();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut answer = |message: &Value| -> Value {
+        writeln!(stdin, "{message}").unwrap();
+        serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap()
+    };
+    let mut hello = hello();
+    hello["params"]["protocolVersion"] = "2025-03-26".into();
+    assert_eq!(answer(&hello)["result"]["protocolVersion"], "2025-03-26");
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let ping = json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" });
+    let list = json!({ "jsonrpc": "2.0", "id": "l", "method": "tools/list" });
+    let create = call(1, "mcp_aql_create", "create_note", &json!({ "title": "Milk" }));
+    let export = call(2, "mcp_aql_execute", "execute_export", &json!({ "steps": 3 }));
+    let answers = answer(&json!([create, ready, ping, export, list, 7, [create]]));
+    let answers = answers.as_array().unwrap();
+    assert_eq!(answers.len(), 6, "{answers:?}");
+    for id in [json!(1), json!(2), json!("p"), json!("l")] {
+        assert_eq!(answers.iter().filter(|one| one["id"] == id).count(), 1, "{answers:?}");
+    }
+    let faulty = |one: &&Value| one["error"]["code"] == -32600 && one.get("id").is_none();
+    assert_eq!(answers.iter().filter(faulty).count(), 2, "{answers:?}");
+    let many = Value::from(vec![ping; 101]);
+    assert_eq!(answer(&many)["error"]["code"], -32600);
+    // Notifications have no answers.
+    writeln!(stdin, "[{ready}]").unwrap();
+    drop(stdin);
+    assert!(lines.next().is_none());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn only_mcp_is_on_standard_output() {
     // REQ-MCP-09
     let mut command = support::command();
@@ -117,4 +151,44 @@ fn only_mcp_is_on_standard_output() {
         let message: Value = serde_json::from_str(line).unwrap();
         assert_eq!(message["jsonrpc"], "2.0");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_session_before_the_process() {
+    // REQ-SES-02, REQ-TOK-12, REQ-TOK-16
+    let folder = std::env::temp_dir().join(format!("mcp-aql-signals-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (config, log) = (folder.join("mcp-aql.toml"), folder.join("audit.jsonl"));
+    std::fs::write(&config, format!("audit_log = {log:?}\n")).unwrap();
+    for (signal, piped) in [("TERM", true), ("INT", true), ("TERM", false)] {
+        std::fs::write(&log, "").unwrap();
+        let mut command = support::command();
+        command.arg("--config").arg(&config).stdout(Stdio::piped());
+        // A socket is read by a thread, as a terminal is, and stays open.
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        let input =
+            if piped { Stdio::piped() } else { Stdio::from(std::os::fd::OwnedFd::from(theirs)) };
+        let mut child = command.stdin(input).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut stdin: Box<dyn std::io::Write> = match child.stdin.take() {
+            Some(stdin) => Box::new(stdin),
+            None => Box::new(ours.try_clone().unwrap()),
+        };
+        writeln!(stdin, "{}", hello()).unwrap();
+        for id in 1..=60 {
+            writeln!(stdin, "{}", call(id, "mcp_aql_delete", "delete_notes", &json!({}))).unwrap();
+        }
+        for _ in 0..=60 {
+            lines.next().unwrap().unwrap();
+        }
+        let process = child.id().to_string();
+        let sent = std::process::Command::new("kill").args(["-s", signal, &process]).status();
+        assert!(sent.unwrap().success());
+        assert!(child.wait().unwrap().success(), "{signal}");
+        let written = std::fs::read_to_string(&log).unwrap();
+        let count = |event: &str| written.matches(&format!("\"event\":\"{event}\"")).count();
+        assert_eq!((count("TOKEN_ISSUED"), count("TOKEN_REVOKED")), (60, 60), "{signal}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -30,6 +30,7 @@ mod request;
 mod response;
 mod safety_loop;
 mod session;
+mod session_end;
 mod shape;
 mod support;
 mod unknown;

@@ -2,13 +2,14 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
+use mcp_aql::__private::QUOTING_TARGETS;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 /// Warnings by default, of rmcp errors only: it warns of each request that it refuses.
 const DEFAULT: &str = "warn,rmcp=error";
-/// What these say beyond `info` has queries and answers in it, word by word.
-const TALKATIVE: [&str; 2] = ["rmcp", "mcp_aql::adapter"];
+/// The module whose lines beyond `info` have queries in them, word by word.
+const QUERIES: &str = "mcp_aql::adapter";
 /// The narrowest and the widest that a table is made.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=240;
 
@@ -56,7 +57,8 @@ pub(crate) fn log_to_stderr() {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let quiet = Targets::new()
         .with_default(LevelFilter::TRACE)
-        .with_targets(TALKATIVE.map(|target| (target, LevelFilter::INFO)));
+        .with_target(QUERIES, LevelFilter::INFO)
+        .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)));
     let subscriber = tracing_subscriber::registry().with(lines).with(filter).with(quiet);
     // There is none yet.
     let _ = tracing::subscriber::set_global_default(subscriber);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::extract::Request;
+use mcp_aql::__private::resolve_wildcards;
 use mcp_aql::HttpOptions;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -11,6 +13,12 @@ use tokio_util::sync::CancellationToken;
 use super::LONGEST_MESSAGE;
 use super::handler::Handler;
 use crate::engine::Aggregator;
+
+/// Lets `Accept: */*` stand for the media types of MCP.
+async fn resolve_accept(mut request: Request) -> Request {
+    resolve_wildcards(request.headers_mut());
+    request
+}
 
 /// Serves MCP clients over streamable HTTP at `/mcp`, until `stop` is done.
 ///
@@ -42,7 +50,9 @@ where
     let handler = Handler::new(aggregator.clone());
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions, config);
-    let router = axum::Router::new().nest_service("/mcp", service);
+    let router = axum::Router::new()
+        .nest_service("/mcp", service)
+        .layer(axum::middleware::map_request(resolve_accept));
     let stopped = async move {
         stop.await;
         ended.cancel();

@@ -372,21 +372,22 @@ impl Adapter {
 
     pub(crate) async fn end_executions_of(&self, which: Ends) {
         self.inner.executions.end(which).await;
-        #[cfg(feature = "safety")]
-        if let Some(safety) = &self.inner.safety {
-            safety.until_settled().await;
-        }
+        self.inner.services.session_ends.completed().await;
     }
 
     /// Stops everything that runs in the background, and waits until it has ended, for the grace
-    /// period of [`ExecutionOptions`](crate::ExecutionOptions) at most and a moment for the store; and
-    /// until the safety loop has settled what executed in sessions that are over.
+    /// period of [`ExecutionOptions`](crate::ExecutionOptions) at most and a moment for the store.
     ///
-    /// Whatever serves an adapter does this for its clients when it ends. Call it before the process
+    /// Sessions that have confirmation tokens or agents are ended too: their tokens are revoked, their
+    /// agents are stopped, and both are in the audit log when this returns. This wait lasts at most ten
+    /// seconds.
+    ///
+    /// The serving functions do this for their clients when they end. Call it before the process
     /// ends if you use [`call`](Self::call) alone, or embed `Adapter::router`.
     ///
-    /// Source: REQ-LIF-10.
+    /// Source: REQ-LIF-10, REQ-SES-02, REQ-TOK-12.
     pub async fn end_executions(&self) {
+        self.inner.services.session_ends.end_sessions();
         self.end_executions_of(Ends::All).await;
     }
 }

@@ -50,6 +50,26 @@ pub struct Http {
         value_parser = RangedI64ValueParser::<u64>::new().range(1..=86_400),
     )]
     pub client_timeout: u64,
+    /// Hold this many connections at a time; a further one closes the one that is idle for longest
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "http",
+        default_value_t = HttpOptions::MAX_CONNECTIONS,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
+    )]
+    pub max_connections: usize,
+    /// Hold this much of unfinished requests; beyond it the oldest of them gets 503
+    #[arg(
+        long,
+        value_name = "MIB",
+        requires = "http",
+        default_value_t = HttpOptions::MAX_INFLIGHT_MIB,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
+    )]
+    pub max_inflight: usize,
 }
 
 impl Http {
@@ -65,7 +85,9 @@ impl Http {
             .allow_remote(self.allow_remote)
             .sessions(!self.stateless)
             .max_sessions(self.max_sessions)
-            .client_timeout(Duration::from_secs(self.client_timeout));
+            .client_timeout(Duration::from_secs(self.client_timeout))
+            .max_connections(self.max_connections)
+            .max_inflight_bytes(self.max_inflight.saturating_mul(1 << 20));
         let options = self.allow_host.into_iter().fold(options, HttpOptions::allow_host);
         self.allow_origin.into_iter().fold(options, HttpOptions::allow_origin)
     }

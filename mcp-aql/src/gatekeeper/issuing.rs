@@ -97,10 +97,17 @@ impl Issuing {
     ) -> Result<IssuedToken, OperationError> {
         let now = self.services.time.now();
         self.with(context, |account| count(&account.issued, ISSUED, now, true))?;
-        if let Some(session) = context.session() {
+        let session = context.session();
+        // The process does not exit between the write of the token and its revocation.
+        let _pending = session.map(|session| {
             self.watch(session);
-        }
+            self.services.session_ends.expect(session)
+        });
         let issued = self.tokens.issue(scope, validity).await;
+        if let Some(session) = session.filter(|session| session.has_ended()) {
+            // The session ended during the write, perhaps before there was anything to revoke.
+            revoke_session(&self.tokens, session).await;
+        }
         self.purge(now).await;
         issued
     }
@@ -163,14 +170,14 @@ impl Issuing {
         }
         // The session may outlive the adapter, whose store is not to be held open for it.
         let services = Arc::downgrade(&self.services);
+        let pending = self.services.session_ends.expect(session);
         let (session, skew) = (session.clone(), self.tokens.skew());
         tokio::spawn(async move {
             session.ended().await;
-            let Some(services) = services.upgrade() else { return };
-            if let Err(error) = Tokens::new(services, skew).revoke_session(session.id()).await {
-                // They are good for nothing even so: no other session has this id.
-                tracing::error!(%error, "a session's tokens cannot be taken back");
+            if let Some(services) = services.upgrade() {
+                revoke_session(&Tokens::new(services, skew), &session).await;
             }
+            drop(pending);
         });
     }
 
@@ -187,6 +194,14 @@ impl Issuing {
         if let Err(error) = self.services.store.purge(now).await {
             tracing::error!(%error, "the store cannot forget what has expired");
         }
+    }
+}
+
+/// Revokes the tokens of a session that has ended.
+async fn revoke_session(tokens: &Tokens, session: &Session) {
+    if let Err(error) = tokens.revoke_session(session.id()).await {
+        // The tokens are of no use all the same: no other session has this id.
+        tracing::error!(%error, "the tokens of an ended session cannot be revoked");
     }
 }
 
@@ -223,4 +238,59 @@ fn count(
         times.push_back(now);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::token::TokenKind;
+    use super::*;
+    use crate::audit::Audit;
+    use crate::clock::TimeSource;
+    use crate::operation::CallScope;
+    use crate::store::hooked::{Access, Hook, Hooked};
+    use crate::store::{Store as _, StoreError};
+    use crate::vocab::TrustLevel;
+
+    /// Lets everything else run before each write.
+    #[derive(Default)]
+    struct LateWrites;
+
+    impl Hook for LateWrites {
+        type Held = ();
+
+        async fn before(&self, access: Access) -> Result<(), StoreError> {
+            for _ in 0..if access == Access::Write { 20 } else { 0 } {
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_issued_in_an_ended_session_is_revoked() {
+        // REQ-SES-02, REQ-TOK-12
+        let store = Arc::new(Hooked::<LateWrites>::default());
+        let (adapter, time) = ("garden".to_owned(), TimeSource::default());
+        let audit = Audit { adapter, trust: TrustLevel::Validated, time, sinks: Vec::new() };
+        let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
+        let services = Arc::new(services);
+        let tokens = Tokens::new(Arc::clone(&services), TimeDelta::zero());
+        let issuing = Issuing::new(Arc::clone(&services), tokens);
+        let session = Session::new();
+        let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
+        let context = Context::new(scope);
+        let (kind, session_id) = (TokenKind::Confirmation, Some(session.id()));
+        let token =
+            TokenScope { kind, operation: "delete_bed", params_hash: "h", session: session_id };
+        let validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
+        let issued = issuing.issue(&context, token, validity);
+        let ending = async {
+            session.end();
+            services.session_ends.completed().await;
+        };
+        let (issued, ()) = tokio::join!(issued, ending);
+        issued.unwrap();
+        let left = store.list("confirmation_tokens", None, None, 10).await.unwrap();
+        assert!(left.is_empty(), "{left:?}");
+    }
 }

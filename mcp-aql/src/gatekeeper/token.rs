@@ -191,13 +191,19 @@ impl Tokens {
         let store = self.services.store_for_call().await?;
         loop {
             let found = store.list(COLLECTION, Some(session), None, 100).await?;
-            let mut removed = false;
-            for record in &found {
-                removed |= self.remove(record).await?;
-            }
-            // What is left then is gone by somebody else's doing, or damaged and of no use to anybody.
-            if !removed {
+            if found.is_empty() {
                 return Ok(());
+            }
+            // One write for all: a process that is about to exit has little time.
+            let remove = |record: &Record| Change::remove(COLLECTION, &*record.key, Expected::Any);
+            if !store.write(found.iter().map(remove).collect()).await? {
+                return Ok(());
+            }
+            for record in &found {
+                match read(record) {
+                    Ok(token) => self.audit_removed(&token).await,
+                    Err(error) => tracing::error!(%error, "an unreadable token was removed"),
+                }
             }
         }
     }
@@ -227,12 +233,15 @@ impl Tokens {
         let store = self.services.store_for_call().await?;
         let change = Change::remove(COLLECTION, found.key.as_str(), Expected::Any);
         let removed = store.write(vec![change]).await?;
-        let record = read(found)?;
-        // What was used up is gone already, for whoever reads the log.
-        if record.consumed_at.is_none() {
-            self.audit("TOKEN_REVOKED", &record, None).await;
-        }
+        self.audit_removed(&read(found)?).await;
         Ok(removed)
+    }
+
+    /// Records a removal in the audit log, unless the token was used up before.
+    async fn audit_removed(&self, record: &TokenRecord) {
+        if record.consumed_at.is_none() {
+            self.audit("TOKEN_REVOKED", record, None).await;
+        }
     }
 
     /// The checks, in the order of the protocol's table (choice C-21).

@@ -8,27 +8,35 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
+use serde_json::value::RawValue;
 use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::direct::Direct;
+use super::accept::resolve_wildcards;
+use super::body_budget::{BodyBudget, BodyShare};
+use super::direct::{Direct, events};
 use super::server::Server;
 use super::sessions::noticing;
 use super::wire::{
-    Fault, Message, Refusal, Salvage, ToolCall, decode, fail_with, respond_with, too_long,
+    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, Salvage, ToolCall, decode, fail_with,
+    respond_with, too_long,
 };
 use crate::request::{parse, too_large};
 use crate::sync::lock;
 
 /// So many times the longest body is still read, and dropped, to find out whom to answer.
 const READ_ON: usize = 4;
-/// When a client for which there was no session may try again, in seconds.
+/// The `Retry-After` of a client that was refused a session or the room for its request, in seconds.
 const AGAIN: &str = "10";
-/// JSON-RPC's first code for what a server makes of it: there is no session to be had.
-const NO_SESSION: i32 = -32000;
+/// JSON-RPC's first code for errors that a server defines: too many sessions, or too many bytes.
+const OVERLOADED: i32 = -32000;
 
 /// What refusing takes.
 #[derive(Clone)]
@@ -36,6 +44,7 @@ pub(super) struct Guard {
     direct: Arc<Direct>,
     longest: usize,
     patience: Duration,
+    budget: Arc<BodyBudget>,
 }
 
 /// What has been read of a body, and the rest of it once rmcp does not read any more.
@@ -45,15 +54,50 @@ struct Seen {
     rest: Option<Body>,
     ended: bool,
     late: bool,
+    /// Set when the request was given up to make room for another one.
+    crowded: bool,
+    /// The share of the budget that its pieces take.
+    _share: Option<Arc<BodyShare>>,
 }
 
-/// A body that notes what is read of it, and fails when it is not there in time.
+/// A body that records what is read of it. It fails when it is not complete in time, and when the budget is
+/// exhausted.
 struct Noted {
     body: Body,
     seen: Arc<Mutex<Seen>>,
+    share: Arc<BodyShare>,
     until: Instant,
     /// Made when the body is first waited for.
     limit: Option<Pin<Box<Sleep>>>,
+    given_up: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+}
+
+impl Noted {
+    /// Notes what is read of a request's body.
+    fn request(
+        request: Request,
+        patience: Duration,
+        budget: &Arc<BodyBudget>,
+    ) -> (Request, Arc<Mutex<Seen>>) {
+        let share = Arc::new(budget.share());
+        let seen = Seen { _share: Some(Arc::clone(&share)), ..Seen::default() };
+        let seen = Arc::new(Mutex::new(seen));
+        let noting = Arc::clone(&seen);
+        let until = Instant::now() + patience;
+        let note = |body| Self { body, seen: noting, share, until, limit: None, given_up: None };
+        (request.map(|body| Body::new(note(body))), seen)
+    }
+
+    /// Whether the client's time is over, or its room was given to another one.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> (bool, bool) {
+        let until = self.until;
+        let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        let late = limit.as_mut().poll(context).is_ready();
+        let given_up = self
+            .given_up
+            .get_or_insert_with(|| Box::pin(self.share.given_up().clone().cancelled_owned()));
+        (late, given_up.as_mut().poll(context).is_ready())
+    }
 }
 
 impl HttpBody for Noted {
@@ -64,21 +108,31 @@ impl HttpBody for Noted {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
-        let mut frame = Pin::new(&mut self.body).poll_frame(context);
+        let failed = |kind| Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(kind)))));
+        let mut crowded = self.share.given_up().is_cancelled();
         let mut late = false;
-        if frame.is_pending() {
-            let until = self.until;
-            let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
-            late = limit.as_mut().poll(context).is_ready();
-            if late {
-                let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
-                frame = Poll::Ready(Some(Err(axum::Error::new(error))));
-            }
+        let mut frame = match crowded {
+            true => Poll::Pending,
+            false => Pin::new(&mut self.body).poll_frame(context),
+        };
+        if frame.is_pending() && !crowded {
+            (late, crowded) = self.poll_end(context);
+        }
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            crowded = !self.share.add(frame.data_ref().map_or(0, Bytes::len));
+        }
+        if late {
+            frame = failed(std::io::ErrorKind::TimedOut);
+        } else if crowded {
+            frame = failed(std::io::ErrorKind::OutOfMemory);
         }
         let mut seen = lock(&self.seen);
         match &frame {
             Poll::Ready(Some(Ok(frame))) => seen.pieces.extend(frame.data_ref().cloned()),
-            Poll::Ready(None | Some(Err(_))) => (seen.ended, seen.late) = (true, late),
+            Poll::Ready(None | Some(Err(_))) => {
+                (seen.ended, seen.late, seen.crowded) = (true, late, crowded);
+                self.share.complete();
+            }
             Poll::Pending => {}
         }
         frame
@@ -96,24 +150,26 @@ impl Drop for Noted {
     }
 }
 
-/// Passes requests on whose bodies come to their end in time, or answers them.
-pub(super) async fn in_time(
-    State(patience): State<Duration>,
+/// Passes requests on whose bodies come to their end in time and for which there is room, or answers them.
+pub(super) async fn within_bounds(
+    State((patience, budget)): State<(Duration, Arc<BodyBudget>)>,
     request: Request,
     next: Next,
 ) -> Response {
-    let seen = Arc::<Mutex<Seen>>::default();
-    let noting = Arc::clone(&seen);
-    let until = Instant::now() + patience;
-    let request = request.map(|body| Body::new(Noted { body, seen: noting, until, limit: None }));
+    let (request, seen) = Noted::request(request, patience, &budget);
     let response = next.run(request).await;
     let seen = std::mem::take(&mut *lock(&seen));
-    if seen.late { refuse_late(&seen) } else { response }
+    refuse_unfinished(&seen).unwrap_or(response)
 }
 
 impl Guard {
-    pub(super) fn new(direct: Direct, longest: usize, patience: Duration) -> Self {
-        Self { direct: Arc::new(direct), longest, patience }
+    pub(super) fn new(
+        direct: Direct,
+        longest: usize,
+        patience: Duration,
+        budget: Arc<BodyBudget>,
+    ) -> Self {
+        Self { direct: Arc::new(direct), longest, patience, budget }
     }
 
     fn server(&self) -> &Server {
@@ -122,23 +178,41 @@ impl Guard {
 
     /// Answers plain calls. Of other requests it lets rmcp look at them first, and says better why where
     /// rmcp has nothing but a status.
-    pub(super) async fn pass(State(guard): State<Self>, request: Request, next: Next) -> Response {
+    pub(super) async fn pass(
+        State(guard): State<Self>,
+        mut request: Request,
+        next: Next,
+    ) -> Response {
+        resolve_wildcards(request.headers_mut());
+        if request.method() == Method::DELETE {
+            let (response, noticed) = noticing(next.run(request)).await;
+            let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
+            // As for requests of a session that is not there.
+            let not_found = (StatusCode::NOT_FOUND, "Not Found: Session not found");
+            return if unknown { not_found.into_response() } else { response };
+        }
         if request.method() != Method::POST {
             return next.run(request).await;
         }
         let modern = newest(request.headers());
-        let seen = Arc::<Mutex<Seen>>::default();
-        let noting = Arc::clone(&seen);
         let until = Instant::now() + guard.patience;
-        let mut request =
-            request.map(|body| Body::new(Noted { body, seen: noting, until, limit: None }));
-        if let Some(form) = guard.direct.form(&request, guard.longest) {
+        let (mut request, seen) = Noted::request(request, guard.patience, &guard.budget);
+        let form = guard.direct.form(&request, guard.longest);
+        let takes_batches = guard.direct.takes_batches(request.headers());
+        if form.is_some() || takes_batches {
             let (head, body) = request.into_parts();
             let Ok(body) = axum::body::to_bytes(body, guard.longest).await else {
                 let seen = std::mem::take(&mut *lock(&seen));
-                return refuse_broken(&seen);
+                let length: usize = seen.pieces.iter().map(Bytes::len).sum();
+                return match length > guard.longest {
+                    true => guard.refuse_long(seen, modern, until).await,
+                    false => refuse_broken(&seen),
+                };
             };
-            match guard.direct.answer(&form, &body) {
+            if takes_batches && let Message::Batch(messages) = decode(&body) {
+                return guard.batch(&head, &messages, next).await;
+            }
+            match form.and_then(|form| guard.direct.answer(&form, &body)) {
                 Some(answer) => {
                     // An operation may take its time, and nobody looks at these again.
                     drop((body, seen));
@@ -147,7 +221,7 @@ impl Guard {
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
-        let (response, full) = noticing(next.run(request)).await;
+        let (response, noticed) = noticing(next.run(request)).await;
         let status = response.status();
         if !matches!(
             status,
@@ -164,10 +238,70 @@ impl Guard {
         }
         match status {
             StatusCode::PAYLOAD_TOO_LARGE => guard.refuse_long(seen, modern, until).await,
-            StatusCode::INTERNAL_SERVER_ERROR if seen.late => refuse_late(&seen),
-            StatusCode::INTERNAL_SERVER_ERROR if full => refuse_session(&seen),
-            StatusCode::INTERNAL_SERVER_ERROR => response,
+            StatusCode::INTERNAL_SERVER_ERROR if noticed.no_session => refuse_session(&seen),
+            StatusCode::INTERNAL_SERVER_ERROR => refuse_unfinished(&seen).unwrap_or(response),
             _ => guard.refuse(&seen.pieces.concat(), modern),
+        }
+    }
+
+    /// Answers a batch of JSON-RPC as if each message had come in a request of its own: with a list of
+    /// their answers, or with all their events where one of them is answered by events.
+    async fn batch(&self, head: &Parts, messages: &[&RawValue], next: Next) -> Response {
+        if messages.len() > MAX_BATCH_MESSAGES {
+            let mut body = Vec::new();
+            fail_with(&mut body, None, -32600, LONG_BATCH);
+            return (StatusCode::BAD_REQUEST, json(), body).into_response();
+        }
+        let responses = messages.iter().map(|message| self.message(head, message.get(), &next));
+        let (mut answers, mut streams) = (Vec::new(), Vec::new());
+        for response in join_all(responses).await {
+            let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+            match (response.status(), kind) {
+                (StatusCode::ACCEPTED, _) => {}
+                (_, Some(b"application/json")) => {
+                    // The limit on replies applies already.
+                    match axum::body::to_bytes(response.into_body(), usize::MAX).await {
+                        Ok(answer) => answers.push(answer),
+                        Err(error) => {
+                            tracing::error!(%error, "an answer of a batch cannot be read");
+                            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+                        }
+                    }
+                }
+                (StatusCode::OK, Some(b"text/event-stream")) => {
+                    streams.push(response.into_body().into_data_stream().left_stream());
+                }
+                // The headers are at fault, which all messages share.
+                _ => return response,
+            }
+        }
+        if streams.is_empty() {
+            return match answers.is_empty() {
+                true => StatusCode::ACCEPTED.into_response(),
+                false => (json(), [b"[", &*answers.join(&b","[..]), b"]"].concat()).into_response(),
+            };
+        }
+        streams.extend(answers.into_iter().map(|answer| {
+            let event = Bytes::from([b"data: ", &*answer, b"\n\n"].concat());
+            stream::once(std::future::ready(Ok(event))).right_stream()
+        }));
+        events(Body::from_stream(stream::select_all(streams)))
+    }
+
+    /// Answers one message of a batch.
+    async fn message(&self, head: &Parts, message: &str, next: &Next) -> Response {
+        let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
+        request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
+        let form = self.direct.form(&request, self.longest);
+        if let Some(answer) = form.and_then(|form| self.direct.answer(&form, message.as_bytes())) {
+            return answer.await;
+        }
+        let response = next.clone().run(request).await;
+        match response.status() {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                self.refuse(message.as_bytes(), newest(&head.headers))
+            }
+            _ => response,
         }
     }
 
@@ -212,7 +346,7 @@ impl Guard {
             Message::List { .. } | Message::Cancelled { .. } | Message::Other => {
                 Refusal { id: Salvage::of(body).id, fault: Fault::Form }
             }
-            Message::Several(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
+            Message::Batch(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
         };
         self.answer(refusal, modern, StatusCode::BAD_REQUEST)
     }
@@ -243,22 +377,28 @@ impl Guard {
 
 /// Says that a body did not come to its end.
 fn refuse_broken(seen: &Seen) -> Response {
-    if seen.late {
-        return refuse_late(seen);
-    }
-    // Its client is gone, most probably.
-    StatusCode::BAD_REQUEST.into_response()
+    // Otherwise its client is gone, most probably.
+    refuse_unfinished(seen).unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response())
 }
 
-/// Says that a body did not come to its end in time.
-fn refuse_late(seen: &Seen) -> Response {
-    let message = "Invalid request: it was not sent to its end in time";
-    (StatusCode::REQUEST_TIMEOUT, json(), failure(seen, -32600, message)).into_response()
+/// Says that a body did not come to its end in time, or that there was no room for it.
+fn refuse_unfinished(seen: &Seen) -> Option<Response> {
+    if seen.late {
+        let message = "Invalid request: it was not sent to its end in time";
+        let answer = (StatusCode::REQUEST_TIMEOUT, json(), failure(seen, -32600, message));
+        return Some(answer.into_response());
+    }
+    let message = "Too many requests are being received: try again later";
+    seen.crowded.then(|| refuse_overload(seen, message))
 }
 
 /// Says that there are as many sessions as there may be.
 fn refuse_session(seen: &Seen) -> Response {
-    let body = failure(seen, NO_SESSION, "Too many sessions are open: try again later");
+    refuse_overload(seen, "Too many sessions are open: try again later")
+}
+
+fn refuse_overload(seen: &Seen, message: &str) -> Response {
+    let body = failure(seen, OVERLOADED, message);
     let again = [(RETRY_AFTER, AGAIN)];
     (StatusCode::SERVICE_UNAVAILABLE, json(), again, body).into_response()
 }

@@ -51,6 +51,7 @@ pub(super) struct Direct {
     server: Arc<Server>,
     sessions: Arc<Sessions>,
     hosts: Vec<String>,
+    keeps_sessions: bool,
     stop: CancellationToken,
 }
 
@@ -75,15 +76,31 @@ impl Direct {
         shared: Arc<Shared>,
         sessions: Arc<Sessions>,
         hosts: Vec<String>,
+        keeps_sessions: bool,
         stop: CancellationToken,
     ) -> Self {
         let server = Arc::new(Server::new(Arc::clone(&shared), Arc::new(Connection::http())));
-        Self { shared, server, sessions, hosts, stop }
+        Self { shared, server, sessions, hosts, keeps_sessions, stop }
     }
 
     /// Serves nobody in particular.
     pub(super) fn server(&self) -> &Server {
         &self.server
+    }
+
+    /// Whether the client may send several messages in one, which only MCP 2025-03-26 has. That is the
+    /// version that its session has negotiated; without sessions, the one that the request names, or that
+    /// a request without a version has.
+    pub(super) fn takes_batches(&self, headers: &HeaderMap) -> bool {
+        if let Some(id) = headers.get(SESSION_ID) {
+            let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+            let connection = session.and_then(|session| session.connection());
+            return connection.is_some_and(|connection| connection.takes_batches());
+        }
+        let earlier = headers.get(VERSION).is_none_or(|version| {
+            version.as_bytes() == ProtocolVersion::V_2025_03_26.as_str().as_bytes()
+        });
+        !self.keeps_sessions && earlier
     }
 
     /// What the headers say, if they are those of a plain request.
@@ -256,7 +273,7 @@ async fn respond(mut work: Work) -> Response {
     }
 }
 
-fn events(body: Body) -> Response {
+pub(super) fn events(body: Body) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-cache"),

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Guard;
+use super::body_budget::BodyBudget;
 use super::connection::Connection;
 use super::direct::Direct;
 use super::listen;
@@ -47,6 +48,8 @@ pub struct HttpOptions {
     pub(super) session_timeout: Duration,
     pub(super) max_sessions: usize,
     client_timeout: Duration,
+    max_connections: usize,
+    max_inflight_bytes: usize,
     shutdown: CancellationToken,
 }
 
@@ -59,6 +62,8 @@ impl Default for HttpOptions {
 impl HttpOptions {
     pub(crate) const MAX_SESSIONS: usize = 1000;
     pub(crate) const CLIENT_SECONDS: u64 = 30;
+    pub(crate) const MAX_CONNECTIONS: usize = 1000;
+    pub(crate) const MAX_INFLIGHT_MIB: usize = 64;
 
     /// Loopback only, with sessions.
     pub fn new() -> Self {
@@ -70,6 +75,8 @@ impl HttpOptions {
             session_timeout: Duration::from_secs(30 * 60),
             max_sessions: Self::MAX_SESSIONS,
             client_timeout: Duration::from_secs(Self::CLIENT_SECONDS),
+            max_connections: Self::MAX_CONNECTIONS,
+            max_inflight_bytes: Self::MAX_INFLIGHT_MIB << 20,
             shutdown: CancellationToken::new(),
         }
     }
@@ -141,6 +148,32 @@ impl HttpOptions {
         self
     }
 
+    /// Sets the maximum number of open connections. Default: 1,000, and on Unix never so many that fewer
+    /// than 160 of the files that the process may open are left to the rest of it, or three quarters of
+    /// them where that is less: the operator console, stores and logs have room.
+    ///
+    /// A further connection closes the one that has been idle for longest. Where every connection serves
+    /// a request or a stream of events, the new client waits for [`client_timeout`](Self::client_timeout)
+    /// at most and is hung up on then.
+    ///
+    /// [`Adapter::router`] is not affected: its connections belong to the server around it.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections.max(1);
+        self
+    }
+
+    /// Sets the maximum number of bytes of all requests that are being received. Default: 64 MiB, and
+    /// never less than the longest request takes.
+    ///
+    /// Beyond it, the request that has been incomplete for longest is given up. It gets HTTP's 503 with
+    /// `Retry-After`, and JSON-RPC's error -32000. So does a further request where all others are complete.
+    #[must_use]
+    pub fn max_inflight_bytes(mut self, bytes: usize) -> Self {
+        self.max_inflight_bytes = bytes;
+        self
+    }
+
     /// Whether the options let a server listen there.
     ///
     /// # Errors
@@ -173,8 +206,9 @@ impl HttpOptions {
     }
 
     /// Serves a router that is no adapter, on connections like an adapter's, until `stop` is done:
-    /// nothing but loopback unless these options allow it, and clients that send or read nothing for
-    /// [`client_timeout`](Self::client_timeout) are given up.
+    /// nothing but loopback unless these options allow it, clients that send or read nothing for
+    /// [`client_timeout`](Self::client_timeout) are given up, and
+    /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes) are bounded.
     ///
     /// What requests may say is the router's to check, [hosts](Self::hosts) and
     /// [origins](Self::origins) too.
@@ -194,15 +228,17 @@ impl HttpOptions {
         self.check(address.ip())?;
         let ended = CancellationToken::new();
         let _end = ended.clone().drop_guard();
-        let router = router
-            .layer(axum::middleware::from_fn_with_state(self.client_timeout, super::body::in_time));
+        let bounds = (self.client_timeout, BodyBudget::new(self.max_inflight_bytes, 0));
+        let router =
+            router.layer(axum::middleware::from_fn_with_state(bounds, super::body::within_bounds));
         tracing::info!(url = %format_args!("http://{address}"), "listening");
         let stopping = ended.clone();
         let stopped = async {
             stop.await;
             stopping.cancel();
         };
-        tokio::join!(listen::serve(listener, router, self.client_timeout, ended), stopped);
+        let bounds = (self.max_connections, self.client_timeout);
+        tokio::join!(listen::serve(listener, router, bounds, ended), stopped);
         Ok(())
     }
 
@@ -235,8 +271,10 @@ impl Adapter {
         let config = options.config(self);
         let hosts = config.allowed_hosts.clone();
         let stop = options.shutdown.clone();
-        let direct = Direct::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, stop);
-        let guard = Guard::new(direct, longest, options.client_timeout);
+        let direct =
+            Direct::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
+        let budget = BodyBudget::new(options.max_inflight_bytes, longest);
+        let guard = Guard::new(direct, longest, options.client_timeout, budget);
         let factory = move || {
             let connection = Arc::new(Connection::http());
             made(&connection);
@@ -250,8 +288,10 @@ impl Adapter {
     }
 
     /// Serves MCP clients over streamable HTTP at `/mcp`, until the process is told to stop
-    /// (Ctrl-C, or SIGTERM). Executions that these clients have begun, and all others without a
-    /// session, are cancelled then.
+    /// (Ctrl-C, or SIGTERM). Then all sessions end: executions that these clients have begun, and all
+    /// others without a session, are cancelled, confirmation tokens are revoked and agents are stopped.
+    /// All of this is in the store and in the audit log when the future completes. The wait is bounded;
+    /// see [`end_executions`](Self::end_executions).
     ///
     /// # Errors
     /// [`Error::Usage`] when others could reach the address and `options` does not allow that;
@@ -315,7 +355,8 @@ impl Adapter {
         self.begin_to_serve();
         tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
         let stopping = shutdown.clone();
-        let serving = listen::serve(listener, router, options.client_timeout, shutdown);
+        let bounds = (options.max_connections, options.client_timeout);
+        let serving = listen::serve(listener, router, bounds, shutdown);
         let stopped = async {
             stop.await;
             // Ends the sessions and their streams too, which would keep their connections open.
@@ -325,7 +366,8 @@ impl Adapter {
             self.end_executions_of(Ends::OfNobody).await;
         };
         tokio::join!(serving, stopped);
-        // The last requests may have begun some more.
+        // The last requests may have opened sessions, and begun executions.
+        sessions.end();
         self.end_executions_of(Ends::OfNobody).await;
         Ok(())
     }

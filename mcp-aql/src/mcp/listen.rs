@@ -1,48 +1,70 @@
 //! Connections to the HTTP server, and what becomes of clients that do not go on with theirs.
 //!
-//! axum's own loop has no limit on the time for a request's headers, and waits for ever for a client
-//! that does not read.
+//! axum's own loop has no limit on the number of connections nor on the time for a request's headers, and
+//! waits for ever for a client that does not read.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::serve::Listener;
+use axum::body::Body;
 use hyper::server::conn::http1;
+use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::connections::{Busy, Connections, ReplyBody, Slot, max_connections};
+
 /// How long connections may take to close when the server shuts down.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
+/// How long accepting pauses when the system has no file descriptor for a connection.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
 /// Serves connections until `stop`, and then until they are closed or took too long.
+///
+/// At most `max` connections are open. Beyond them the one that has been idle for longest is closed. Where
+/// none is idle, a client waits for `patience` at most and is hung up on then.
 pub(crate) async fn serve(
-    mut listener: TcpListener,
+    listener: TcpListener,
     router: axum::Router,
-    patience: Duration,
+    (max, patience): (usize, Duration),
     stop: CancellationToken,
 ) {
+    let max = max_connections(max);
+    let open = Arc::new(Connections::default());
     let mut connections = JoinSet::new();
     loop {
+        let next = async {
+            let stream = accept(&listener, &open).await;
+            let room = tokio::time::timeout(patience, open.room(max)).await;
+            room.is_ok().then_some(stream)
+        };
         tokio::select! {
-            // Goes on after an error: what connections lack, such as file descriptors, comes back.
-            (stream, _) = Listener::accept(&mut listener) => {
+            stream = next => {
+                let Some(stream) = stream else {
+                    tracing::warn!(max, "a client was hung up on: no connection is idle");
+                    continue;
+                };
                 // Without this each reply on a kept-alive connection waits 40 ms for an acknowledgement.
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "TCP_NODELAY could not be set");
                 }
-                let stream = Patient::new(stream, patience);
-                connections.spawn(connection(stream, router.clone(), patience, stop.clone()));
+                let slot = Arc::new(open.open());
+                let stream = Patient::new(stream, patience, Arc::clone(&slot));
+                let serving = connection(stream, router.clone(), patience, slot, stop.clone());
+                connections.spawn(serving);
             }
-            Some(_) = connections.join_next() => {}
             () = stop.cancelled() => break,
         }
+        while connections.try_join_next().is_some() {}
     }
     drop(listener);
     let closed = async { while connections.join_next().await.is_some() {} };
@@ -51,20 +73,56 @@ pub(crate) async fn serve(
     }
 }
 
+/// The next connection. After an error it goes on: file descriptors, for one, are freed by closing an idle
+/// connection.
+async fn accept(listener: &TcpListener, open: &Connections) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+                // Such a client is gone already.
+                if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+                    continue;
+                }
+                tracing::error!(%error, "a connection cannot be accepted");
+                open.close_idle();
+                tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
+            }
+        }
+    }
+}
+
 async fn connection<S>(
     stream: Patient<S>,
     router: axum::Router,
     patience: Duration,
+    slot: Arc<Slot>,
     stop: CancellationToken,
 ) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(patience);
-    let serving = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+        let busy = slot.busy();
+        let reply = router.call(request);
+        async { reply.await.map(|reply| reply.map(|body| Body::new(ReplyBody::new(body, busy)))) }
+    });
+    let serving = http.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(serving);
     let served = tokio::select! {
+        biased;
         served = serving.as_mut() => served,
+        () = slot.must_close() => {
+            if slot.is_idle() {
+                return;
+            }
+            // A request came in the same moment. The connection closes behind its reply.
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
         () = stop.cancelled() => {
             serving.as_mut().graceful_shutdown();
             serving.await
@@ -81,12 +139,14 @@ struct Patient<S> {
     patience: Duration,
     /// Made by the first write that has to wait.
     limit: Option<Pin<Box<Sleep>>>,
-    waiting: bool,
+    slot: Arc<Slot>,
+    /// Set while a write waits.
+    waiting: Option<Busy>,
 }
 
 impl<S: AsyncWrite + Unpin> Patient<S> {
-    fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, limit: None, waiting: false }
+    fn new(stream: S, patience: Duration, slot: Arc<Slot>) -> Self {
+        Self { stream, patience, limit: None, slot, waiting: None }
     }
 
     fn bounded<T>(
@@ -96,12 +156,13 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
     ) -> Poll<io::Result<T>> {
         let written = write(Pin::new(&mut self.stream), context);
         if written.is_ready() {
-            self.waiting = false;
+            self.waiting = None;
             return written;
         }
         let patience = self.patience;
         let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
-        if !std::mem::replace(&mut self.waiting, true) {
+        if self.waiting.is_none() {
+            self.waiting = Some(self.slot.busy());
             limit.as_mut().reset(Instant::now() + patience);
         }
         match limit.as_mut().poll(context) {

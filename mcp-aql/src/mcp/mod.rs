@@ -3,9 +3,15 @@
 //! The only module that names rmcp; none of its types leave it.
 
 #[cfg(feature = "http")]
+mod accept;
+#[cfg(feature = "http")]
 mod body;
+#[cfg(feature = "http")]
+mod body_budget;
 mod calls;
 mod connection;
+#[cfg(feature = "http")]
+mod connections;
 mod describe;
 #[cfg(feature = "http")]
 mod direct;
@@ -15,6 +21,8 @@ mod http;
 mod listen;
 mod pipe;
 mod progress;
+#[cfg(feature = "http")]
+mod replay;
 mod server;
 #[cfg(feature = "http")]
 mod sessions;
@@ -22,6 +30,10 @@ mod stdio;
 mod tools;
 mod wire;
 
+#[cfg(feature = "http")]
+pub use accept::resolve_wildcards;
+#[cfg(feature = "console")]
+pub(crate) use connections::CONSOLE_CONNECTIONS;
 #[cfg(feature = "http")]
 pub use http::HttpOptions;
 #[cfg(feature = "console")]

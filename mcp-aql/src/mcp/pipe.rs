@@ -5,10 +5,11 @@
 //! `server/discover`, what a client has that we do not know of — goes through rmcp, which sees a
 //! connection with few messages.
 
+use std::collections::HashMap;
 use std::future::{Future, Ready, ready};
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -30,14 +31,15 @@ use super::connection::Connection;
 use super::progress::Notifier;
 use super::server::{Server, Shared, caught, is_newest, read_meta};
 use super::wire::{
-    Fault, Line, Lines, Message, Outbox, Refusal, Salvage, ToolCall, decode, fail_with,
-    respond_with, too_long,
+    Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal, Running, Salvage,
+    ToolCall, batch_ids, decode, fail_with, respond_with, too_long,
 };
 use crate::adapter::{Adapter, erased};
 use crate::execution::Ends;
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 use crate::request::{parse, too_large};
+use crate::sync::lock;
 
 /// How long calls may still run when the client has said all that it will say. Enough for the
 /// answers to requests that were piped in, and short enough that a client that died is noticed.
@@ -58,16 +60,22 @@ pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 /// The other direction.
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Serves one client until it goes.
-pub(super) fn serve_halves(
+/// Serves one client until it goes, or until `stop` is done.
+pub(super) fn serve_halves<'a>(
+    adapter: &'a Adapter,
+    read: Reader,
+    write: Writer,
+    stop: BoxFuture<'static, ()>,
+) -> BoxFuture<'a, Result> {
+    erased(serve(adapter, read, write, stop))
+}
+
+async fn serve(
     adapter: &Adapter,
     read: Reader,
     write: Writer,
-) -> BoxFuture<'_, Result> {
-    erased(serve(adapter, read, write))
-}
-
-async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
+    stop: BoxFuture<'static, ()>,
+) -> Result {
     adapter.begin_to_serve();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
@@ -122,6 +130,8 @@ async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
         // was read, a moment before `ended` tells.
         outcome = &mut others => Some(outcome),
         () = ended.cancelled() => None,
+        // What the client has sent so far is answered like the last words of one that goes.
+        () = stop => None,
     };
     drop(reader);
     // The last answers may still be on their way. rmcp would let its calls run for five seconds more
@@ -146,7 +156,8 @@ async fn serve(adapter: &Adapter, read: Reader, write: Writer) -> Result {
     outbox.close();
     // A client that does not read any more would keep it for ever.
     let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
-    // What the client began ends with it, and says so before the process may be gone (REQ-LIF-10).
+    // What the client began ends with it, and is in the store and in the audit log before the process
+    // may exit (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
     adapter.end_executions_of(Ends::OfEndedSessions).await;
     outcome
 }
@@ -182,6 +193,59 @@ struct Handshake {
     done: AtomicBool,
     /// Something was sent that opens a connection.
     begun: AtomicBool,
+    /// The batches whose requests rmcp answers, by the ids of these requests.
+    batched: Mutex<HashMap<String, Answers>>,
+}
+
+/// The destination of the answer to a message.
+#[derive(Debug, Clone)]
+enum Answers {
+    /// A line of its own.
+    Line(Outbox),
+    /// The answers to the batch that the message is part of.
+    Batch(Arc<BatchAnswers>),
+}
+
+impl Answers {
+    fn push(&self, call: Option<Running>, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        match self {
+            Self::Line(outbox) => outbox.push_last(call, write),
+            Self::Batch(batch) => {
+                let mut answers = lock(&batch.answers);
+                if !answers.is_empty() {
+                    answers.push(b',');
+                }
+                write(&mut answers);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The answers to a batch of JSON-RPC, which go out as one line with the last of them.
+#[derive(Debug)]
+struct BatchAnswers {
+    outbox: Outbox,
+    running: Mutex<Option<Running>>,
+    answers: Mutex<Vec<u8>>,
+}
+
+impl Drop for BatchAnswers {
+    fn drop(&mut self) {
+        let answers = std::mem::take(&mut *lock(&self.answers));
+        if answers.is_empty() {
+            // Notifications have no answers.
+            return;
+        }
+        let pushed = self.outbox.push_last(lock(&self.running).take(), |line| {
+            line.push(b'[');
+            line.extend(answers);
+            line.push(b']');
+        });
+        if let Err(error) = pushed {
+            tracing::debug!(%error, "a client that is gone misses its answers");
+        }
+    }
 }
 
 /// rmcp's end: what is not done directly.
@@ -203,7 +267,15 @@ impl Transport<RoleServer> for Rest {
         {
             self.handshake.done.store(true, Ordering::Release);
         }
-        let sent: Ready<_> = ready(send(&self.outbox, &message));
+        let id = match &message {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let id = id.and_then(|id| serde_json::to_string(id).ok());
+        let batch = id.and_then(|id| lock(&self.handshake.batched).remove(&id));
+        let answers = batch.unwrap_or_else(|| Answers::Line(self.outbox.clone()));
+        let sent: Ready<_> = ready(send(&answers, &message));
         sent
     }
 
@@ -216,9 +288,9 @@ impl Transport<RoleServer> for Rest {
     }
 }
 
-fn send(outbox: &Outbox, message: &ServerJsonRpcMessage) -> io::Result<()> {
+fn send(answers: &Answers, message: &ServerJsonRpcMessage) -> io::Result<()> {
     let json = serde_json::to_vec(message)?;
-    outbox.push(|line| line.extend(json))
+    answers.push(None, |line| line.extend(json))
 }
 
 /// After a message the next one is watched for this long: a program that calls one operation after the
@@ -264,7 +336,7 @@ impl Pipe {
                 Ok(Line::TooLong(salvaged)) => {
                     let limit = self.server.adapter().limits().max_request_size;
                     let error = too_large("request_size", limit, salvaged.bytes, "bytes");
-                    self.refuse(too_long(salvaged, error));
+                    self.refuse(too_long(salvaged, error), &self.line());
                 }
                 Ok(Line::End) => return,
                 Err(error) => {
@@ -277,30 +349,69 @@ impl Pipe {
 
     async fn take(&self, line: &[u8]) {
         match decode(line) {
+            Message::Batch(messages) if self.server.takes_batches() => {
+                self.take_batch(messages).await;
+            }
+            Message::Batch(messages) => {
+                let ids = batch_ids(&messages);
+                let refuse = |id| self.refuse(Refusal { id, fault: Fault::Form }, &self.line());
+                if ids.is_empty() {
+                    refuse(None);
+                }
+                ids.into_iter().map(Some).for_each(refuse);
+            }
+            message => self.take_one(message, line, &self.line()).await,
+        }
+    }
+
+    /// Takes the messages of a batch. They run side by side, and are answered together.
+    async fn take_batch(&self, messages: Vec<&RawValue>) {
+        if messages.len() > MAX_BATCH_MESSAGES {
+            return self.fail(None, -32600, LONG_BATCH, &self.line());
+        }
+        let answers = Answers::Batch(Arc::new(BatchAnswers {
+            outbox: self.outbox.clone(),
+            running: Mutex::new(Some(self.outbox.expect_one())),
+            answers: Mutex::default(),
+        }));
+        for message in messages {
+            let text = message.get().as_bytes();
+            self.take_one(decode(text), text, &answers).await;
+        }
+    }
+
+    async fn take_one(&self, message: Message<'_>, line: &[u8], answers: &Answers) {
+        match message {
             Message::Call(call) => match self.meta(call.meta) {
-                Some((meta, modern)) => self.call(call, meta, modern),
-                None => self.pass_on(line).await,
+                Some((meta, modern)) => self.call(call, meta, modern, answers),
+                None => self.pass_on(line, answers).await,
             },
             Message::List { id, meta } => match self.meta(meta) {
-                Some((_, modern)) => self.respond(id, |line| {
-                    line.extend(self.server.tools().listed(modern).bytes());
-                }),
-                None => self.pass_on(line).await,
+                Some((_, modern)) => {
+                    let write = |line: &mut Vec<u8>| {
+                        line.extend(self.server.tools().listed(modern).bytes());
+                    };
+                    self.respond(id, write, answers);
+                }
+                None => self.pass_on(line, answers).await,
             },
             Message::Cancelled { request } => {
                 if !self.calls.cancel(request) {
-                    self.pass_on(line).await;
+                    // rmcp does not answer it any more.
+                    lock(&self.handshake.batched).remove(request);
+                    self.pass_on(line, answers).await;
                 }
             }
-            Message::Other => self.pass_on(line).await,
-            Message::Refused(refusal) => self.refuse(refusal),
-            Message::Several(ids) => {
-                for id in ids {
-                    self.refuse(Refusal { id: Some(id), fault: Fault::Form });
-                }
-            }
+            Message::Other => self.pass_on(line, answers).await,
+            Message::Refused(refusal) => self.refuse(refusal, answers),
+            Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
             Message::Blank => {}
         }
+    }
+
+    /// Answers go out as lines of their own.
+    fn line(&self) -> Answers {
+        Answers::Line(self.outbox.clone())
     }
 
     /// A request's `_meta`, and whether it follows MCP 2026-07-28; none for a request whose version is
@@ -314,9 +425,10 @@ impl Pipe {
     }
 
     /// Begins a call; its answer goes out when it is there.
-    fn call(&self, call: ToolCall<'_>, meta: RequestMetaObject, modern: bool) {
+    fn call(&self, call: ToolCall<'_>, meta: RequestMetaObject, modern: bool, answers: &Answers) {
         let Some(endpoint) = self.server.tools().endpoint(&call.name) else {
-            return self.fail(Some(call.id), -32602, &self.server.tools().unknown(&call.name));
+            let unknown = self.server.tools().unknown(&call.name);
+            return self.fail(Some(call.id), -32602, &unknown, answers);
         };
         let cancellation = self.server.cancellation();
         let number = self.calls.begin(call.id, cancellation.clone());
@@ -325,16 +437,17 @@ impl Pipe {
         let arguments = call.arguments.map(Box::<str>::from);
         let (server, calls, outbox) =
             (Arc::clone(&self.server), Arc::clone(&self.calls), self.outbox.clone());
+        let answers = answers.clone();
         tokio::spawn(async move {
             let arguments = match arguments {
                 Some(json) => parse(json.as_bytes(), server.adapter().limits()),
                 None => Ok(Map::new()),
             };
-            let notifier = Notifier::Outbox(outbox.clone());
+            let notifier = Notifier::Outbox(outbox);
             let work = server.reply(endpoint, arguments, &meta, notifier, cancellation);
             let reply = caught(work).await;
             if calls.end(&id, number) {
-                let answer = outbox.push_last(Some(expected), |line| {
+                let answer = answers.push(Some(expected), |line| {
                     server.write_answer(line, &id, reply, modern);
                 });
                 if let Err(error) = answer {
@@ -345,7 +458,7 @@ impl Pipe {
     }
 
     /// Gives a message to rmcp.
-    async fn pass_on(&self, line: &[u8]) {
+    async fn pass_on(&self, line: &[u8], answers: &Answers) {
         match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
             Ok(message) => {
                 match &message {
@@ -353,6 +466,11 @@ impl Pipe {
                         use ClientRequest::{DiscoverRequest, PingRequest};
                         if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
                             self.handshake.begun.store(true, Ordering::Relaxed);
+                        }
+                        if matches!(answers, Answers::Batch(_))
+                            && let Ok(id) = serde_json::to_string(&request.id)
+                        {
+                            lock(&self.handshake.batched).insert(id, answers.clone());
                         }
                     }
                     _ if self.handshake.begun.load(Ordering::Relaxed) => {}
@@ -366,17 +484,19 @@ impl Pipe {
                     tracing::debug!("a message came after the end");
                 }
             }
-            Err(_) => self.refuse(Refusal { id: Salvage::of(line).id, fault: Fault::Form }),
+            Err(_) => {
+                self.refuse(Refusal { id: Salvage::of(line).id, fault: Fault::Form }, answers);
+            }
         }
     }
 
-    fn refuse(&self, refusal: Refusal) {
+    fn refuse(&self, refusal: Refusal, answers: &Answers) {
         let Refusal { id, fault } = refusal;
         match (fault.code(), fault, &id) {
             (Some((code, message)), fault, id) => {
                 // To answer what is not even JSON may make an echo of it answer back for ever.
                 if id.is_some() || matches!(fault, Fault::Form) {
-                    self.fail(id.as_deref(), code, message);
+                    self.fail(id.as_deref(), code, message, answers);
                 } else {
                     tracing::debug!(message, "nobody to answer");
                 }
@@ -384,21 +504,22 @@ impl Pipe {
             (None, Fault::Call(error), Some(id)) => {
                 let reply = self.server.refuse(error);
                 let modern = !self.handshake.done.load(Ordering::Acquire);
-                self.respond(id, |line| self.server.write_result(line, &reply, modern));
+                let write = |line: &mut Vec<u8>| self.server.write_result(line, &reply, modern);
+                self.respond(id, write, answers);
             }
             (None, fault, _) => tracing::debug!(?fault, "nobody to answer"),
         }
     }
 
-    fn respond(&self, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
-        let pushed = self.outbox.push(|line| respond_with(line, id, write));
+    fn respond(&self, id: &str, write: impl FnOnce(&mut Vec<u8>), answers: &Answers) {
+        let pushed = answers.push(None, |line| respond_with(line, id, write));
         if let Err(error) = pushed {
             tracing::debug!(%error, "a client that is gone misses an answer");
         }
     }
 
-    fn fail(&self, id: Option<&str>, code: i32, message: &str) {
-        if let Err(error) = self.outbox.push(|line| fail_with(line, id, code, message)) {
+    fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &Answers) {
+        if let Err(error) = answers.push(None, |line| fail_with(line, id, code, message)) {
             tracing::debug!(%error, "a client that is gone misses an answer");
         }
     }

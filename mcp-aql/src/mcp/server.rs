@@ -71,6 +71,11 @@ impl Server {
         &self.shared.tools
     }
 
+    /// Whether the client may send several messages in one.
+    pub(super) fn takes_batches(&self) -> bool {
+        self.connection.takes_batches()
+    }
+
     pub(super) fn adapter(&self) -> &Adapter {
         &self.shared.adapter
     }
@@ -270,7 +275,10 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         self.connection.initialized();
         context.peer.set_peer_info(request.clone());
-        self.negotiate_initialize(&request)
+        let result = self.negotiate_initialize(&request)?;
+        // Only this version has batches.
+        self.connection.negotiated(result.protocol_version == ProtocolVersion::V_2025_03_26);
+        Ok(result)
     }
 
     async fn list_tools(

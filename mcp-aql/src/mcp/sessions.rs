@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt as _};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage,
     ServerJsonRpcMessage,
@@ -21,6 +21,7 @@ use rmcp::transport::streamable_http_server::session::{
 use super::calls::Calls;
 use super::connection::Connection;
 use super::http::HttpOptions;
+use super::replay::{Finished, Streams};
 use crate::sync::lock;
 
 tokio::task_local! {
@@ -30,20 +31,34 @@ tokio::task_local! {
 
 #[derive(Default)]
 struct Served {
-    /// There was no session for it.
-    refused: Cell<bool>,
+    /// What went wrong with its session.
+    noticed: Cell<Noticed>,
     /// The connection that was made for it last: of its session, if it opens one.
     connection: RefCell<Weak<Connection>>,
 }
 
-/// Serves a request; tells whether it was refused a session.
-pub(super) async fn noticing<F: Future>(serving: F) -> (F::Output, bool) {
+/// What went wrong with the session of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Noticed {
+    /// It was to be opened, and there are too many.
+    pub(super) no_session: bool,
+    /// It was to be closed, and is not there.
+    pub(super) unknown_session: bool,
+}
+
+/// Serves a request, and returns what went wrong with its session.
+pub(super) async fn noticing<F: Future>(serving: F) -> (F::Output, Noticed) {
     SERVED
         .scope(Served::default(), async {
             let served = serving.await;
-            (served, SERVED.with(|served| served.refused.get()))
+            (served, SERVED.with(|served| served.noticed.get()))
         })
         .await
+}
+
+fn notice(noticed: Noticed) {
+    // A session also ends outside of requests.
+    let _ = SERVED.try_with(|served| served.noticed.set(noticed));
 }
 
 /// Notes the connection that was made for the request that is being served.
@@ -61,6 +76,8 @@ pub(super) struct Sessions {
     open: RwLock<HashMap<SessionId, Arc<Open>>>,
     /// How often rmcp is told that a session is in use.
     pulse: Duration,
+    /// The replies that clients may fetch again.
+    finished: Arc<Finished>,
 }
 
 /// An open session, for the calls that do not go through rmcp.
@@ -68,6 +85,8 @@ pub(super) struct Open {
     id: SessionId,
     connection: Weak<Connection>,
     pub(super) calls: Calls,
+    /// The events of its requests.
+    streams: Arc<Streams>,
     /// When rmcp last knew that it is in use.
     told: Mutex<Instant>,
 }
@@ -100,6 +119,7 @@ impl Sessions {
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
             pulse,
+            finished: Arc::default(),
         }
     }
 
@@ -159,7 +179,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
         let _one = self.opening.lock().await;
         if self.inner.sessions.read().await.len() >= self.most {
-            let _ = SERVED.try_with(|served| served.refused.set(true));
+            notice(Noticed { no_session: true, ..Noticed::default() });
             return Err(SessionsError::Full(self.most));
         }
         let (id, transport) = self.inner.create_session().await?;
@@ -168,6 +188,7 @@ impl SessionManager for Sessions {
             id: Arc::clone(&id),
             connection,
             calls: Calls::default(),
+            streams: Arc::default(),
             told: Mutex::new(Instant::now()),
         };
         let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
@@ -190,6 +211,9 @@ impl SessionManager for Sessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        if open.is_none() {
+            notice(Noticed { unknown_session: true, ..Noticed::default() });
+        }
         // A call that runs beside rmcp would keep it open.
         if let Some(connection) = open.and_then(|open| open.connection()) {
             connection.end();
@@ -202,7 +226,10 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        Ok(self.inner.create_stream(id, message).await?)
+        let events = self.inner.create_stream(id, message).await?;
+        // Where the session has just ended, they are recorded for this client alone.
+        let streams = self.get(id).map(|open| Arc::clone(&open.streams)).unwrap_or_default();
+        Ok(streams.record(events.boxed(), &self.finished))
     }
 
     async fn accept_message(
@@ -233,6 +260,10 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        Ok(self.inner.resume(id, last_event_id).await?)
+        let open = self.get(id);
+        if let Some(events) = open.and_then(|open| open.streams.replay(&last_event_id)) {
+            return Ok(events.left_stream());
+        }
+        Ok(self.inner.resume(id, last_event_id).await?.right_stream())
     }
 }

@@ -1,3 +1,5 @@
+#[cfg(feature = "stdio")]
+use tokio::io::AsyncWriteExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::pipe::serve_halves;
@@ -8,9 +10,19 @@ use crate::adapter::erased;
 use crate::execution::Ends;
 use crate::main_error::Result;
 
+/// How much is read from standard input at once, in bytes.
+#[cfg(feature = "stdio")]
+const READ_SIZE: usize = 64 << 10;
+
 impl Adapter {
-    /// Serves one MCP client over standard input and output, until the client goes. Executions that
-    /// it has begun, and those without a session, are cancelled then.
+    /// Serves one MCP client over standard input and output, until the client goes or the process is
+    /// told to stop (Ctrl-C, or SIGTERM).
+    ///
+    /// Then the session ends: calls that still run are answered within half a second or cancelled,
+    /// executions that the client has begun and those without a session are cancelled, confirmation
+    /// tokens are revoked and agents are stopped. All of this is in the store and in the audit log when
+    /// the future completes. Each of these waits is bounded; see
+    /// [`end_executions`](Self::end_executions).
     ///
     /// Standard output belongs to the protocol from here on: logs go to standard error.
     ///
@@ -25,8 +37,9 @@ impl Adapter {
             let _console = self.start_console().await?;
             #[cfg(feature = "safety")]
             self.warn_of_channels();
-            let (read, write) = rmcp::transport::io::stdio_pipes();
-            let served = serve_halves(self, Box::new(read), Box::new(write)).await;
+            let stopped = Box::pin(crate::stop::told_to_stop());
+            let (read, write) = standard_streams()?;
+            let served = serve_halves(self, read, write, stopped).await;
             self.end_executions_of(Ends::OfNobody).await;
             served
         })
@@ -46,6 +59,46 @@ impl Adapter {
     {
         let (read, write) = tokio::io::split(stream);
         let (read, write) = (Box::new(read), Box::new(write));
-        serve_halves(self, read, write)
+        serve_halves(self, read, write, Box::pin(std::future::pending()))
     }
+}
+
+/// Standard input and output, as streams that let the process end at any time.
+///
+/// A read of tokio's standard input occupies a thread of the runtime, and a runtime does not shut down
+/// before that thread is free: after a signal the process would stay until the client sends something.
+/// Pipes on Linux are read without a thread. All else is read by a thread that nothing waits for.
+#[cfg(feature = "stdio")]
+fn standard_streams() -> Result<(super::pipe::Reader, super::pipe::Writer)> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+
+        let is_pipe = |stream: &str| {
+            std::fs::metadata(stream).is_ok_and(|metadata| metadata.file_type().is_fifo())
+        };
+        if is_pipe("/proc/self/fd/0") && is_pipe("/proc/self/fd/1") {
+            let (read, write) = rmcp::transport::io::stdio_pipes();
+            return Ok((Box::new(read), Box::new(write)));
+        }
+    }
+    let (mut input, read) = tokio::io::duplex(READ_SIZE);
+    let runtime = tokio::runtime::Handle::current();
+    std::thread::Builder::new().name("mcp-aql-stdin".to_owned()).spawn(move || {
+        let mut buffer = vec![0; READ_SIZE];
+        loop {
+            match std::io::Read::read(&mut std::io::stdin(), &mut buffer) {
+                Ok(0) => return,
+                Ok(length) => {
+                    let bytes = buffer.get(..length).unwrap_or_default();
+                    if runtime.block_on(input.write_all(bytes)).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return tracing::debug!(%error, "standard input cannot be read"),
+            }
+        }
+    })?;
+    Ok((Box::new(read), Box::new(tokio::io::stdout())))
 }

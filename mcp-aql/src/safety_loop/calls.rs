@@ -27,8 +27,6 @@ use crate::sync::lock;
 const TRIES: &str = "safety_tries";
 /// The account of all sessions in which no agent executes, beside the account that each of them has.
 const WITHOUT_AGENTS: &str = "sessions without agents";
-/// How long the end of a connection waits for the store.
-const SETTLED: std::time::Duration = std::time::Duration::from_secs(5);
 /// So many agents execute in one session.
 pub(super) const MOST_AGENTS: usize = 50;
 
@@ -386,40 +384,20 @@ impl SafetyCore {
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (core, session) = (Arc::downgrade(self), session.clone());
-        lock(&self.watched).insert(session.id().to_owned(), session.clone());
+        let pending = self.services.session_ends.expect(&session);
         runtime.spawn(async move {
+            // Also dropped when the runtime shuts down before the session ends.
+            let _pending = pending;
             session.ended().await;
             // A store that fails is asked again: nobody else would end what this process has.
             while let Some(core) = core.upgrade() {
                 if core.end_session(session.id(), &known).await {
-                    lock(&core.watched).remove(session.id());
-                    core.unwatched.notify_waiters();
                     return;
                 }
                 drop(core);
                 tokio::time::sleep(BEAT).await;
             }
         });
-    }
-
-    /// Waits until what executed in sessions that have ended is settled, so that the process may be gone
-    /// after it (REQ-LIF-10).
-    pub(crate) async fn until_settled(&self) {
-        let settled = async {
-            loop {
-                let news = self.unwatched.notified();
-                tokio::pin!(news);
-                // From here on no news is missed.
-                news.as_mut().enable();
-                if !lock(&self.watched).values().any(Session::has_ended) {
-                    return;
-                }
-                news.await;
-            }
-        };
-        if tokio::time::timeout(SETTLED, settled).await.is_err() {
-            tracing::error!("the store takes too long to end what executed in a session");
-        }
     }
 
     /// Ends what executes in the session; tells whether all of it has ended.

@@ -20,7 +20,6 @@ use super::settings::{Rules, SafetyLoop};
 use super::state::{AgentState, Ask};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
-use crate::operation::Session;
 use crate::operator::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
@@ -66,9 +65,6 @@ pub(crate) struct SafetyCore {
     #[cfg(feature = "console")]
     pub(super) reach: crate::operator::Reach,
     in_background: AtomicBool,
-    /// Sessions whose end is waited for, and whose agents are not settled yet.
-    pub(super) watched: Mutex<HashMap<String, Session>>,
-    pub(super) unwatched: tokio::sync::Notify,
     pub(super) recent: RecentAudit,
 }
 
@@ -123,8 +119,6 @@ impl SafetyCore {
             #[cfg(feature = "console")]
             reach: settings.reach.clone(),
             in_background: AtomicBool::new(false),
-            watched: Mutex::default(),
-            unwatched: tokio::sync::Notify::new(),
             recent,
         }
     }

@@ -44,3 +44,39 @@ async fn other_machines_are_served_only_on_purpose() {
         );
     }
 }
+
+#[tokio::test]
+async fn media_ranges_cover_the_types_of_mcp() {
+    let server = start(builder(), HttpOptions::new()).await;
+    for (accept, status) in [
+        ("*/*", 200),
+        ("application/*, text/*;q=0.5", 200),
+        ("application/json, */*;q=0.1", 200),
+        ("application/json", 406),
+        ("application/*", 406),
+        ("*/*, text/event-stream;q=0", 406),
+    ] {
+        let (actual, answer) = server.post(&[("Accept", accept)], hello()).await;
+        assert_eq!(actual, status, "{accept}: {answer}");
+    }
+    let id = server.session("2025-11-25").await;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_read","arguments":{"operation":"list_notes"}}}"#;
+    let headers = [("Mcp-Session-Id", &*id), ("Accept", "*/*")];
+    let (status, answer) = server.post(&headers, call).await;
+    assert!(status == 200 && answer.contains(r#"\"success\":true"#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_session_that_does_not_exist_cannot_be_deleted() {
+    // REQ-SES-02
+    let server = start(builder(), HttpOptions::new()).await;
+    let unknown = [("Mcp-Session-Id", "00000000-0000-4000-8000-000000000000")];
+    assert_eq!(server.send("DELETE", &unknown, "").await.0, 404);
+    let id = server.session("2025-11-25").await;
+    let known = [("Mcp-Session-Id", &*id)];
+    assert_eq!(server.send("DELETE", &known, "").await.0, 202);
+    assert_eq!(server.send("DELETE", &known, "").await.0, 404);
+    // The checks of the headers come first.
+    let foreign = [known[0], ("Origin", "https://evil.test")];
+    assert_eq!(server.send("DELETE", &foreign, "").await.0, 403);
+}

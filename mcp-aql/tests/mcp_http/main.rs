@@ -11,8 +11,10 @@
 mod access;
 #[cfg(feature = "safety")]
 mod agents;
+mod batches;
 mod bodies;
 mod bounds;
+mod connections;
 mod direct;
 mod sessions;
 #[path = "../support/mod.rs"]
@@ -57,11 +59,32 @@ impl Server {
         ().serve(StreamableHttpClientTransport::from_uri(url)).await.unwrap()
     }
 
+    /// Opens a session of this version of MCP.
+    async fn session(&self, version: &str) -> String {
+        let hello = hello().replace("2025-11-25", version);
+        let (_, answer) = self.post(&[], hello).await;
+        assert!(answer.contains(&format!("\"protocolVersion\":\"{version}\"")), "{answer}");
+        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string();
+        assert_eq!(self.post(&[("Mcp-Session-Id", id)], ready).await.0, 202);
+        id.to_owned()
+    }
+
     /// Sends a request by hand; gives the status and the answer's text.
     async fn post(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> (u16, String) {
+        self.send("POST", headers, body).await
+    }
+
+    /// As [`post`](Self::post), with another method.
+    async fn send(
+        &self,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> (u16, String) {
         let body = body.as_ref();
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let mut request = String::from("POST /mcp HTTP/1.1\r\n");
+        let mut request = format!("{method} /mcp HTTP/1.1\r\n");
         let own = [
             ("Accept", "application/json, text/event-stream"),
             ("Content-Type", "application/json"),

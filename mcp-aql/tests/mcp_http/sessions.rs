@@ -99,3 +99,77 @@ async fn a_cancelled_request_cancels_its_operation() {
     waiting.abort();
     reached(&signals.cancelled, 1).await;
 }
+
+#[tokio::test]
+async fn a_finished_reply_can_be_fetched_again() {
+    let server = start(builder(), HttpOptions::new()).await;
+    let (own, other) = (server.session("2025-11-25").await, server.session("2025-11-25").await);
+    let create = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+        "name": "mcp_aql_create",
+        "arguments": { "operation": "create_note", "params": { "title": "Milk" } } } });
+    let (_, answer) = server.post(&[("Mcp-Session-Id", &own)], create.to_string()).await;
+    let ids: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!(ids.len(), 2, "one before the call, and one with its reply: {answer}");
+    let fetch = async |session: &str, last: &str| {
+        let headers = [("Mcp-Session-Id", session), ("Last-Event-ID", last)];
+        server.send("GET", &headers, "").await
+    };
+    let (status, again) = fetch(&own, ids[0]).await;
+    assert_eq!(status, 200, "{again}");
+    assert!(again.contains(r#""id":7,"#) && again.contains("Milk"), "{again}");
+    assert!(again.contains(&format!("id: {}", ids[1])), "{again}");
+    for (session, last) in [(&own, ids[1]), (&other, ids[0]), (&own, "0/999")] {
+        let (status, nothing) = fetch(session, last).await;
+        assert!(status == 200 && !nothing.contains("Milk"), "{session} {last}: {nothing}");
+    }
+    // The note was made once.
+    let list = json!({ "jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {
+        "name": "mcp_aql_read", "arguments": { "operation": "list_notes" } } });
+    let (_, notes) = server.post(&[("Mcp-Session-Id", &own)], list.to_string()).await;
+    assert_eq!(notes.matches("Milk").count(), 1, "{notes}");
+}
+
+/// An audit log in memory that takes its time over every line.
+#[derive(Clone, Default)]
+struct SlowLog(std::sync::Arc<std::sync::Mutex<String>>);
+
+impl mcp_aql::audit::AuditSink for SlowLog {
+    fn append<'a>(&'a self, line: &'a str) -> mcp_aql::BoxFuture<'a, std::io::Result<()>> {
+        Box::pin(async move {
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            self.0.lock().unwrap().push_str(line);
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_the_server_revokes_the_tokens_of_its_sessions() {
+    // REQ-SES-02, REQ-TOK-12, REQ-TOK-16
+    let log = SlowLog::default();
+    let server = start(builder().audit_sink(log.clone()), HttpOptions::new()).await;
+    let delete = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "mcp_aql_delete", "arguments": { "operation": "delete_notes" } } });
+    let mut sessions = Vec::new();
+    for _ in 0..10 {
+        let id = server.session("2025-11-25").await;
+        for _ in 0..3 {
+            let (_, answer) = server.post(&[("Mcp-Session-Id", &id)], delete.to_string()).await;
+            assert!(answer.contains("CONFIRMATION_REQUIRED"), "{answer}");
+        }
+        sessions.push(id);
+    }
+    // Some have ended just before.
+    for id in &sessions[..5] {
+        assert_eq!(server.send("DELETE", &[("Mcp-Session-Id", id)], "").await.0, 202);
+    }
+    server.stop.send(()).unwrap();
+    server.done.await.unwrap().unwrap();
+    let log = log.0.lock().unwrap();
+    assert_eq!(
+        (log.matches("TOKEN_ISSUED").count(), log.matches("TOKEN_REVOKED").count()),
+        (30, 30)
+    );
+}

@@ -22,8 +22,8 @@ pub(crate) enum Message<'a> {
     Other,
     /// No message; the reply says why.
     Refused(Refusal),
-    /// Several messages in one, which MCP no longer has. Nobody who sent one of them should wait.
-    Several(Vec<String>),
+    /// A batch of JSON-RPC, which only MCP 2025-03-26 has.
+    Batch(Vec<&'a RawValue>),
     /// Nothing at all.
     Blank,
 }
@@ -86,6 +86,11 @@ impl Fault {
 pub(crate) const BAD_CALL: &str =
     "tools/call takes the tool's 'name' as a string and its 'arguments' as an object";
 
+/// The maximum number of messages in a batch of JSON-RPC.
+pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
+/// The answer to a longer one.
+pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
+
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow)]
@@ -138,7 +143,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     };
     match object::<Envelope<'_>>(text) {
         Ok(envelope) => sort(envelope),
-        Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => several(text),
+        Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => batch(text),
         Err(error) => {
             let fault = if error.is_data() { Fault::Form } else { Fault::Syntax };
             Message::Refused(Refusal { id: Salvage::of(bytes).id, fault })
@@ -147,14 +152,16 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
 }
 
 /// A list of messages.
-fn several(text: &str) -> Message<'_> {
-    let messages: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-    let ids: Vec<_> =
-        messages.iter().filter_map(|message| Salvage::of(message.get().as_bytes()).id).collect();
-    if ids.is_empty() {
-        return Message::Refused(Refusal { id: None, fault: Fault::Form });
+fn batch(text: &str) -> Message<'_> {
+    match serde_json::from_str::<Vec<&RawValue>>(text) {
+        Ok(messages) if !messages.is_empty() => Message::Batch(messages),
+        _ => Message::Refused(Refusal { id: None, fault: Fault::Form }),
     }
-    Message::Several(ids)
+}
+
+/// The ids of a batch's messages, so that no sender of one waits where batches are refused.
+pub(crate) fn batch_ids(messages: &[&RawValue]) -> Vec<String> {
+    messages.iter().filter_map(|message| Salvage::of(message.get().as_bytes()).id).collect()
 }
 
 /// Reads a struct. serde on its own would take a list of its fields as well.
@@ -254,6 +261,13 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_a_batch_and_not_the_fields_of_a_message() {
+        let Message::Batch(messages) = decode(br#"["2.0", 1, "ping", {}]"#) else { panic!() };
+        assert_eq!(messages.len(), 4);
+        assert!(batch_ids(&messages).is_empty());
+    }
+
+    #[test]
     fn whoever_can_be_identified_is_answered() {
         // REQ-ENC-01
         for (message, id, code) in [
@@ -267,7 +281,6 @@ mod tests {
             (br#"{"jsonrpc":"2.0","id":1,"method":"ping""#, Some("1"), "-32700"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, Some("1"), "-32700"),
             (b"[]", None, "-32600"),
-            (br#"["2.0", 1, "ping", {}]"#, None, "-32600"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["t",{}]}"#, Some("1"), "-32602"),
             (b"[1,", None, "-32700"),
             (b"7", None, "-32600"),

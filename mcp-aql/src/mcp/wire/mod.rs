@@ -7,8 +7,11 @@ mod salvage;
 mod write;
 
 pub(super) use lines::{Line, Lines};
-pub(super) use message::{BAD_CALL, Fault, Message, Refusal, ToolCall, decode, too_long};
-pub(super) use outbox::Outbox;
+pub(super) use message::{
+    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, ToolCall, batch_ids, decode,
+    too_long,
+};
+pub(super) use outbox::{Outbox, Running};
 pub(super) use salvage::Salvage;
 #[cfg(feature = "http")]
 pub(super) use salvage::canonical_id;

@@ -114,14 +114,14 @@ fn admit(shared: &Shared, request: &Request) -> Result<(), Refused> {
     }
 }
 
-/// The name by which the console was called, if it is one of its own. Other names lead here too when
-/// somebody's DNS says so.
+/// The host that the request names, if it is exactly the address of the console. Every name, `localhost`
+/// included, is resolved by something that others may control, so that none is answered: a browser that
+/// calls this address reaches this machine.
 fn own_host(port: u16, request: &Request) -> Option<&str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
     let also = request.uri().authority().is_none_or(|authority| authority.as_str() == host);
-    let (name, number) = host.rsplit_once(':')?;
-    let own = ["127.0.0.1", "localhost"].contains(&name) && number.parse() == Ok(port);
+    let own = host.strip_prefix("127.0.0.1:") == Some(port.to_string().as_str());
     (own && also && hosts.next().is_none()).then_some(host)
 }
 

@@ -206,7 +206,8 @@ impl Console {
         });
         let stopped = CancellationToken::new();
         let router = routes::router(Arc::clone(&shared));
-        tokio::spawn(crate::mcp::serve_connections(listener, router, PATIENCE, stopped.clone()));
+        let bounds = (crate::mcp::CONSOLE_CONNECTIONS, PATIENCE);
+        tokio::spawn(crate::mcp::serve_connections(listener, router, bounds, stopped.clone()));
         tracing::info!(%address, "the operator console listens");
         let stop = stopped.drop_guard();
         Ok(Self { shared, address, _record: record, _stop: stop, _reached: None })

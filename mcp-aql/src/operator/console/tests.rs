@@ -201,7 +201,10 @@ async fn other_names_and_other_sites_are_refused() {
     let port = fixture.port();
     let host = format!("Host: 127.0.0.1:{port}\r\n");
     for (with, status) in [
-        (format!("Host: localhost:{port}\r\n"), 200),
+        (format!("Host: localhost:{port}\r\n"), 403),
+        (format!("Host: 127.1:{port}\r\n"), 403),
+        (format!("Host: [::1]:{port}\r\n"), 403),
+        (format!("Host: 127.0.0.1:0{port}\r\n"), 403),
         (format!("Host: rebound.example:{port}\r\n"), 403),
         ("Host: 127.0.0.1\r\n".to_owned(), 403),
         ("Host: 127.0.0.1:1\r\n".to_owned(), 403),
@@ -237,6 +240,27 @@ async fn other_names_and_other_sites_are_refused() {
     }
     assert_eq!(fixture.demo.operator().overview().await.unwrap().requests.len(), 5);
     assert_eq!(browser.asks(post).await.status, 204);
+}
+
+#[tokio::test]
+async fn idle_connections_do_not_keep_the_operator_out() {
+    let fixture = Fixture::new().await;
+    let mut idle = Vec::new();
+    for place in 0..250 {
+        let mut stream = TcpStream::connect(fixture.console.address()).await.unwrap();
+        if place % 2 == 0 {
+            stream.write_all(b"GET / HTTP/1.1\r\nHost: 127").await.unwrap();
+        }
+        idle.push(stream);
+    }
+    let browser = fixture.browser().await;
+    assert_eq!(browser.asks("GET /api/overview").await.status, 200);
+    // Those that made room were closed, the oldest first.
+    for stream in &mut idle[..250 - crate::mcp::CONSOLE_CONNECTIONS] {
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        assert!(answer.is_empty());
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,86 @@
+//! Batches of JSON-RPC, which MCP 2025-03-26 has and no other version.
+
+use mcp_aql::HttpOptions;
+use serde_json::{Value, json};
+
+use super::start;
+use super::support::adapter::builder;
+
+fn call(id: u32, tool: &str, operation: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+        "name": tool, "arguments": { "operation": operation, "params": params } } })
+}
+
+fn note(id: u32, title: &str) -> Value {
+    call(id, "mcp_aql_create", "create_note", json!({ "title": title }))
+}
+
+/// The ids of the answers in a list, or in events.
+fn ids(answer: &str) -> Vec<u64> {
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut ids: Vec<_> = body
+        .lines()
+        .map(|line| line.strip_prefix("data: ").unwrap_or(line))
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .flat_map(|message| message.as_array().cloned().unwrap_or_else(|| vec![message]))
+        .filter_map(|message| message["id"].as_u64())
+        .collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[tokio::test]
+async fn the_version_that_has_batches_gets_an_answer_to_each_message() {
+    let server = start(builder(), HttpOptions::new()).await;
+    let id = server.session("2025-03-26").await;
+    let own = [("Mcp-Session-Id", &*id)];
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let ping = json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" });
+    let list = |id| call(id, "mcp_aql_read", "list_notes", json!({}));
+    let batch = json!([note(1, "Milk"), ready, list(2), ping, note(4, "Tea")]);
+    let (status, answer) = server.post(&own, batch.to_string()).await;
+    assert_eq!((status, ids(&answer)), (200, vec![1, 2, 3, 4]), "{answer}");
+    // Where no answer comes as an event, they come as a list.
+    let (status, answer) = server.post(&own, json!([list(5), list(6)]).to_string()).await;
+    assert_eq!((status, ids(&answer)), (200, vec![5, 6]), "{answer}");
+    assert!(
+        answer.contains("content-type: application/json") && answer.contains("Tea"),
+        "{answer}"
+    );
+    // One faulty message does not harm the others.
+    let (status, answer) = server.post(&own, json!([7, list(8), [list(9)]]).to_string()).await;
+    assert_eq!((status, ids(&answer)), (200, vec![8]), "{answer}");
+    assert_eq!(answer.matches("-32600").count(), 2, "{answer}");
+    assert_eq!(server.post(&own, json!([ready, ready]).to_string()).await.0, 202);
+    let many = Value::from(vec![list(1); 101]).to_string();
+    for refused in ["[]", &many] {
+        let (status, answer) = server.post(&own, refused).await;
+        assert!(status == 400 && answer.contains("-32600"), "{answer}");
+    }
+    let foreign = [own[0], ("Origin", "https://evil.test")];
+    assert_eq!(server.post(&foreign, json!([list(1)]).to_string()).await.0, 403);
+}
+
+#[tokio::test]
+async fn other_versions_have_no_batches() {
+    let server = start(builder(), HttpOptions::new()).await;
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let id = server.session(version).await;
+        let batch = json!([note(1, "Milk")]).to_string();
+        let (status, answer) = server.post(&[("Mcp-Session-Id", &id)], batch).await;
+        assert!(status == 400 && answer.contains("-32600"), "{version}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn without_sessions_a_request_says_its_version() {
+    let server = start(builder(), HttpOptions::new().sessions(false)).await;
+    let batch = json!([note(1, "Milk"), note(2, "Tea")]).to_string();
+    for headers in [&[][..], &[("MCP-Protocol-Version", "2025-03-26")]] {
+        let (status, answer) = server.post(headers, &batch).await;
+        assert_eq!((status, ids(&answer)), (200, vec![1, 2]), "{answer}");
+    }
+    let later = [("MCP-Protocol-Version", "2025-06-18")];
+    let (status, answer) = server.post(&later, &batch).await;
+    assert!(status == 400 && answer.contains("-32600"), "{answer}");
+}

@@ -1,0 +1,100 @@
+//! How many connections, and how many bytes of requests, a server holds.
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use mcp_aql::{HttpOptions, Limits};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::support::adapter::{Signals, builder, builder_with};
+use super::support::reached;
+use super::{Server, newest, start};
+
+async fn answers(server: &Server) -> bool {
+    let (headers, body) = newest("list_notes");
+    server.post(&headers, body).await.0 == 200
+}
+
+/// A connection on which this much was sent.
+async fn sent(server: &Server, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
+
+/// All that comes until the server closes the connection.
+async fn read_to_end(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    // A reset is an end as well.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn idle_connections_make_room_the_oldest_first() {
+    let signals = Signals::default();
+    let server = start(builder_with(&signals), HttpOptions::new().max_connections(4)).await;
+    // A call that runs keeps its connection.
+    let session = server.session("2025-11-25").await;
+    let wait = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "mcp_aql_execute", "arguments": { "operation": "execute_wait" } } });
+    let wait = wait.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nMcp-Session-Id: {session}\r\nContent-Length: {}\r\n\r\n",
+        wait.len()
+    );
+    let busy = sent(&server, &(head + &wait)).await;
+    reached(&signals.started, 1).await;
+    // Without the bound, each of these would be kept for the client timeout.
+    let mut idle = Vec::new();
+    for place in 0..250 {
+        let text = if place % 2 == 0 { "" } else { "POST /mcp HTTP/1.1\r\nHost: loc" };
+        idle.push(sent(&server, text).await);
+    }
+    assert!(answers(&server).await, "a new client is answered");
+    // Of 250 idle ones at most three are left, the youngest.
+    for stream in idle.drain(..247) {
+        assert_eq!(read_to_end(stream).await, "");
+    }
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": { "requestId": 1 } });
+    let own = [("Mcp-Session-Id", &*session)];
+    assert_eq!(server.post(&own, cancel.to_string()).await.0, 202);
+    reached(&signals.cancelled, 1).await;
+    let mut head = [0; 15];
+    let mut busy = busy;
+    busy.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn unfinished_bodies_are_given_up_the_oldest_first() {
+    // A request may take three times its limit, and 64 KiB.
+    let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
+    let options = HttpOptions::new().max_inflight_bytes(600 << 10);
+    let server = start(builder().limits(limits), options).await;
+    const PART: usize = 200 << 10;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{{\"id\":5,\"x\":\"",
+        PART + 100,
+    );
+    let text = head + &"x".repeat(PART);
+    let mut unfinished = FuturesUnordered::new();
+    for _ in 0..80 {
+        unfinished.push(read_to_end(sent(&server, &text).await));
+    }
+    assert!(answers(&server).await, "a whole request has room");
+    // At most three fit into 600 KiB. Where a connection is closed with bytes on their way, its answer
+    // may get lost.
+    let mut refused = 0;
+    for _ in 0..77 {
+        let answer = unfinished.next().await.unwrap();
+        refused += u32::from(!answer.is_empty());
+        let expected = ["HTTP/1.1 503 ", "retry-after: 10\r\n", r#""id":5,"error":{"code":-32000"#];
+        assert!(answer.is_empty() || expected.iter().all(|part| answer.contains(part)), "{answer}");
+    }
+    assert!(refused > 0);
+}
