@@ -381,7 +381,7 @@ fn refuse_broken(seen: &Seen) -> Response {
     refuse_unfinished(seen).unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response())
 }
 
-/// Says that a body did not come to its end in time, or that there was no room for it.
+/// The refusal of a body that was not complete in time, or that was given up to make room.
 fn refuse_unfinished(seen: &Seen) -> Option<Response> {
     if seen.late {
         let message = "Invalid request: it was not sent to its end in time";

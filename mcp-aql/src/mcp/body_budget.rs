@@ -9,7 +9,7 @@ use crate::sync::lock;
 
 /// A bound on the bytes of all requests that are being received.
 ///
-/// Where it is reached, the request whose body has been incomplete for longest is given up, so that
+/// When the bound is reached, the request whose body has been incomplete for longest is given up, so that
 /// clients which never finish their requests cannot keep others out.
 #[derive(Debug)]
 pub(super) struct BodyBudget {
@@ -60,8 +60,8 @@ impl BodyBudget {
 }
 
 impl BodyShare {
-    /// Counts further bytes of the request. False when there is no room for them, nor any other
-    /// incomplete request to give up.
+    /// Counts further bytes of the request. Returns false when the budget is exhausted and no other
+    /// request is incomplete.
     pub(super) fn add(&self, bytes: usize) -> bool {
         let mut held = lock(&self.budget.held);
         let held = &mut *held;

@@ -54,7 +54,7 @@ struct Table {
 struct Entry {
     /// The requests that it serves, and the writes that it waits for.
     busy: usize,
-    /// The moment since which there are none.
+    /// The moment at which the last of them ended.
     idle_since: u64,
     close: CancellationToken,
 }

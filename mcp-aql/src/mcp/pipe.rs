@@ -130,7 +130,7 @@ async fn serve(
         // was read, a moment before `ended` tells.
         outcome = &mut others => Some(outcome),
         () = ended.cancelled() => None,
-        // What the client has sent so far is answered like the last words of one that goes.
+        // Requests that were read before the signal are answered as they are at the end of input.
         () = stop => None,
     };
     drop(reader);
@@ -156,8 +156,8 @@ async fn serve(
     outbox.close();
     // A client that does not read any more would keep it for ever.
     let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
-    // What the client began ends with it, and is in the store and in the audit log before the process
-    // may exit (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
+    // The session's executions, agents and tokens end, and the store and the audit log say so, before the
+    // process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
     adapter.end_executions_of(Ends::OfEndedSessions).await;
     outcome
 }

@@ -16,7 +16,7 @@ use crate::sync::lock;
 
 /// The maximum number of bytes of all finished replies that are kept. Beyond it the oldest go.
 const MAX_KEPT_BYTES: usize = 16 << 20;
-/// What a kept reply counts for besides its text, in bytes.
+/// The overhead of a kept reply besides its text, in bytes.
 const ENTRY_BYTES: usize = 1 << 10;
 /// The maximum number of events that are kept of one request. Of many notifications of progress the first
 /// ones go.
@@ -158,7 +158,7 @@ fn length(message: &ServerJsonRpcMessage) -> usize {
         }
     }
     let mut length = Length(0);
-    // What cannot be serialized cannot be sent either.
+    // A message that cannot be serialized cannot be sent either.
     let _ = serde_json::to_writer(&mut length, message);
     length.0
 }
