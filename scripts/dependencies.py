@@ -19,9 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Used by what a macro writes, or for their features alone.
 USED_UNSEEN = {"schemars"}
 
-# mcp-aql and its macros, which no other server has.
-OWN = {"mcp-aql", "mcp-aql-derive"}
-# How many crates besides these two the default features may add to those that an rmcp server on
+# mcp-aql and its own crates, which no other server has.
+OWN = {"mcp-aql", "mcp-aql-derive", "mcp-aql-text"}
+# How many crates besides these the default features may add to those that an rmcp server on
 # standard input and output is built from.
 MOST_ADDED = 25
 

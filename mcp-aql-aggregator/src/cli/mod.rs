@@ -125,7 +125,7 @@ async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Ended,
     match aggregator.query(query).await {
         Ok(answer) if json => {
             let text = serde_json::to_string_pretty(&answer);
-            output::write(&text.map_err(|error| format!("cannot write JSON: {error}"))?)?;
+            output::write_json(&text.map_err(|error| format!("cannot write JSON: {error}"))?)?;
             Ok(Ended::Well)
         }
         Ok(answer) => {

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use mcp_aql::__private::QUOTING_TARGETS;
+use mcp_aql_text::{visible_json, visible_lines};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -13,8 +14,22 @@ const QUERIES: &str = "mcp_aql::adapter";
 /// The narrowest and the widest that a table is made.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=240;
 
-/// Writes a text to standard output.
+/// Writes a text to standard output, with the numbers of characters that are not displayed.
 pub(crate) fn write(text: &str) -> Result<(), String> {
+    write_as_is(&visible_lines(text))
+}
+
+/// Writes JSON to standard output: as it is for a program, and with escapes for characters that a terminal
+/// does not display.
+pub(crate) fn write_json(json: &str) -> Result<(), String> {
+    if std::io::stdout().is_terminal() {
+        write_as_is(&visible_json(json))
+    } else {
+        write_as_is(json)
+    }
+}
+
+fn write_as_is(text: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush()) {
         // Whoever has read enough may close the pipe.
@@ -27,7 +42,7 @@ pub(crate) fn write(text: &str) -> Result<(), String> {
 
 /// Tells whoever started the command. Nobody listens when this fails.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(text));
 }
 
 /// How many columns there are.

@@ -84,7 +84,7 @@ impl<const N: usize> Table<N> {
     }
 
     pub(crate) fn row(&mut self, row: [&str; N]) {
-        self.rows.push(row.map(str::to_owned));
+        self.rows.push(row.map(|cell| mcp_aql_text::visible(cell).into_owned()));
     }
 
     pub(crate) fn text(&self, width: usize) -> String {
@@ -126,6 +126,14 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_characters_are_shown_in_their_column() {
+        let mut table = Table::new(&[Side::Left, Side::Left]);
+        table.row(["a\u{202e}b", "x\u{200b}\u{1b}[2J\u{e0041}"]);
+        table.row(["c", "y"]);
+        assert_eq!(table.text(60), "a<U+202E>b  x<U+200B><U+001B>[2J<U+E0041>\nc           y\n");
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_text() {

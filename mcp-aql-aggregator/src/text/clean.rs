@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::str::Chars;
 
+use mcp_aql_text::is_ignorable;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use super::scripts::uses_joiners;
@@ -29,17 +30,15 @@ fn is_plain(c: char) -> bool {
         '\n' | '\t' | ' '..='~' => true,
         c if c.is_control() => false,
         '\u{2028}' | '\u{2029}' => false,
-        c => !is_ignorable(c),
+        c => !is_dropped(c),
     }
 }
 
-/// Unicode's default ignorable code points, and those that are no characters.
-fn is_ignorable(c: char) -> bool {
-    matches!(u32::from(c),
-        0xAD | 0x34F | 0x61C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
-        | 0x200B..=0x200F | 0x202A..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF
-        | 0xFFA0 | 0xFFF0..=0xFFFB | 0xFDD0..=0xFDEF | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A
-        | 0xE0000..=0xE0FFF)
+/// Whether nothing is displayed for a code point: Unicode's ignorable ones, the marks of interlinear
+/// notes, and noncharacters.
+fn is_dropped(c: char) -> bool {
+    is_ignorable(c)
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}')
         || u32::from(c) & 0xFFFE == 0xFFFE
 }
 
@@ -214,6 +213,17 @@ mod tests {
             ("no characters at all", "a\u{ffff}\u{fdd0}\u{1fffe}b", "ab"),
         ] {
             assert_eq!(clean(text), expected, "{shows}");
+        }
+    }
+
+    /// Every code point, between letters: none that has no glyph stays.
+    #[test]
+    fn no_ignorable_code_point_stays() {
+        for c in ('\0'..=char::MAX).filter(|c| is_ignorable(*c)) {
+            // Selectors of a sign's form stay behind a sign.
+            if !matches!(c, '\u{fe0e}' | '\u{fe0f}') {
+                assert_eq!(clean(&format!("a{c}b")), "ab", "U+{:04X}", u32::from(c));
+            }
         }
     }
 

@@ -178,9 +178,6 @@ pub(crate) fn plain_lines(text: &str) -> String {
 /// A text of the adapter's on one line of a terminal, with nothing in it that a terminal obeys.
 pub(crate) fn plain(text: &str) -> String {
     const LONGEST: usize = 400;
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().take(LONGEST).map(|letter| if is_hidden(letter) { ' ' } else { letter }).collect()
+    let shown = |letter| if mcp_aql_text::is_hidden(letter) { ' ' } else { letter };
+    text.chars().take(LONGEST).map(shown).collect()
 }

@@ -7,6 +7,8 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 
+use mcp_aql_text::is_hidden;
+
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
@@ -24,11 +26,7 @@ pub(super) const NOTHING: &str = "nothing came up to test it with";
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for each in text.chars() {
-        let hidden = each.is_control() && each != '\n'
-            || matches!(each, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
-            || matches!(each, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-            || matches!(each, '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}');
-        if hidden {
+        if is_hidden(each) && each != '\n' {
             cleaned.extend(each.escape_default());
         } else {
             cleaned.push(each);

@@ -115,14 +115,7 @@ fn tags(markup: &str) -> Vec<&str> {
 
 /// Whether a terminal or a parser would obey something in it.
 fn obeyed(text: &str) -> Option<char> {
-    text.chars().find(|each| {
-        (each.is_control() && *each != '\n')
-            || matches!(
-                each,
-                '\u{2028}' | '\u{202e}' | '\u{2066}' | '\u{200b}' | '\u{feff}' | '\u{e0041}'
-            )
-            || matches!(each, '\u{fffe}' | '\u{ffff}')
-    })
+    text.chars().find(|each| mcp_aql_text::is_hidden(*each) && *each != '\n')
 }
 
 /// As long, and harmless: what is left of the structure is ours.

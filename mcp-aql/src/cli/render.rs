@@ -82,7 +82,7 @@ impl Output {
     pub(super) fn result(&self, answer: &Answer) -> Result<Ended> {
         let ended = if answer.result.is_success() { Ended::Well } else { Ended::Unsuccessful };
         if self.json {
-            self.line(&answer.text)?;
+            self.json_line(&answer.text)?;
             return Ok(ended);
         }
         if let Some(error) = answer.result.error() {
@@ -151,7 +151,7 @@ impl Output {
     }
 
     fn fields(&self, fields: &Map<String, Value>) -> Result {
-        let width = fields.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+        let width = fields.keys().map(|name| plain(name).chars().count()).max().unwrap_or(0);
         for name in ordered(fields.keys().map(String::as_str).collect()) {
             let value = fields.get(name).map(cell).unwrap_or_default();
             let name = plain(name);
@@ -180,18 +180,26 @@ impl Output {
         Ok(writeln!(std::io::stdout(), "{text}")?)
     }
 
+    /// JSON: as it is for a program, and with escapes for what a terminal does not display.
+    fn json_line(&self, json: &str) -> Result {
+        if std::io::stdout().is_terminal() {
+            return self.line(&mcp_aql_text::visible_json(json));
+        }
+        self.line(json)
+    }
+
     pub(super) fn table(&self, table: &Table) -> Result {
         if table.rows.is_empty() {
             return self.line("nothing");
         }
-        let widths: Vec<usize> = (0..table.columns.len())
+        let upper: Vec<_> = table.columns.iter().map(|name| plain(&name.to_uppercase())).collect();
+        let widths: Vec<usize> = (0..upper.len())
             .map(|column| {
                 let cells = table.rows.iter().filter_map(|row| row.get(column));
-                cells.chain(table.columns.get(column)).map(|cell| cell.chars().count()).max()
+                cells.chain(upper.get(column)).map(|cell| cell.chars().count()).max()
             })
             .map(|width| width.unwrap_or(0).min(WIDEST))
             .collect();
-        let upper: Vec<_> = table.columns.iter().map(|name| name.to_uppercase()).collect();
         let heading = self.look.heading;
         self.line(&format!("{heading}{}{heading:#}", padded(&upper, &widths)))?;
         table.rows.iter().try_for_each(|row| self.line(&padded(row, &widths)))
@@ -312,9 +320,12 @@ pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }
 
-/// Text that cannot steer a terminal: data comes from anywhere.
+/// Text on one line that cannot steer a terminal: controls become spaces, and other characters that are
+/// not displayed are shown by their numbers.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect()
+    let text: String =
+        text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect();
+    mcp_aql_text::visible(&text).into_owned()
 }
 
 /// Tells what is wrong.
@@ -338,6 +349,33 @@ mod tests {
         assert_eq!(table.rows, [["t-1", "Ship [2J it", "false", "a"]]);
         let table = Table::guess(&json!(["x", 7]));
         assert_eq!(table.rows, [["x"], ["7"]]);
+    }
+
+    #[test]
+    fn no_hidden_character_reaches_a_terminal() {
+        let hostile: String = ('\0'..=char::MAX)
+            .filter(|each| mcp_aql_text::is_ignorable(*each))
+            .step_by(7)
+            .collect();
+        let hostile =
+            format!("a{hostile}\u{1b}[2J\u{9b}\u{202e}\u{2066}\u{200b}\u{2028}\u{fff9}\u{e000}b");
+        let text = hostile.as_str();
+        for data in [
+            json!(text),
+            json!([text, [text], { text: text }]),
+            json!([{ text: text, "inner": { text: [text, 1] } }]),
+            json!({ "items": [{ text: text }], "pageInfo": { "hasNextPage": true, "endCursor": text }, text: text }),
+            json!({ text: { text: text, "b": { text: text } } }),
+            json!({ text: text, "b": [text], "c": { text: text } }),
+        ] {
+            let output = Output::kept(false);
+            output.data(&data).unwrap();
+            output.pretty(&data).unwrap();
+            let shown = output.text();
+            assert!(shown.contains("<U+202E>"), "{shown}");
+            let hidden = shown.chars().find(|each| mcp_aql_text::is_hidden(*each) && *each != '\n');
+            assert_eq!(hidden, None, "{data}");
+        }
     }
 
     #[test]

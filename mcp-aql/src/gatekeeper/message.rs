@@ -54,29 +54,12 @@ pub(crate) fn plain(text: &str) -> String {
     let mut short: String = text
         .chars()
         .take(SHOWN)
-        .map(|each| if misleads(each) { '\u{fffd}' } else { each })
+        .map(|each| if mcp_aql_text::is_hidden(each) { '\u{fffd}' } else { each })
         .collect();
     if text.chars().nth(SHOWN).is_some() {
         short.push('…');
     }
     short
-}
-
-/// Whether a character shows nothing, or shows others elsewhere.
-fn misleads(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{00ad}'
-                | '\u{061c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 enum Part<'a> {

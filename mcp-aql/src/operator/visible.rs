@@ -1,7 +1,7 @@
 //! Text of agents, for terminals: what would move the cursor, turn text around or stay unseen is shown
 //! as what it is.
 
-use std::fmt::Write as _;
+use mcp_aql_text::{is_blank, push_number};
 
 /// Columns of a line. Terminals that are narrower break it once more.
 const WIDTH: usize = 72;
@@ -35,8 +35,7 @@ pub(super) fn visible(text: &str) -> String {
 
 fn push(to: &mut String, character: char) {
     if is_hidden(character) {
-        // Writing to a string cannot fail.
-        let _ = write!(to, "<U+{:04X}>", u32::from(character));
+        push_number(to, character);
     } else {
         to.push(character);
     }
@@ -51,29 +50,9 @@ fn width(character: char) -> usize {
     }
 }
 
-/// Whether a character acts on the text around it, or cannot be seen.
+/// Whether a character acts on the text around it, cannot be seen, or passes for a space.
 fn is_hidden(character: char) -> bool {
-    match character {
-        ' '..='~' => false,
-        // Nothing to see, though Unicode counts them among letters and marks.
-        '\u{34f}'
-        | '\u{115f}'
-        | '\u{1160}'
-        | '\u{17b4}'
-        | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{3164}'
-        | '\u{ffa0}'
-        | '\u{e0000}'..='\u{e0fff}' => true,
-        // Controls, formats, separators, private and unassigned characters are what the standard
-        // library escapes; before a letter, since it escapes marks that have none.
-        _ => {
-            let mut bytes = [b'a', 0, 0, 0, 0];
-            let length = bytes.get_mut(1..).map_or(0, |rest| character.encode_utf8(rest).len());
-            let text = bytes.get(..=length).and_then(|bytes| std::str::from_utf8(bytes).ok());
-            text.is_none_or(|text| text.escape_debug().count() != text.chars().count())
-        }
-    }
+    mcp_aql_text::is_hidden(character) || (is_blank(character) && character != ' ')
 }
 
 #[cfg(test)]
@@ -93,6 +72,11 @@ mod tests {
             ("line separators", "\u{2028}\u{2029}", "<U+2028><U+2029>"),
             ("tags", "\u{e0041}", "<U+E0041>"),
             ("fillers", "\u{3164}\u{115f}", "<U+3164><U+115F>"),
+            (
+                "all ignorable characters",
+                "\u{1d173}\u{1bca0}\u{fff0}",
+                "<U+1D173><U+1BCA0><U+FFF0>",
+            ),
             ("spaces that are none", "a\u{a0}b\u{3000}", "a<U+00A0>b<U+3000>"),
             ("accents as marks", "e\u{301} हिन्दी", "e\u{301} हिन्दी"),
             ("other scripts", "日本 שלום 🦀", "日本 שלום 🦀"),

@@ -1,5 +1,6 @@
+use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use sha2::{Digest as _, Sha256};
-use unicode_normalization::char::decompose_compatible;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::vocab::DangerLevel;
 
@@ -18,6 +19,7 @@ use crate::vocab::DangerLevel;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
     text: String,
+    ambiguous: Option<String>,
     compound: bool,
     disguised: bool,
     repeats: u32,
@@ -27,11 +29,11 @@ pub struct Action {
 impl Action {
     /// The action that these words tell of.
     pub fn new(hint: &str) -> Self {
-        let (text, disguised) = fold(hint);
+        let Folded { text, ambiguous, disguised } = Folded::of(hint);
         let compound = hint.trim().contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
             || text.contains([';', '|', '&', '`', '<', '>'])
             || text.contains("$(");
-        Self { text, compound, disguised, repeats: 0, operation: None }
+        Self { text, ambiguous, compound, disguised, repeats: 0, operation: None }
     }
 
     /// Says how often the agent has reported this lately.
@@ -51,6 +53,12 @@ impl Action {
     /// The words, made comparable.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The words with [`BAR`] and [`RING`] for characters that look like several ASCII characters; `None`
+    /// if there are none.
+    pub(super) fn ambiguous(&self) -> Option<&str> {
+        self.ambiguous.as_deref()
     }
 
     /// Whether it looks like several commands, one after the other or one inside the other.
@@ -91,142 +99,137 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The comparable form, and whether something in it was hidden.
+/// The comparable form of a text, and whether something in it was hidden.
 pub(super) fn fold(hint: &str) -> (String, bool) {
-    let mut text = String::with_capacity(hint.len());
-    let mut disguised = false;
-    // Of the word that is being read: letters that are ASCII, and letters that only look so.
-    let (mut plain, mut alike) = (false, false);
-    let mut spaced = true;
-    let mut previous_hidden = false;
-    for each in hint.chars() {
-        if is_blank(each) || (each.is_control() && !is_hidden(each)) {
-            disguised |= plain && alike;
-            (plain, alike) = (false, false);
-            if !spaced {
-                text.push(' ');
-            }
-            (spaced, previous_hidden) = (true, false);
-            continue;
+    let folded = Folded::of(hint);
+    (folded.text, folded.disguised)
+}
+
+/// A text made comparable.
+pub(super) struct Folded {
+    text: String,
+    /// The same text, with [`BAR`] and [`RING`] in place of characters of other alphabets that look like
+    /// several ASCII characters; `None` if there are none.
+    ambiguous: Option<String>,
+    disguised: bool,
+}
+
+/// Stands for what may be read as `i`, `l`, `1` or `|`. Folding leaves no control character in a text, and
+/// patterns are matched byte by byte.
+pub(super) const BAR: char = '\u{1}';
+/// Stands for what may be read as `o` or `0`.
+pub(super) const RING: char = '\u{2}';
+
+impl Folded {
+    fn of(hint: &str) -> Self {
+        let mut folded = Folding::default();
+        for character in hint.nfc() {
+            folded.add(character);
         }
-        if is_hidden(each) {
+        folded.finish()
+    }
+}
+
+/// A text in the course of being made comparable.
+#[derive(Default)]
+struct Folding {
+    text: String,
+    ambiguous: Option<String>,
+    disguised: bool,
+    /// The current word has ASCII letters,
+    plain: bool,
+    /// and letters that only look like ASCII.
+    alike: bool,
+    previous_hidden: bool,
+}
+
+impl Folding {
+    fn add(&mut self, character: char) {
+        if is_blank(character) || (character.is_control() && !is_swallowed(character)) {
+            self.end_word();
+            if !self.is_spaced() {
+                self.push(" ", None);
+            }
+            self.previous_hidden = false;
+            return;
+        }
+        let alike = lookalike(character);
+        // A letter may be of a later version of Unicode than the one that hidden characters are known by.
+        if alike.is_none() && self.is_removed(character) {
             // One between letters parts a word that reads as one.
-            previous_hidden = !spaced;
-            continue;
+            self.previous_hidden = !self.is_spaced();
+            return;
         }
-        let (folded, is_alike) = look(each);
-        disguised |= previous_hidden && folded.is_ascii_alphanumeric();
-        previous_hidden = false;
-        if !folded.is_alphanumeric() && folded != '_' {
-            disguised |= plain && alike;
-            (plain, alike) = (false, false);
+        let lower;
+        let mut buffer = [0; 4];
+        let text: &str = match &alike {
+            Some(alike) => &alike.text,
+            None if character.is_ascii() => character.to_ascii_lowercase().encode_utf8(&mut buffer),
+            None => {
+                lower = character.to_lowercase().collect::<String>();
+                &lower
+            }
+        };
+        let is_alike = alike.as_ref().is_some_and(|alike| alike.is_disguise);
+        let is_ascii_word = text.starts_with(|first: char| first.is_ascii_alphanumeric());
+        self.disguised |= self.previous_hidden && is_ascii_word;
+        self.previous_hidden = false;
+        if !text.starts_with(|first: char| first.is_alphanumeric() || first == '_') {
+            self.end_word();
         }
-        plain |= folded.is_ascii_alphabetic() && !is_alike;
-        alike |= is_alike;
-        if folded.is_ascii() {
-            text.push(folded.to_ascii_lowercase());
-        } else {
-            match plainly(folded) {
-                Some(plain) => text.push_str(&plain),
-                None => text.extend(folded.to_lowercase()),
+        self.plain |= text.starts_with(|first: char| first.is_ascii_alphabetic()) && !is_alike;
+        self.alike |= is_alike;
+        let stand_in = match text {
+            "i" | "l" | "1" | "|" => Some(BAR),
+            "o" | "0" => Some(RING),
+            _ => None,
+        };
+        self.push(text, stand_in.filter(|_| !character.is_ascii()));
+    }
+
+    /// Whether a character is left out: nothing is displayed for it, or it is a mark on an ASCII letter
+    /// or of no script.
+    fn is_removed(&self, character: char) -> bool {
+        if is_mark(character) {
+            let is_on_ascii = self.text.chars().next_back().is_none_or(|last| last.is_ascii());
+            return is_on_ascii || is_inherited_mark(character) || is_hidden(character);
+        }
+        is_hidden(character)
+    }
+
+    fn is_spaced(&self) -> bool {
+        self.text.is_empty() || self.text.ends_with(' ')
+    }
+
+    fn end_word(&mut self) {
+        self.disguised |= self.plain && self.alike;
+        (self.plain, self.alike) = (false, false);
+    }
+
+    fn push(&mut self, text: &str, stand_in: Option<char>) {
+        if let Some(stand_in) = stand_in {
+            self.ambiguous.get_or_insert_with(|| self.text.clone()).push(stand_in);
+        } else if let Some(ambiguous) = &mut self.ambiguous {
+            ambiguous.push_str(text);
+        }
+        self.text.push_str(text);
+    }
+
+    fn finish(mut self) -> Folded {
+        self.end_word();
+        for text in [Some(&mut self.text), self.ambiguous.as_mut()].into_iter().flatten() {
+            if text.ends_with(' ') {
+                text.pop();
             }
         }
-        spaced = false;
+        let Self { text, ambiguous, disguised, .. } = self;
+        Folded { text, ambiguous, disguised }
     }
-    disguised |= plain && alike;
-    if text.ends_with(' ') {
-        text.pop();
-    }
-    (text, disguised)
 }
 
-/// What a Latin letter is without its accent, and a ligature in its letters.
-fn plainly(each: char) -> Option<String> {
-    let mut plain = String::new();
-    decompose_compatible(each, |part| {
-        if !is_hidden(part) {
-            plain.push(look(part).0.to_ascii_lowercase());
-        }
-    });
-    (plain.starts_with(|first: char| first.is_ascii_alphanumeric()) && plain.is_ascii())
-        .then_some(plain)
-}
-
-/// What looks like a space. The blank pattern of Braille is none for Unicode.
-fn is_blank(each: char) -> bool {
-    each.is_whitespace() || each == '\u{2800}'
-}
-
-/// Characters that nobody sees: format characters, marks that combine with the letter before, and
-/// controls that a terminal swallows.
-fn is_hidden(each: char) -> bool {
-    matches!(each,
-        '\u{0}'..='\u{8}' | '\u{e}'..='\u{1b}' | '\u{7f}' | '\u{ad}'
-        | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{20d0}'..='\u{20ff}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// The ASCII character that one of another block looks like, and whether that is a disguise: letters
-/// of other alphabets are, wide forms and typographic signs are not.
-fn look(each: char) -> (char, bool) {
-    if each.is_ascii() {
-        return (each, false);
-    }
-    let plain = match each {
-        // Full-width forms.
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(each) - 0xfee0),
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => Some('-'),
-        '\u{2018}' | '\u{2019}' | '\u{201b}' | '\u{2032}' => Some('\''),
-        '\u{201c}'..='\u{201f}' | '\u{2033}' => Some('"'),
-        '\u{2044}' | '\u{2215}' | '\u{29f8}' => Some('/'),
-        '\u{fe4d}'..='\u{fe4f}' | '\u{2017}' => Some('_'),
-        '\u{37e}' => Some(';'),
-        '\u{2223}' => Some('|'),
-        _ => None,
-    };
-    if let Some(plain) = plain {
-        return (plain, false);
-    }
-    let alike = match each {
-        'а' | 'А' | 'α' | 'Α' | 'ɑ' => 'a',
-        'в' | 'В' | 'Β' | 'β' | 'Ь' | 'ь' => 'b',
-        'с' | 'С' | 'ϲ' | 'Ϲ' | 'ᴄ' | 'ⅽ' => 'c',
-        'ԁ' | 'Ԁ' | 'ⅾ' | 'ᴅ' => 'd',
-        'е' | 'Е' | 'Ε' | 'ε' | 'ё' | 'Ё' | 'ᴇ' => 'e',
-        'ɡ' | 'ց' | 'ɢ' => 'g',
-        'һ' | 'Һ' | 'н' | 'Н' | 'Η' | 'ʜ' => 'h',
-        'і' | 'І' | 'ι' | 'Ι' | 'ı' | 'ӏ' | 'Ӏ' | 'ⅰ' => 'i',
-        'ј' | 'Ј' | 'ϳ' | 'ᴊ' => 'j',
-        'к' | 'К' | 'κ' | 'Κ' | 'ᴋ' => 'k',
-        'ⅼ' | 'ʟ' | 'ℓ' => 'l',
-        'м' | 'М' | 'Μ' | 'ⅿ' | 'ᴍ' => 'm',
-        'Ν' | 'ո' | 'ɴ' => 'n',
-        'о' | 'О' | 'ο' | 'Ο' | 'օ' | 'ᴏ' => 'o',
-        'р' | 'Р' | 'ρ' | 'Ρ' | 'ᴘ' => 'p',
-        'ԛ' | 'Ԛ' => 'q',
-        'г' | 'ʀ' | 'ꮁ' => 'r',
-        'ѕ' | 'Ѕ' | 'ꜱ' => 's',
-        'т' | 'Т' | 'τ' | 'Τ' | 'ᴛ' => 't',
-        'υ' | 'ս' | 'ᴜ' => 'u',
-        'ν' | 'ѵ' | 'ᴠ' | 'ⅴ' => 'v',
-        'ԝ' | 'Ԝ' | 'ᴡ' | 'ω' => 'w',
-        'х' | 'Х' | 'χ' | 'Χ' | 'ⅹ' => 'x',
-        'у' | 'У' | 'Υ' | 'γ' | 'Ү' | 'ү' => 'y',
-        'Ζ' | 'ᴢ' => 'z',
-        // Mathematical alphabets: letters in rows of 26, capitals and small ones by turns.
-        '\u{1d400}'..='\u{1d6a3}' => letter((u32::from(each) - 0x1d400) % 26),
-        '\u{24b6}'..='\u{24cf}' => letter(u32::from(each) - 0x24b6),
-        '\u{24d0}'..='\u{24e9}' => letter(u32::from(each) - 0x24d0),
-        _ => return (each, false),
-    };
-    (alike, true)
-}
-
-fn letter(place: u32) -> char {
-    char::from_u32(u32::from('a') + place).unwrap_or('a')
+/// Controls that a terminal swallows; the others end a word.
+fn is_swallowed(character: char) -> bool {
+    matches!(character, '\u{0}'..='\u{8}' | '\u{e}'..='\u{1b}' | '\u{7f}')
 }
 
 #[cfg(test)]
@@ -247,12 +250,36 @@ mod tests {
             ("drop_table\u{1b} users", "a control character"),
             ("drôp_täblé ụsers", "accents in one character with their letter"),
             ("drop_table\u{2800}users", "a pattern of Braille that is blank"),
+            ("d\u{1d173}rop\u{1bca0}_ta\u{fff0}ble\u{e0fff} users", "ignorable format controls"),
+            ("d\u{5b0}rop_t\u{93f}able users", "marks of other scripts on ASCII letters"),
+            ("ꓒꓣꓳꓑ_ꓔꓮꓐꓡꓰ ꓴꓢꓰꓣꓢ", "Lisu letters"),
+            ("ᎠᏒoᏢ_table users", "Cherokee letters"),
+            ("dr\u{2c9f}p_table users", "a Coptic letter"),
         ] {
             assert_eq!(Action::new(hint).text(), "drop_table users", "{shows}");
         }
         assert_eq!(Action::new("rm\u{a0}\u{2014}rf").text(), "rm -rf");
         assert_eq!(Action::new("con\u{fb01}gure ½").text(), "configure 1/2");
         assert_eq!(Action::new("ガ 각 Й").text(), "ガ 각 й", "what is another letter elsewhere");
+    }
+
+    /// Every code point, between the letters of a word.
+    #[test]
+    fn characters_without_a_glyph_part_no_word() {
+        // REQ-AUT-08
+        for character in ('\0'..=char::MAX).filter(|it| mcp_aql_text::is_ignorable(*it)) {
+            let action = Action::new(&format!("dr{character}op"));
+            assert_eq!(action.text(), "drop", "U+{:04X}", u32::from(character));
+            assert!(action.is_disguised(), "U+{:04X}", u32::from(character));
+        }
+    }
+
+    #[test]
+    fn composed_and_decomposed_letters_are_the_same() {
+        for (one, other) in [("й", "и\u{306}"), ("ガ", "カ\u{3099}"), ("café", "cafe\u{301}")]
+        {
+            assert_eq!(Action::new(one), Action::new(other), "{one}");
+        }
     }
 
     #[test]

@@ -3,9 +3,12 @@ use globset::GlobBuilder;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 
-use super::action::{Action, fold};
+use super::action::{Action, BAR, RING, fold};
 
 /// The patterns of one list, ready to match.
+///
+/// A guard also finds its patterns in an action in which letters of other alphabets look like several ASCII
+/// characters, each of which may be meant: `kӏӀl` is read as `kill` and as `k1il`.
 ///
 /// `*` stands for any text, spaces and `/` included, `?` for one character, `[ab]` for one of several
 /// and `{a,b}` for alternatives; case does not matter.
@@ -18,6 +21,14 @@ use super::action::{Action, fold};
 /// then remove it".
 #[derive(Debug, Clone, Default)]
 pub(super) struct PatternList {
+    exact: Matcher,
+    /// The same patterns for [`Action::ambiguous`].
+    ambiguous: Matcher,
+}
+
+/// Patterns that are matched together.
+#[derive(Debug, Clone, Default)]
+struct Matcher {
     patterns: Vec<Pattern>,
     /// Finds the longest plain part of each pattern: what lacks it does not match.
     parts: Option<AhoCorasick>,
@@ -46,10 +57,44 @@ struct Pattern {
 impl PatternList {
     /// Compiles patterns; notes those that are none.
     pub(super) fn new(patterns: &[String], list: &str, problems: &mut Vec<String>) -> Self {
+        let exact = Matcher::new(patterns, |text| text, list, problems);
+        // A pattern whose form is too large is noted once.
+        let has_problem = !problems.is_empty();
+        let mut others = Vec::new();
+        let ambiguous = Matcher::new(patterns, |text| with_stand_ins(&text), list, &mut others);
+        if !has_problem {
+            problems.append(&mut others);
+        }
+        Self { exact, ambiguous }
+    }
+
+    /// The first pattern that guards against this action.
+    pub(super) fn guards(&self, action: &Action) -> Option<&str> {
+        self.exact.find(action.text(), Pattern::is_within).or_else(|| {
+            action.ambiguous().and_then(|text| self.ambiguous.find(text, Pattern::is_within))
+        })
+    }
+
+    /// The first pattern that lets this action pass.
+    pub(super) fn passes(&self, action: &Action) -> Option<&str> {
+        if action.is_compound() || action.is_disguised() {
+            return None;
+        }
+        self.exact.find(action.text(), Pattern::is_whole)
+    }
+}
+
+impl Matcher {
+    fn new(
+        patterns: &[String],
+        form: impl Fn(String) -> String,
+        list: &str,
+        problems: &mut Vec<String>,
+    ) -> Self {
         let mut made = Self::default();
         let mut parts = Vec::new();
         for written in patterns {
-            match Pattern::new(written) {
+            match Pattern::new(written, &form) {
                 Ok((pattern, part)) => {
                     let place = made.patterns.len();
                     made.patterns.push(pattern);
@@ -74,19 +119,6 @@ impl PatternList {
         made
     }
 
-    /// The first pattern that guards against this action.
-    pub(super) fn guards(&self, action: &Action) -> Option<&str> {
-        self.find(action.text(), Pattern::is_within)
-    }
-
-    /// The first pattern that lets this action pass.
-    pub(super) fn passes(&self, action: &Action) -> Option<&str> {
-        if action.is_compound() || action.is_disguised() {
-            return None;
-        }
-        self.find(action.text(), Pattern::is_whole)
-    }
-
     fn find(&self, text: &str, matches: impl Fn(&Pattern, &str) -> bool) -> Option<&str> {
         let mut candidates = self.always.clone();
         if let Some(parts) = &self.parts {
@@ -106,8 +138,8 @@ impl PatternList {
 
 impl Pattern {
     /// A pattern, and the longest plain text that it cannot match without.
-    fn new(written: &str) -> Result<(Self, String), String> {
-        let (text, _) = fold(written);
+    fn new(written: &str, form: impl Fn(String) -> String) -> Result<(Self, String), String> {
+        let text = form(fold(written).0);
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -168,6 +200,31 @@ fn compile(glob: &str) -> Result<Regex, String> {
         .build()
         .map_err(|error| error.kind().to_string())?;
     Regex::new(glob.regex()).map_err(|_| "it is too large".to_owned())
+}
+
+/// The pattern with the stand-ins of ambiguous characters beside the ASCII characters that they may be.
+fn with_stand_ins(glob: &str) -> String {
+    let mut text = String::with_capacity(glob.len() * 2);
+    let mut characters = glob.chars();
+    while let Some(each) = characters.next() {
+        match each {
+            '\\' => {
+                text.push(each);
+                text.extend(characters.next());
+            }
+            '[' => {
+                let rest = characters.as_str();
+                skip_class(&mut characters);
+                let class = rest.strip_suffix(characters.as_str()).unwrap_or(rest);
+                text.push('[');
+                text.push_str(class);
+            }
+            'i' | 'l' | '1' | '|' => text.extend(['[', each, BAR, ']']),
+            'o' | '0' => text.extend(['[', each, RING, ']']),
+            _ => text.push(each),
+        }
+    }
+    text
 }
 
 /// What is between a pattern's special characters, in order; the first is what it starts with. Text
@@ -295,6 +352,42 @@ mod tests {
     }
 
     #[test]
+    fn characters_that_look_like_several_are_read_as_each() {
+        // REQ-AUT-08
+        let guards = list(&["kill*", "io_[01]0*", "100%", "git\\_log", "use the force"]);
+        for (hint, pattern) in [
+            ("k\u{4cf}\u{4c0}\u{399} it", Some("kill*")),
+            ("k\u{456}ll", Some("kill*")),
+            ("\u{399}\u{3bf}_1\u{41e} x", Some("io_[01]0*")),
+            ("\u{4cf}\u{3bf}\u{43e}%", Some("100%")),
+            ("g\u{4cf}t_\u{4cf}og", Some("git\\_log")),
+            ("use the f\u{3bf}rce", Some("use the force")),
+            ("kull \u{43e}", None),
+            ("ki11 \u{43e}", None),
+        ] {
+            assert_eq!(guards.guards(&Action::new(hint)), pattern, "{hint}");
+        }
+    }
+
+    /// Every code point that reads as a letter of a pattern, in its place.
+    #[test]
+    fn no_lookalike_of_any_script_evades_a_guard() {
+        // REQ-AUT-08
+        let guards = list(&["abcdefghijklmnopqrstuvwxyz0*"]);
+        let word = "abcdefghijklmnopqrstuvwxyz0";
+        let mut count = 0;
+        for character in '\u{80}'..=char::MAX {
+            let Some(alike) = mcp_aql_text::lookalike(character) else { continue };
+            let Some(place) = word.find(&*alike.text) else { continue };
+            let mut hint = word.to_owned();
+            hint.replace_range(place..place + alike.text.len(), character.encode_utf8(&mut [0; 4]));
+            assert!(guards.guards(&Action::new(&hint)).is_some(), "{hint}");
+            count += 1;
+        }
+        assert!(count > 2_000, "{count}");
+    }
+
+    #[test]
     fn passes_match_the_whole_of_one_plain_action() {
         // REQ-AUT-09
         let passes = list(&["read_*", "list_*"]);
@@ -316,7 +409,7 @@ mod tests {
         // REQ-AUT-08
         let mut found = 0;
         for pattern in ["ab*", "ab*c", "a*b c", "b *a", "a b*b*c", "a**c"] {
-            let (pattern, _) = Pattern::new(pattern).unwrap();
+            let (pattern, _) = Pattern::new(pattern, |text| text).unwrap();
             assert!(pattern.open);
             let mut all = vec![String::new()];
             for _ in 0..7 {

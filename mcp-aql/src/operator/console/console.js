@@ -10,7 +10,7 @@
   const TOAST_MS = 6000;
   const TOKEN = "mcp-aql-console-token";
   const KEYS_OFF = "mcp-aql-console-keys-off";
-  const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/u;
+  const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
   const KINDS = {
     operation: { chip: "Approval", tone: "accent", title: "Run this operation once?" },

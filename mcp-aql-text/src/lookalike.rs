@@ -1,0 +1,262 @@
+//! The ASCII text that a character looks like.
+
+use std::sync::LazyLock;
+
+use unicode_normalization::char::{decompose_canonical, decompose_compatible};
+use unicode_security::confusable_detection::skeleton;
+
+use crate::set::CodePoints;
+use crate::{is_ignorable, is_mark};
+
+static DASH: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Dash}"));
+static LATIN: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Script=Latin}"));
+
+/// The prototypes of ASCII characters that the table of confusable characters does not map to themselves.
+/// `0`, `1`, `I` and `|` share theirs with letters and are left out.
+const PROTOTYPES: [(&str, &str); 4] = [("rn", "m"), ("''", "\""), ("°/₀", "%"), ("`", "'")];
+
+/// The reading of a character by a person who expects ASCII.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lookalike {
+    /// ASCII text in lower case.
+    pub text: String,
+    /// Whether the character is a letter of another alphabet, or of an alphabet of symbols, that can pass
+    /// for the ASCII letter. Accents, ligatures, wide forms and typographic signs are not a
+    /// disguise.
+    pub is_disguise: bool,
+}
+
+/// The ASCII text that a character looks like; `None` for ASCII itself, for marks, and for characters that
+/// look like no ASCII text.
+///
+/// The sources are compatibility decompositions, the table of confusable characters of Unicode Technical
+/// Standard #39 for the character and for its other case, and the small capitals, which that table keeps
+/// apart from capitals.
+///
+/// ```
+/// use mcp_aql_text::lookalike;
+///
+/// // Cyrillic.
+/// assert_eq!(lookalike('о').map(|it| (it.text, it.is_disguise)), Some(("o".to_owned(), true)));
+/// assert_eq!(lookalike('é').map(|it| (it.text, it.is_disguise)), Some(("e".to_owned(), false)));
+/// assert_eq!(lookalike('ж'), None);
+/// ```
+pub fn lookalike(character: char) -> Option<Lookalike> {
+    if character.is_ascii() || is_ignorable(character) || is_mark(character) {
+        return None;
+    }
+    if DASH.contains(character) {
+        return Some(Lookalike { text: "-".to_owned(), is_disguise: false });
+    }
+    if let Some(text) = compatible(character) {
+        let is_wide = matches!(character, '\u{ff01}'..='\u{ff5e}');
+        let is_letter = text.len() == 1 && text.starts_with(|it: char| it.is_ascii_alphabetic());
+        // Latin-1 has ordinal indicators, which are in ordinary use.
+        let is_disguise = is_letter && !is_wide && !is_accented(character) && character > '\u{ff}';
+        return Some(Lookalike { text, is_disguise });
+    }
+    let lower = only(character.to_lowercase());
+    let prototype = [Some(character), lower, only(character.to_uppercase())]
+        .into_iter()
+        .flatten()
+        .find_map(prototype)
+        .or_else(|| small_capital(character).map(|text| (text.to_owned(), false)));
+    let (mut text, has_marks) = prototype?;
+    if text == "l" {
+        if !character.is_alphanumeric() {
+            // A bar.
+            "|".clone_into(&mut text);
+        } else if lower.and_then(self::prototype).is_some_and(|(lower, _)| lower == "i") {
+            // A capital that looks like both; its small letter decides.
+            "i".clone_into(&mut text);
+        }
+    }
+    text.make_ascii_lowercase();
+    let is_of_its_own = LATIN.contains(character) && (has_marks || text.len() > 1);
+    Some(Lookalike { is_disguise: character.is_alphabetic() && !is_of_its_own, text })
+}
+
+/// The one character of a case mapping.
+fn only(mut mapping: impl Iterator<Item = char>) -> Option<char> {
+    let first = mapping.next();
+    first.filter(|_| mapping.next().is_none())
+}
+
+/// Whether a character is an ASCII letter with accents.
+fn is_accented(character: char) -> bool {
+    let mut first = None;
+    decompose_canonical(character, |part| {
+        first.get_or_insert(part);
+    });
+    first.is_some_and(|first| first.is_ascii())
+}
+
+/// The compatibility form without its marks, where that is ASCII text without blanks.
+fn compatible(character: char) -> Option<String> {
+    let mut text = String::new();
+    decompose_compatible(character, |part| {
+        if part.is_ascii() {
+            text.push(part.to_ascii_lowercase());
+        } else if !is_mark(part) && !is_ignorable(part) {
+            match prototype(part).filter(|_| part != character && !part.is_alphabetic()) {
+                Some((prototype, _)) => text.push_str(&prototype.to_ascii_lowercase()),
+                None => text.push(part),
+            }
+        }
+    });
+    let text = as_ascii(text);
+    is_ascii_word(&text).then_some(text)
+}
+
+/// The prototype of a character in the table of confusable characters, where that is ASCII text, and
+/// whether marks had to be removed from it.
+fn prototype(character: char) -> Option<(String, bool)> {
+    let mut has_marks = false;
+    let mut text = String::new();
+    for each in skeleton(character.encode_utf8(&mut [0; 4])) {
+        if is_mark(each) {
+            has_marks = true;
+        } else {
+            text.push(each);
+        }
+    }
+    let text = as_ascii(text);
+    is_ascii_word(&text).then_some((text, has_marks))
+}
+
+/// The ASCII character with this prototype, or the text itself.
+fn as_ascii(text: String) -> String {
+    let found = PROTOTYPES.iter().find(|(prototype, _)| *prototype == text);
+    found.map_or(text, |(_, ascii)| (*ascii).to_owned())
+}
+
+fn is_ascii_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The letters that look like capitals and that no case mapping leads to; and `ω`, which passes for `w`.
+fn small_capital(character: char) -> Option<&'static str> {
+    Some(match character {
+        'ʙ' => "b",
+        'ᴅ' => "d",
+        'ᴇ' => "e",
+        'ꜰ' => "f",
+        'ɢ' => "g",
+        'ʜ' => "h",
+        'ᴊ' => "j",
+        'ᴋ' | 'ĸ' => "k",
+        'ʟ' => "l",
+        'ᴍ' => "m",
+        'ɴ' => "n",
+        'ᴘ' => "p",
+        'ꞯ' => "q",
+        'ᴛ' => "t",
+        'ω' => "w",
+        '‗' => "_",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(character: char) -> Option<String> {
+        lookalike(character).map(|it| it.text)
+    }
+
+    #[test]
+    fn letters_of_other_alphabets_are_disguises() {
+        for (letters, expected) in [
+            ("аАαΑɑ𝐚𝛂ⓐꭺᎪꓮ", "a"),
+            ("вВΒβЬь", "b"),
+            ("сСϲϹᴄⅽ", "c"),
+            ("ԁⅾᴅ𝗱", "d"),
+            ("еЕΕᴇ", "e"),
+            ("ɡցɢ", "g"),
+            ("һҺнНΗʜ", "h"),
+            ("іІιΙıⅰ", "i"),
+            ("јЈϳᴊ", "j"),
+            ("кКκΚᴋ", "k"),
+            ("ⅼʟℓ", "l"),
+            ("мМΜⅿᴍ𝐦", "m"),
+            ("Νոɴ", "n"),
+            ("оОοΟօᴏ", "o"),
+            ("рРρΡᴘ", "p"),
+            ("ԛԚ", "q"),
+            ("гʀꮁ", "r"),
+            ("ѕЅꜱ", "s"),
+            ("тТτΤᴛ", "t"),
+            ("υսᴜ", "u"),
+            ("νѵᴠⅴ", "v"),
+            ("ԝԜᴡω", "w"),
+            ("хХχΧⅹ", "x"),
+            ("уУΥγҮү", "y"),
+            ("Ζᴢ", "z"),
+        ] {
+            for letter in letters.chars() {
+                let expected = Lookalike { text: expected.to_owned(), is_disguise: true };
+                assert_eq!(lookalike(letter), Some(expected), "{letter}");
+            }
+        }
+    }
+
+    #[test]
+    fn accents_ligatures_wide_forms_and_signs_are_none() {
+        for (characters, expected) in [
+            ("éëęė", "e"),
+            ("øóôö", "o"),
+            ("ﬁ", "fi"),
+            ("æ", "ae"),
+            ("ｄ", "d"),
+            ("½", "1/2"),
+            ("–—−‐―", "-"),
+            ("‘’‛′", "'"),
+            ("“”‟″", "\""),
+            ("⁄∕⧸／", "/"),
+            ("﹍＿‗", "_"),
+            ("\u{37e}；", ";"),
+            ("∣｜", "|"),
+            ("º", "o"),
+        ] {
+            for character in characters.chars() {
+                let expected = Lookalike { text: expected.to_owned(), is_disguise: false };
+                assert_eq!(lookalike(character), Some(expected), "{character}");
+            }
+        }
+        for character in "жЙй日ガ각ß".chars() {
+            assert_eq!(lookalike(character), None, "{character}");
+        }
+    }
+
+    /// Every code point against the table itself: each whose prototype is that of an ASCII letter or digit
+    /// is read as that letter or digit.
+    #[test]
+    fn every_confusable_of_ascii_is_read_as_ascii() {
+        let prototypes = |text: &str| skeleton(text).collect::<String>();
+        let ascii: Vec<(char, String)> =
+            ('!'..='~').map(|it| (it, prototypes(it.encode_utf8(&mut [0; 4])))).collect();
+        let mut count = 0;
+        for character in ('\u{80}'..=char::MAX).filter(|it| !is_ignorable(*it) && !is_mark(*it)) {
+            let prototype = prototypes(character.encode_utf8(&mut [0; 4]));
+            let alike: String = ascii
+                .iter()
+                .filter(|(_, it)| *it == prototype)
+                .map(|(it, _)| it.to_ascii_lowercase())
+                .collect();
+            if alike.is_empty() {
+                continue;
+            }
+            count += 1;
+            let read = text(character).unwrap_or_default();
+            // Dashes and numbers with a value of their own are read as such.
+            let is_value = read == "-" || compatible(character).is_some();
+            assert!(
+                alike.contains(&*read) || is_value,
+                "U+{:04X} {character} is read as {read:?}, not as one of {alike:?}",
+                u32::from(character)
+            );
+        }
+        assert!(count > 1_500, "{count}");
+    }
+}
