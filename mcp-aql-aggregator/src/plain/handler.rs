@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData,
-    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    Tool, ToolAnnotations,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
+    ConstString as _, ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -158,6 +159,24 @@ impl ServerHandler for Handler {
             return Err(invalid("name", &reason));
         }
         self.query(request, &context).await.map(Into::into)
+    }
+
+    /// Requests that rmcp could not decode: methods that this server does not have, and methods that it
+    /// has with parameters of another form.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let params = request.params.as_ref();
+        let (field, reason) = match request.method.as_str() {
+            CallToolRequestMethod::VALUE => input::misformed_call(params),
+            ListToolsRequestMethod::VALUE => input::misformed_list(params),
+            _ => {
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+            }
+        };
+        Err(invalid(field, &reason))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

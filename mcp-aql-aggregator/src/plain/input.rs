@@ -17,7 +17,10 @@ const MOST_SERVERS: usize = 1000;
 /// What is asked, and the arguments that mean nothing here.
 pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>), QueryError> {
     let query = match arguments.get("query") {
-        None => return Err(invalid("query", "Is required".to_owned())),
+        None => {
+            let others = ignored(arguments).into_iter().map(|other| format!("; {other}"));
+            return Err(invalid("query", format!("Is required{}", others.collect::<String>())));
+        }
         Some(Value::String(text)) => text,
         Some(other) => {
             return Err(invalid("query", format!("Must be a string, got {}", kind(other))));
@@ -46,6 +49,35 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
         }
     }
     Ok((asked, ignored(arguments)))
+}
+
+/// The fault of a `tools/call` whose parameters have another form: its field, and the reason.
+pub(super) fn misformed_call(params: Option<&Value>) -> (&'static str, String) {
+    // JSON-RPC itself refuses parameters that are neither an object nor missing.
+    let Some(Value::Object(members)) = params else {
+        return ("params", "Is required".to_owned());
+    };
+    match members.get("name") {
+        None => return ("name", "Is required".to_owned()),
+        Some(Value::String(_)) => {}
+        Some(other) => return ("name", format!("Must be a string, got {}", kind(other))),
+    }
+    for field in ["arguments", "_meta"] {
+        if let Some(value) = members.get(field)
+            && !value.is_object()
+        {
+            return (field, format!("Must be an object, got {}", kind(value)));
+        }
+    }
+    ("params", "Has members of a form that `tools/call` does not have".to_owned())
+}
+
+/// The same of a `tools/list`.
+pub(super) fn misformed_list(params: Option<&Value>) -> (&'static str, String) {
+    match params.and_then(|params| params.get("cursor")) {
+        Some(cursor) => ("cursor", format!("Must be a string, got {}", kind(cursor))),
+        None => ("params", "Has members of a form that `tools/list` does not have".to_owned()),
+    }
 }
 
 /// A word on each argument that does nothing, as far as one reads such words.
@@ -110,7 +142,7 @@ fn whole(value: &Value) -> Result<usize, QueryError> {
 
 /// A word on an argument that does nothing. The contract's schema lets such arguments pass.
 fn unknown(name: &str) -> Option<String> {
-    if NAMES.contains(&name) || name.starts_with('_') {
+    if NAMES.contains(&name) {
         return None;
     }
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
@@ -163,6 +195,11 @@ mod tests {
         // REQ-AGR-02, REQ-AGR-03, REQ-AGR-10
         for (arguments, field, reason) in [
             (json!({}), "query", "Is required"),
+            (
+                json!({ "Query": "a" }),
+                "query",
+                "Is required; 'Query' is no parameter and was ignored; did you mean 'query'?",
+            ),
             (json!({ "query": 7 }), "query", "Must be a string, got a number"),
             (json!({ "query": null }), "query", "Must be a string, got null"),
             (json!({ "query": "" }), "query", "Must have 1 to 10000 characters, got 0"),
@@ -261,6 +298,7 @@ mod tests {
         assert_eq!(
             warnings,
             [
+                "'_meta' is no parameter and was ignored",
                 "'depth' is no parameter and was ignored",
                 "'max_results' is no parameter and was ignored; did you mean 'maxResults'?",
             ]

@@ -1,10 +1,10 @@
 //! The tool over HTTP.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::support::{Setup, TOOL, at, query, refused, scripted, started};
+use super::support::{Setup, TOOL, at, misformed, query, refused, scripted, started};
 
 #[tokio::test]
 async fn clients_over_http_get_the_same() {
@@ -63,6 +63,22 @@ async fn post(address: &str, headers: &str, body: &str) -> String {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn misformed_calls_are_invalid_parameters() {
+    // REQ-AGR-10
+    let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
+    let (_child, address) = setup.listen(&[]).await;
+    for (params, field, reason) in misformed() {
+        let mut request = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" });
+        request["params"] = params;
+        let answer = post(&address, "Host: localhost", &request.to_string()).await;
+        let body = answer.split("\r\n\r\n").nth(1).unwrap();
+        let error = serde_json::from_str::<Value>(body).unwrap()["error"].take();
+        assert_eq!(error["code"], -32602, "{request}: {answer}");
+        assert_eq!(error["data"], json!({ "field": field, "reason": reason }), "{request}");
+    }
 }
 
 #[tokio::test]

@@ -140,6 +140,25 @@ fn text(result: &CallToolResult) -> String {
     result.content[0].as_text().unwrap().text.clone()
 }
 
+/// Parameters of `tools/call` that have another form, with the field and the reason that are answered.
+pub(crate) fn misformed() -> Vec<(Value, &'static str, &'static str)> {
+    let call = |arguments: Value| json!({ "name": TOOL, "arguments": arguments });
+    vec![
+        (call(json!([])), "arguments", "Must be an object, got a list"),
+        (call(json!(["a"])), "arguments", "Must be an object, got a list"),
+        (call(json!("a")), "arguments", "Must be an object, got a string"),
+        (call(json!(7)), "arguments", "Must be an object, got a number"),
+        (call(json!(true)), "arguments", "Must be an object, got a boolean"),
+        (call(json!(null)), "query", "Is required"),
+        (json!({ "name": TOOL }), "query", "Is required"),
+        (json!({ "name": 7, "arguments": {} }), "name", "Must be a string, got a number"),
+        (json!({ "name": null, "arguments": {} }), "name", "Must be a string, got null"),
+        (json!({ "arguments": { "query": "a" } }), "name", "Is required"),
+        (json!({}), "name", "Is required"),
+        (Value::Null, "params", "Is required"),
+    ]
+}
+
 /// Asks until servers have started: none is still starting.
 pub(crate) async fn started(client: &Client) {
     for _ in 0..600 {
