@@ -1,6 +1,11 @@
 //! What is done to a query before it is put into an argument.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::config::nearest;
+
+/// All but the characters that RFC 3986 calls unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A filter: `{query|regex}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +20,11 @@ pub(super) enum Filter {
     Fts5Or,
     /// For between single quotes in SQL.
     SqlString,
-    /// For between single quotes of something else, as it is.
+    /// One segment of the path of a URL, or one value in its query.
+    PathSegment,
+    /// One word of a POSIX shell.
+    ShellWord,
+    /// As it is.
     Raw,
 }
 
@@ -27,12 +36,14 @@ pub(super) enum Filled<'q> {
 }
 
 impl Filter {
-    const ALL: [(&'static str, Self); 6] = [
+    const ALL: [(&'static str, Self); 8] = [
         ("regex", Self::Regex),
         ("regexOr", Self::RegexOr),
         ("glob", Self::Glob),
         ("fts5Or", Self::Fts5Or),
         ("sqlString", Self::SqlString),
+        ("pathSegment", Self::PathSegment),
+        ("shellWord", Self::ShellWord),
         ("raw", Self::Raw),
     ];
 
@@ -73,6 +84,8 @@ impl Filter {
             Self::Regex => regex(text),
             Self::Glob => glob(text),
             Self::SqlString => sql_string(text),
+            Self::PathSegment => path_segment(text),
+            Self::ShellWord => shell_word(text),
             Self::Raw => text.to_owned(),
         }
     }
@@ -84,9 +97,12 @@ impl Filter {
                 .map(|word| format!("\"{}\"", word.replace('"', "\"\"")))
                 .collect::<Vec<_>>()
                 .join(" OR "),
-            Self::Regex | Self::Glob | Self::SqlString | Self::Raw => {
-                self.of_text(&words.collect::<Vec<_>>().join(" "))
-            }
+            Self::Regex
+            | Self::Glob
+            | Self::SqlString
+            | Self::PathSegment
+            | Self::ShellWord
+            | Self::Raw => self.of_text(&words.collect::<Vec<_>>().join(" ")),
         }
     }
 }
@@ -128,4 +144,29 @@ fn glob(text: &str) -> String {
 /// Backslashes go: in some databases they could take the quote's meaning away.
 fn sql_string(text: &str) -> String {
     text.replace('\'', "''").replace(['\\', '\0'], " ")
+}
+
+/// Percent-encodes a text, so that it is one segment: no `/`, no `\`, no NUL. A segment of dots alone would
+/// name another folder, also where it is percent-encoded, so that its dots become `_`.
+fn path_segment(text: &str) -> String {
+    if !text.is_empty() && text.chars().all(|each| each == '.') {
+        return "_".repeat(text.len());
+    }
+    utf8_percent_encode(&text.replace('\0', " "), RESERVED).to_string()
+}
+
+/// Puts a text between single quotes, where a shell takes every character as it is. No argument of a
+/// program can hold NUL, and one that starts with `-` would be an option.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", unlike_option(text.replace('\0', " ")).replace('\'', r"'\''"))
+}
+
+/// Tools hand what they get to programs, which would take `-x` for an option.
+pub(super) fn unlike_option(text: String) -> String {
+    let plain = text.trim_start_matches(|each: char| each == '-' || each.is_whitespace());
+    match plain {
+        _ if !text.starts_with('-') => text,
+        "" => format!(" {text}"),
+        _ => plain.to_owned(),
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::discover;
 use super::filters::Filter;
 use super::template::{ArgumentsTemplate, Secret, Segment, Source, Template, Text, place};
 use crate::config::{Piece, Variables, nearest, pieces};
@@ -35,28 +36,33 @@ impl Reading<'_> {
         members
             .iter()
             .map(|(name, value)| {
-                (name.clone(), self.template(value, &format!("{path}.{name}"), false))
+                let at = At { path: &format!("{path}.{name}"), name, is_in_list: false };
+                (name.clone(), self.template(value, &at))
             })
             .collect()
     }
 
-    fn template(&mut self, value: &Value, path: &str, is_in_list: bool) -> Template {
+    fn template(&mut self, value: &Value, at: &At<'_>) -> Template {
         match value {
-            Value::String(text) => self.string(text, path, is_in_list),
+            Value::String(text) => self.string(text, at),
             Value::Array(items) => {
                 let items = items.iter().enumerate();
                 Template::List(
                     items
-                        .map(|(place, item)| self.template(item, &format!("{path}[{place}]"), true))
+                        .map(|(place, item)| {
+                            let path = &format!("{}[{place}]", at.path);
+                            self.template(item, &At { path, name: at.name, is_in_list: true })
+                        })
                         .collect(),
                 )
             }
-            Value::Object(members) => Template::Members(self.members(members, path)),
+            Value::Object(members) => Template::Members(self.members(members, at.path)),
             Value::Null | Value::Bool(_) | Value::Number(_) => Template::Plain(value.clone()),
         }
     }
 
-    fn string(&mut self, text: &str, path: &str, is_in_list: bool) -> Template {
+    fn string(&mut self, text: &str, at: &At<'_>) -> Template {
+        let path = at.path;
         let mut segments = Vec::new();
         for piece in pieces(text) {
             match piece {
@@ -72,10 +78,10 @@ impl Reading<'_> {
                 }
             }
         }
-        self.judge_sql(&segments, path);
+        self.judge_places(&segments, at);
         match segments.as_slice() {
             [Segment::Place(Source::Limit, filters)] if filters.is_empty() => Template::Limit,
-            [Segment::Place(Source::Words, filters)] if is_in_list => {
+            [Segment::Place(Source::Words, filters)] if at.is_in_list => {
                 Template::Words(filters.clone())
             }
             _ => {
@@ -155,8 +161,9 @@ impl Reading<'_> {
         Some(Segment::Place(source?, filters))
     }
 
-    /// A query comes from a model: in SQL it must not get out of its quotes.
-    fn judge_sql(&mut self, segments: &[Segment], path: &str) {
+    /// A query comes from a model: it must not get out of its place.
+    fn judge_places(&mut self, segments: &[Segment], at: &At<'_>) {
+        let path = at.path;
         let literal: String = segments
             .iter()
             .map(|segment| match segment {
@@ -165,6 +172,7 @@ impl Reading<'_> {
             })
             .collect();
         let is_sql = is_sql(&literal);
+        let meaning = Meaning::of(at.name, segments);
         let mut quotes = 0;
         for segment in segments {
             let (source, filters) = match segment {
@@ -211,13 +219,116 @@ impl Reading<'_> {
                         with(Filter::Raw)
                     ),
                 ),
-                _ => {}
+                Some(last) if meaning.is_safe_with(*last) => {}
+                None if meaning == Meaning::Text && segments.len() == 1 => {}
+                _ => {
+                    let fits: Vec<_> =
+                        meaning.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
+                    self.fault(
+                        path,
+                        format!(
+                            "a query could change the meaning of {}: write {}, or `{}` if any text will do",
+                            meaning.name(),
+                            fits.join(" or "),
+                            with(Filter::Raw),
+                        ),
+                    );
+                }
             }
         }
     }
 
     fn fault(&mut self, path: &str, message: impl Into<String>) {
         self.faults.push((path.to_owned(), message.into()));
+    }
+}
+
+/// The string that is read.
+struct At<'a> {
+    path: &'a str,
+    /// The name of the argument; of a list, the name of the list.
+    name: &'a str,
+    is_in_list: bool,
+}
+
+/// The role of an argument for the tool, as far as its name and its text show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// Something that is executed.
+    Command,
+    Url,
+    Path,
+    Text,
+}
+
+impl Meaning {
+    fn of(name: &str, segments: &[Segment]) -> Self {
+        const COMMANDS: [&str; 12] = [
+            "bash",
+            "cmd",
+            "code",
+            "command",
+            "commandline",
+            "executable",
+            "exec",
+            "program",
+            "script",
+            "shell",
+            "sql",
+            "statement",
+        ];
+        const URLS: [&str; 6] = ["endpoint", "href", "link", "uri", "url", "urn"];
+        const PATHS: [&str; 11] = [
+            "cwd",
+            "dir",
+            "directory",
+            "file",
+            "filename",
+            "filepath",
+            "folder",
+            "path",
+            "pathname",
+            "root",
+            "workdir",
+        ];
+        let has_scheme = segments
+            .iter()
+            .any(|segment| matches!(segment, Segment::Literal(text) if text.contains("://")));
+        let words = discover::words(name);
+        // `repo_path`, `urls`, `fileName`; but not `file_pattern`.
+        let mut words = words.iter().rev().map(|word| word.strip_suffix('s').unwrap_or(word));
+        let word = words.next().map(|last| if last == "name" { words.next() } else { Some(last) });
+        let word = word.flatten().unwrap_or_default();
+        match word {
+            _ if COMMANDS.contains(&word) => Self::Command,
+            _ if has_scheme || URLS.contains(&word) => Self::Url,
+            _ if PATHS.contains(&word) => Self::Path,
+            _ => Self::Text,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "this command",
+            Self::Url => "this URL",
+            Self::Path => "this path",
+            Self::Text => "the text around it",
+        }
+    }
+
+    /// The filters that are proposed.
+    const fn filters(self) -> &'static [Filter] {
+        match self {
+            Self::Command => &[Filter::ShellWord],
+            Self::Url => &[Filter::PathSegment],
+            Self::Path => &[Filter::PathSegment, Filter::Glob],
+            Self::Text => &[Filter::PathSegment, Filter::ShellWord, Filter::Regex],
+        }
+    }
+
+    /// Whether a text that this filter was the last to change stays in its place.
+    fn is_safe_with(self, last: Filter) -> bool {
+        self == Self::Text || self.filters().contains(&last)
     }
 }
 

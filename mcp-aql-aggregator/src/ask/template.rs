@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::filters::{Filled, Filter};
+use super::filters::{Filled, Filter, unlike_option};
 use super::parse::escape;
 use super::schema::Bounds;
 use crate::secret::sounds_secret;
@@ -415,14 +415,4 @@ fn most<T>(above: usize, make: impl Fn(usize) -> Option<T>) -> Option<T> {
         }
     }
     found
-}
-
-/// Tools hand what they get to programs, which would take `-x` for an option.
-fn unlike_option(text: String) -> String {
-    let plain = text.trim_start_matches(|each: char| each == '-' || each.is_whitespace());
-    match plain {
-        _ if !text.starts_with('-') => text,
-        "" => format!(" {text}"),
-        _ => plain.to_owned(),
-    }
 }

@@ -252,7 +252,7 @@ fn every_query_can_be_put_in() {
             }
         }
     }
-    assert!(plan("a template that is too long {query}").calls("x", 1).is_empty());
+    assert!(plan("a template that is too long {query|raw}").calls("x", 1).is_empty());
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn templates_are_filled() {
         ("the query", json!({ "q": "{query}" }), json!({ "q": query })),
         (
             "in the midst of text",
-            json!({ "q": "about: {query}!" }),
+            json!({ "q": "about: {query|raw}!" }),
             json!({ "q": format!("about: {query}!") }),
         ),
         ("the number of results as a number", json!({ "n": "{limit}" }), json!({ "n": 25 })),
@@ -424,7 +424,7 @@ fn templates_are_filled() {
         ),
         (
             "what a variable holds is no template",
-            json!({ "q": "${TOKEN}: {query}" }),
+            json!({ "q": "${TOKEN}: {query|raw}" }),
             json!({ "q": format!("s3cr3t {{query}} ': {query}") }),
         ),
     ] {
@@ -466,6 +466,29 @@ fn filters_make_a_query_harmless() {
         ("of dashes alone", "{query}", "--", " --"),
         ("names of files", "**/*{query|glob}*", "../a*b[c]{d}", "**/*???a?b?c??d?*"),
         ("a full-text query", "{query|fts5Or}", "say \"x\" NEAR", r#""say" OR """x""" OR "NEAR""#),
+        (
+            "a segment of a path",
+            "/docs/{query|pathSegment}",
+            "a/../b c?",
+            "/docs/a%2F..%2Fb%20c%3F",
+        ),
+        ("not another folder", "/docs/{query|pathSegment}", "..", "/docs/__"),
+        ("nor with a dot before it", "/docs/.{query|pathSegment}", ".", "/docs/._"),
+        ("nor the end of a text", "/{query|pathSegment}", "a\0b", "/a%20b"),
+        (
+            "a value in a URL",
+            "https://a/?q={query|pathSegment}",
+            "a&b=c#d",
+            "https://a/?q=a%26b%3Dc%23d",
+        ),
+        (
+            "a word of a shell",
+            "grep -r {query|shellWord} /docs",
+            "it's $(x)",
+            r"grep -r 'it'\''s $(x)' /docs",
+        ),
+        ("no option of a program", "grep {query|shellWord}", "--pre=sh x", "grep 'pre=sh x'"),
+        ("all words as one", "grep {keywords|shellWord}", "rust; async", "grep 'rust async'"),
         ("as it is", "'{query|raw}'", "it's", "'it's'"),
         ("a string in SQL", "… '{query|sqlString}'", r"it's \' x", r"… 'it''s  '' x'"),
         (
@@ -502,7 +525,10 @@ fn templates_that_would_do_harm_are_refused() {
         (json!("SELECT {query|sqlString}"), "between single quotes"),
         (json!("{queries}"), "did you mean `{query}`?"),
         (json!("{nonsense}"), "write `{{nonsense}}` for these very braces"),
-        (json!("{query|shell}"), "there are regex, regexOr, glob, fts5Or, sqlString, raw"),
+        (
+            json!("{query|nonsense}"),
+            "there are regex, regexOr, glob, fts5Or, sqlString, pathSegment, shellWord, raw",
+        ),
         (json!("{words}"), "[\"{words}\"]"),
         (json!("{limit|regex}"), "takes no filter"),
         (json!("${NONE}"), "the variable `NONE` is not set"),
@@ -513,15 +539,60 @@ fn templates_that_would_do_harm_are_refused() {
     // Neither a word nor an apostrophe is SQL.
     for template in [
         "select",
-        "what's {query}",
+        "what's {query|raw}",
         "it's '{query|raw}'",
-        "how to update {query}",
-        "replace {query}",
+        "how to update {query|raw}",
+        "replace {query|raw}",
     ] {
         assert!(
             ArgumentsTemplate::read(&json!({ "q": template }), &|_| None).is_ok(),
             "{template}"
         );
+    }
+}
+
+#[test]
+fn places_that_are_not_a_whole_text_need_a_filter() {
+    let read = |arguments: &Value| {
+        let read = ArgumentsTemplate::read(arguments, &|_| Some("x".to_owned()));
+        read.map(drop).map_err(|mut faults| faults.remove(0).1)
+    };
+    for (arguments, proposed) in [
+        (json!({ "q": "/docs/{query}" }), "`{query|pathSegment}` or `{query|shellWord}`"),
+        (json!({ "q": "grep -r {query} /docs" }), "`{query|shellWord}`"),
+        (json!({ "q": "about {keywords}" }), "`{keywords|raw}`"),
+        (json!({ "q": "{query} {keyword}" }), "`{query|raw}`"),
+        (json!({ "q": "${HOME}{query}" }), "`{query|raw}`"),
+        (json!({ "q": "https://example.org/{query}" }), "this URL: write `{query|pathSegment}`"),
+        (json!({ "q": "https://example.org/{query|regex}" }), "`{query|regex|pathSegment}`"),
+        (json!({ "url": "{query}" }), "this URL: write `{query|pathSegment}`, or `{query|raw}`"),
+        (json!({ "pageUrls": ["{words}"] }), "`{words|pathSegment}`"),
+        (json!({ "a": { "uri": "{query|regex}" } }), "`{query|regex|pathSegment}`"),
+        (json!({ "repo_path": "{query}" }), "`{query|pathSegment}` or `{query|glob}`"),
+        (json!({ "fileName": "{query}" }), "this path"),
+        (json!({ "file": "{query|shellWord}" }), "`{query|shellWord|glob}`"),
+        (json!({ "command": "{query}" }), "this command: write `{query|shellWord}`"),
+        (json!({ "command": "grep -r {query|regex} /docs" }), "`{query|regex|shellWord}`"),
+        (json!({ "command": ["grep", "{query}"] }), "`{query|raw}`"),
+        (json!({ "sql": "{query}" }), "this command"),
+    ] {
+        let fault = read(&arguments).unwrap_err();
+        assert!(fault.contains(proposed), "{arguments}: {fault}");
+    }
+    for arguments in [
+        json!({ "q": "{query}" }),
+        json!({ "list": ["{query}", "{words}"] }),
+        json!({ "n": "first {limit}" }),
+        json!({ "q": "/docs/{query|regex}" }),
+        json!({ "url": "https://example.org/{query|pathSegment}" }),
+        json!({ "url": "{query|raw}" }),
+        json!({ "path": "**/*{keyword|glob}*" }),
+        json!({ "command": "grep -r {query|shellWord} /docs" }),
+        json!({ "command": ["grep", "{query|raw}"] }),
+        json!({ "file_pattern": "{query}" }),
+        json!({ "path": "/docs", "q": "{query}" }),
+    ] {
+        assert_eq!(read(&arguments), Ok(()), "{arguments}");
     }
 }
 
@@ -913,6 +984,41 @@ proptest! {
         let sent = sent(json!({ "q": "*{query|glob}*" }), &query).remove(0)["q"].as_str().unwrap().to_owned();
         let inner = sent.strip_prefix('*').and_then(|it| it.strip_suffix('*')).unwrap_or_default();
         prop_assert!(!inner.contains(['/', '\\', '*', '[', '{', '!', '(', '|']) && !inner.contains(".."), "{}", sent);
+    }
+
+    #[test]
+    fn a_path_segment_stays_in_its_folder(query in "([./%\\\\?#&a \0]|\\PC){0,30}") {
+        let sent = sent(json!({ "q": "https://h/docs/{query|pathSegment}/end" }), &query);
+        prop_assume!(!sent.is_empty());
+        let sent = sent[0]["q"].as_str().unwrap();
+        let segment = sent.strip_prefix("https://h/docs/").and_then(|it| it.strip_suffix("/end")).unwrap();
+        prop_assert!(segment.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._~%".contains(&it)), "{}", sent);
+        prop_assert!(segment != "." && segment != "..", "{}", sent);
+        let decoded = percent_encoding::percent_decode_str(segment).decode_utf8().unwrap();
+        let plain = query.trim().replace('\0', " ");
+        if !plain.chars().all(|it| it == '.') {
+            prop_assert_eq!(decoded, plain);
+        }
+        #[cfg(feature = "http")]
+        {
+            let url = url::Url::parse(sent).unwrap();
+            prop_assert_eq!(url.path_segments().unwrap().count(), 3, "{}", sent);
+            prop_assert_eq!(url.query(), None);
+        }
+    }
+
+    /// A real shell gives the program the text itself, as one argument.
+    #[cfg(unix)]
+    #[test]
+    fn a_shell_word_is_one_argument(query in "([-'\"\\\\$`;|&<>(){}*?!~# \n\0a]|\\PC){0,30}") {
+        let command = sent(json!({ "q": "printf '[%s]' {query|shellWord} end" }), &query);
+        prop_assume!(!command.is_empty());
+        let command = command[0]["q"].as_str().unwrap();
+        let output = std::process::Command::new("sh").args(["-c", command]).output().unwrap();
+        let given = String::from_utf8(output.stdout).unwrap();
+        let plain = filters::unlike_option(query.trim().replace('\0', " "));
+        prop_assert_eq!(given, format!("[{plain}][end]"), "{}", command);
+        prop_assert!(!plain.starts_with('-'));
     }
 
     #[test]

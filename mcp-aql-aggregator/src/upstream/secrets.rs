@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn what_calls_are_made_with_is_hidden_too() {
         let arguments = serde_json::json!({
-            "q": "{query} plain", "one": "a ${ONE} b", "list": [{ "api_key": "literal" }], "pin": 12345,
+            "q": "{query|raw} plain", "one": "a ${ONE} b", "list": [{ "api_key": "literal" }], "pin": 12345,
             "access_token": 123_456,
         });
         let read =

@@ -112,8 +112,8 @@ async fn a_check_shows_what_is_asked_and_what_is_made_of_it() {
     }
     // One tool in two ways: each shows its own.
     let calls = json!([
-        { "tool": "search_docs", "arguments": { "query": "first {query}" } },
-        { "tool": "search_docs", "arguments": { "query": "then {keyword}" } },
+        { "tool": "search_docs", "arguments": { "query": "first {query|raw}" } },
+        { "tool": "search_docs", "arguments": { "query": "then {keyword|raw}" } },
     ]);
     let setup = Setup::new(
         vec![scripted("docs", "--results 1 --text found_{query}")],
@@ -121,7 +121,7 @@ async fn a_check_shows_what_is_asked_and_what_is_made_of_it() {
     );
     let (code, out, err) = setup.run(&["check", "--query", "cats sleeping"]).await;
     assert_eq!(code, 0, "{out}{err}");
-    let (first, then) = out.split_once("then {keyword}").unwrap();
+    let (first, then) = out.split_once("then {keyword|raw}").unwrap();
     assert!(first.contains("found first cats sleeping") && !first.contains("found then"), "{out}");
     assert!(then.contains("found then cats") && then.contains("found then sleeping"), "{out}");
     let setup = Setup::new(

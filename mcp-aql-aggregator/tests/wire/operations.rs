@@ -121,8 +121,8 @@ async fn what_is_configured_wrongly_is_told() {
 async fn a_server_that_answers_in_part_is_told() {
     // REQ-AGR-08, REQ-AGR-11
     let calls = json!([
-        { "tool": "search_docs", "arguments": { "query": "a {query}" } },
-        { "tool": "search_docs", "arguments": { "query": "b {query}" } },
+        { "tool": "search_docs", "arguments": { "query": "a {query|raw}" } },
+        { "tool": "search_docs", "arguments": { "query": "b {query|raw}" } },
     ]);
     let setup = Setup::new(
         vec![scripted("docs", "--results 3 --text {i}_cats --call tool-error:s3cret --times 1")],
