@@ -3,7 +3,8 @@
 //! A small shell waits at the other end of a pipe. It is told which process groups there are; when the pipe
 //! is closed, which the system does however we end, it kills those of its last list. Asking the system to
 //! signal children when their parent dies would reach no grandchildren, such as what `npx` starts, and is
-//! tied to the thread that started them.
+//! tied to the thread that started them. Where there is `/proc`, the shell also kills the processes that have
+//! left their group and whose environment has our mark.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -19,6 +20,12 @@ trap '' HUP INT TERM
 groups=
 while read -r line; do groups=$line; done
 for group in $groups; do kill -s KILL -- "-$group"; done
+for file in /proc/[0-9]*/environ; do
+  if grep -qsaF -- "$1" "$file"; then
+    process=${file#/proc/}
+    kill -s KILL "${process%/environ}"
+  fi
+done
 "#;
 
 static GUARD: Mutex<Guard> = Mutex::new(Guard { groups: BTreeSet::new(), shell: None });
@@ -83,7 +90,7 @@ impl Guard {
 
 fn start() -> io::Result<Child> {
     let shell = Command::new("/bin/sh")
-        .args(["-c", SCRIPT])
+        .args(["-c", SCRIPT, "sh", &super::descendants::common_mark()])
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())

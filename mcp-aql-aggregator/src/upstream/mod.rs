@@ -4,6 +4,8 @@
 mod asking;
 mod breaker;
 mod connection;
+#[cfg(unix)]
+mod descendants;
 mod failure;
 #[cfg(unix)]
 mod guard;

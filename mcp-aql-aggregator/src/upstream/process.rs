@@ -95,9 +95,14 @@ impl Process {
             .kill_on_drop(true);
         // So that what it starts can be ended with it; and Ctrl-C is for us to answer.
         #[cfg(unix)]
-        command.process_group(0);
+        let mark = super::descendants::new_mark();
+        #[cfg(unix)]
+        command.process_group(0).env(super::descendants::VARIABLE, &mark);
         let mut child = command.spawn()?;
-        let group = Group::of(&child);
+        #[cfg(unix)]
+        let group = Group::of(&child, &mark);
+        #[cfg(not(unix))]
+        let group = Group {};
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -109,6 +114,7 @@ impl Process {
 
     /// Ends it within a second: its standard input is closed already. Tells how it ended by itself.
     pub(super) async fn end(mut self) -> Option<ExitStatus> {
+        self.group.look();
         let by_itself = self.ends_within(BY_ITSELF).await;
         let mut has_ended = by_itself.is_some();
         if !has_ended {
@@ -128,22 +134,29 @@ impl Process {
     }
 }
 
-/// A process group. Elsewhere than on Unix, the process alone is ended, as its own value sees to.
+/// A process group, and what has left it. Elsewhere than on Unix, the process alone is ended, as its own value sees to.
 #[derive(Debug)]
 struct Group {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
+    #[cfg(unix)]
+    descendants: super::descendants::Descendants,
 }
 
 #[cfg(unix)]
 impl Group {
-    fn of(child: &Child) -> Self {
+    fn of(child: &Child, mark: &str) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let leader = id.and_then(rustix::process::Pid::from_raw);
         if let Some(leader) = leader {
             super::guard::watch(leader);
         }
-        Self { leader }
+        Self { leader, descendants: super::descendants::Descendants::of(leader, mark) }
+    }
+
+    /// Remembers who is there, as long as parents are.
+    fn look(&mut self) {
+        self.descendants.look();
     }
 
     fn ask_to_end(&self) {
@@ -155,7 +168,9 @@ impl Group {
     /// Ends all of it. Usually nobody is left.
     fn end(&mut self) {
         if let Some(leader) = self.leader.take() {
+            self.look();
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+            self.descendants.end();
             super::guard::forget(leader);
         }
     }
@@ -163,9 +178,7 @@ impl Group {
 
 #[cfg(not(unix))]
 impl Group {
-    const fn of(_child: &Child) -> Self {
-        Self {}
-    }
+    const fn look(&mut self) {}
 
     const fn ask_to_end(&self) {}
 

@@ -734,7 +734,8 @@ async fn a_server_gets_little_of_our_environment() {
         env.lines().filter_map(|line| line.split_once('=')).map(|it| it.0).collect();
     names.retain(|name| !INHERITED.contains(name));
     names.sort_unstable();
-    assert_eq!(names, ["API_KEY", VARIABLE, mcp_aql_upstreams::SCRIPT]);
+    let own = [VARIABLE, descendants::VARIABLE];
+    assert_eq!(names, ["API_KEY", own[0], own[1], mcp_aql_upstreams::SCRIPT]);
     assert!(env.contains(&format!("{VARIABLE}={}", route().told())));
     upstream.close().await;
 }
@@ -760,6 +761,27 @@ async fn what_does_not_want_to_end_is_ended_with_its_children() {
     }
 }
 
+/// Only Linux shows who they belong to.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn processes_that_left_the_group_are_ended_as_well() {
+    for (script, is_closed) in
+        [("--stays", true), ("--stays", false), ("", true), ("--call exit", true)]
+    {
+        let files = Files::new();
+        let script = format!("--child --daemon --detached {script} --pids {}", files.of("pids"));
+        let upstream = started(&script, |_| {});
+        is_ready(&upstream).await;
+        reaches(|| pids(&files.path("pids")).len() == 4).await;
+        assert!(pids(&files.path("pids")).iter().all(is_alive), "{script}");
+        if is_closed {
+            upstream.close().await;
+        }
+        drop(upstream);
+        reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
+    }
+}
+
 /// Not a test of anything: a program that has a server, and is killed.
 #[tokio::test]
 async fn as_parent() {
@@ -772,14 +794,16 @@ async fn as_parent() {
 #[tokio::test]
 async fn nothing_is_left_when_we_are_killed() {
     let files = Files::new();
-    let script = format!("--child --stays --pids {}", files.of("pids"));
+    let is_linux = cfg!(target_os = "linux");
+    let daemon = if is_linux { "--daemon" } else { "" };
+    let script = format!("--child {daemon} --stays --pids {}", files.of("pids"));
     let mut parent = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["upstream::tests::as_parent", "--exact"])
         .env("PARENT_OF", script)
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    reaches(|| pids(&files.path("pids")).len() == 2).await;
+    reaches(|| pids(&files.path("pids")).len() == if is_linux { 3 } else { 2 }).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(pids(&files.path("pids")).iter().all(is_alive));
     parent.kill().unwrap();

@@ -29,6 +29,8 @@
 //! | `--log FILE` | every line that comes in is added to it |
 //! | `--pids FILE` | its own process number, and that of what it starts, are added to it |
 //! | `--child` | starts a process that does not end by itself, nor when it is asked to |
+//! | `--daemon` | starts such a process in a session of its own, whose parent ends |
+//! | `--detached` | starts such a process in a session of its own, with an empty environment |
 //! | `--stays` | does not end when its input does |
 //! | `--stderr BYTES` | writes so much to standard error first |
 //! | `--show-env FILE` | writes its environment to it |
@@ -39,7 +41,7 @@ mod http;
 
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -75,6 +77,8 @@ pub struct Script {
     log: Option<PathBuf>,
     pids: Option<PathBuf>,
     child: bool,
+    daemon: bool,
+    detached: bool,
     stays: bool,
     stderr: usize,
     show_env: Option<PathBuf>,
@@ -104,6 +108,8 @@ impl Default for Script {
             log: None,
             pids: None,
             child: false,
+            daemon: false,
+            detached: false,
             stays: false,
             stderr: 0,
             show_env: None,
@@ -147,6 +153,8 @@ impl Script {
                 "--adapter" => script.is_adapter = true,
                 "--block" => script.block = true,
                 "--child" => script.child = true,
+                "--daemon" => script.daemon = true,
+                "--detached" => script.detached = true,
                 "--stays" => script.stays = true,
                 _ => {
                     let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -410,21 +418,14 @@ fn error(id: &Value, text: &str) -> String {
 /// Serves on standard input and output until the input ends.
 pub fn serve(script: &Script) {
     add_to(script.pids.as_ref(), &std::process::id().to_string());
-    if script.child {
-        // The child itself says who it is, when it ignores what is ignored.
-        let file = script.pids.clone().unwrap_or_else(|| "/dev/null".into());
-        let say = format!(
-            "trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done",
-            file.display()
-        );
-        let child = Command::new("/bin/sh")
-            .args(["-c", &say])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        // It is nobody's to wait for.
-        drop(child);
+    for (is_wanted, command) in [
+        (script.child, &["/bin/sh"][..]),
+        (script.daemon, &["setsid", "--fork", "/bin/sh"]),
+        (script.detached, &["setsid", "env", "-i", "/bin/sh"]),
+    ] {
+        if is_wanted {
+            start_child(command, script.pids.as_deref());
+        }
     }
     if let Some(file) = &script.show_env {
         let all: Vec<_> = std::env::vars().map(|(name, value)| format!("{name}={value}")).collect();
@@ -490,6 +491,23 @@ pub fn serve(script: &Script) {
     if script.stays {
         sleep_for_ever();
     }
+}
+
+/// Starts a shell that ignores what asks it to end, and writes its number into a file.
+fn start_child(command: &[&str], pids: Option<&Path>) {
+    // The shell itself says who it is, when it ignores what is ignored.
+    let file = pids.unwrap_or(Path::new("/dev/null"));
+    let say =
+        format!("trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done", file.display());
+    let child = Command::new(command[0])
+        .args(&command[1..])
+        .args(["-c", &say])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    // No process waits for it.
+    drop(child);
 }
 
 /// Tells the client once its tools have changed.

@@ -1,0 +1,164 @@
+//! Processes that a server has started and that have left its process group, as `setsid` and daemons do.
+//!
+//! A server gets a variable of its own in its environment, which its descendants inherit. Where the system
+//! shows the environment and the parent of every process in `/proc`, as Linux does, a descendant is found
+//! by that variable, also after its parent has ended, or else by its parents. On other systems none is
+//! found, and ending a server ends its process group alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::id;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::SystemTime;
+
+use rustix::process::{Pid, Signal};
+
+/// The variable that marks the descendants of a server.
+pub(super) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_SERVER";
+/// A process that starts others while it is being ended is looked for this often.
+const MAX_ROUNDS: usize = 10;
+
+/// The beginning of all marks of this process.
+static PREFIX: LazyLock<String> = LazyLock::new(|| {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}.", id(), now.as_nanos())
+});
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The text that is in the environment of every descendant of every server, and of no other process.
+pub(super) fn common_mark() -> String {
+    format!("{VARIABLE}={}", *PREFIX)
+}
+
+/// A value of [`VARIABLE`] for one server.
+pub(super) fn new_mark() -> String {
+    format!("{}{}", *PREFIX, NEXT.fetch_add(1, Relaxed))
+}
+
+/// The processes that descend from a server.
+#[derive(Debug)]
+pub(super) struct Descendants {
+    /// The entry in their environment.
+    mark: Vec<u8>,
+    /// The processes that were found, and when each was started: a number alone may be given again.
+    known: BTreeMap<i32, u64>,
+}
+
+impl Descendants {
+    /// The server itself, and its mark.
+    pub(super) fn of(server: Option<Pid>, mark: &str) -> Self {
+        let server = server.map(|pid| pid.as_raw_nonzero().get());
+        let known = server.and_then(Process::read).map(|process| (process.id, process.started));
+        let mark = format!("{VARIABLE}={mark}").into_bytes();
+        Self { mark, known: known.into_iter().collect() }
+    }
+
+    /// Remembers the processes that there are now. Once a parent has ended, its children are found by
+    /// their mark alone.
+    pub(super) fn look(&mut self) {
+        self.find();
+    }
+
+    /// Ends all of them by force.
+    pub(super) fn end(&mut self) {
+        let mut ended = BTreeSet::new();
+        for _ in 0..MAX_ROUNDS {
+            let mut is_done = true;
+            for process in self.find() {
+                if ended.insert((process.id, process.started)) {
+                    process.kill();
+                    is_done = false;
+                }
+            }
+            if is_done {
+                return;
+            }
+        }
+    }
+
+    /// The descendants that still run.
+    fn find(&mut self) -> Vec<Process> {
+        let mut others = all();
+        let mut found = Vec::new();
+        // Children may come before their parents in the list.
+        loop {
+            let known = &self.known;
+            let is_ours = |process: &Process| {
+                known.get(&process.id) == Some(&process.started)
+                    || known.contains_key(&process.parent) && found_in(&found, process.parent)
+                    || process.has_in_environment(&self.mark)
+            };
+            let (ours, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(is_ours);
+            others = rest;
+            if ours.is_empty() {
+                return found.into_iter().filter(|process: &Process| !process.has_ended).collect();
+            }
+            self.known.extend(ours.iter().map(|process| (process.id, process.started)));
+            found.extend(ours);
+        }
+    }
+}
+
+fn found_in(found: &[Process], id: i32) -> bool {
+    found.iter().any(|process| process.id == id)
+}
+
+/// A process as the system lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    id: i32,
+    parent: i32,
+    /// In the system's own unit, since it was booted.
+    started: u64,
+    /// No process has waited for it yet.
+    has_ended: bool,
+}
+
+impl Process {
+    fn read(id: i32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name of the program, in parentheses, may have any characters.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut fields = rest.split_ascii_whitespace();
+        let has_ended = matches!(fields.next()?, "Z" | "X");
+        let parent = fields.next()?.parse().ok()?;
+        // proc(5): the parent is field 4, the time of the start is field 22.
+        let started = fields.nth(17)?.parse().ok()?;
+        Some(Self { id, parent, started, has_ended })
+    }
+
+    fn has_in_environment(&self, entry: &[u8]) -> bool {
+        let environment = fs::read(format!("/proc/{}/environ", self.id));
+        environment.is_ok_and(|all| all.split(|byte| *byte == 0).any(|each| each == entry))
+    }
+
+    /// Kills this process, and no other one that has got its number since.
+    fn kill(&self) {
+        let Some(pid) = Pid::from_raw(self.id) else { return };
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+            match pidfd_open(pid, PidfdFlags::empty()) {
+                Ok(process) => {
+                    if Self::read(self.id).is_some_and(|now| now.started == self.started) {
+                        let _ = pidfd_send_signal(process, Signal::KILL);
+                    }
+                    return;
+                }
+                // Linux before 5.3.
+                Err(rustix::io::Errno::NOSYS) => {}
+                Err(_) => return,
+            }
+        }
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+}
+
+/// All processes but this one.
+fn all() -> Vec<Process> {
+    let own = i32::try_from(id()).unwrap_or_default();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    ids.filter(|id| *id != own).filter_map(Process::read).collect()
+}
