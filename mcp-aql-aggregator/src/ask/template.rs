@@ -135,15 +135,20 @@ impl Source {
 }
 
 impl Template {
-    fn secrets(&self, name: &str, found: &mut Vec<String>) {
+    fn secrets(&self, name: &str, found: &mut Vec<(String, String)>) {
         match self {
             Self::Plain(value) if sounds_secret(name) => {
-                found.push(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                found.push((name.to_owned(), text));
             }
             Self::Text(Text(segments)) => {
                 found.extend(segments.iter().filter_map(|segment| match segment {
-                    Segment::Variable { value, .. } => Some(value.0.clone()),
-                    Segment::Literal(text) if sounds_secret(name) => Some(text.clone()),
+                    Segment::Variable { raw, value } => {
+                        Some((format!("{name} {raw}"), value.0.clone()))
+                    }
+                    Segment::Literal(text) if sounds_secret(name) => {
+                        Some((name.to_owned(), text.clone()))
+                    }
                     Segment::Literal(_) | Segment::Place(..) => None,
                 }));
             }
@@ -203,8 +208,8 @@ impl ArgumentsTemplate {
     }
 
     /// What nobody else shall see of it: what variables of the environment held, and what stands under names
-    /// of secrets.
-    pub(crate) fn secrets(&self) -> Vec<String> {
+    /// of secrets; each with its name.
+    pub(crate) fn secrets(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         self.0.iter().for_each(|(name, template)| template.secrets(name, &mut found));
         found

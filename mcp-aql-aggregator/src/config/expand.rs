@@ -87,12 +87,12 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
 }
 
-/// The string with what its variables hold, or what is wrong with each of them. What they hold is added to
-/// `held`, too.
+/// The string with what its variables hold, or what is wrong with each of them. Their names and what they
+/// hold are added to `held`, too.
 pub(super) fn expanded(
     text: &str,
     variables: Variables<'_>,
-    held: &mut Vec<String>,
+    held: &mut Vec<(String, String)>,
 ) -> Result<String, Vec<String>> {
     let mut whole = String::new();
     let mut faults = Vec::new();
@@ -100,8 +100,8 @@ pub(super) fn expanded(
         match piece.value(variables) {
             Ok(value) => {
                 whole.push_str(&value);
-                if matches!(piece, Piece::Variable { .. }) {
-                    held.push(value);
+                if let Piece::Variable { name, .. } = piece {
+                    held.push((name.to_owned(), value));
                 }
             }
             Err(fault) => faults.push(fault),
@@ -152,7 +152,8 @@ mod tests {
         let mut held = Vec::new();
         let found = expanded("a ${HOME} b ${NONE:-c}", &variables, &mut held);
         assert_eq!(found.as_deref(), Ok("a /home/me b c"));
-        assert_eq!(held, ["/home/me", "c"]);
+        let held: Vec<_> = held.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(held, [("HOME", "/home/me"), ("NONE", "c")]);
     }
 
     #[test]

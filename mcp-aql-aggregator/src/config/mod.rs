@@ -117,8 +117,8 @@ pub(crate) struct ServerConfig {
     pub(crate) how: How,
     /// Never started, never asked.
     pub(crate) disabled: bool,
-    /// What variables of the environment held that are in its block.
-    pub(crate) secrets: Vec<String>,
+    /// The variables of the environment that are in its block, and what they held.
+    pub(crate) secrets: Vec<(String, String)>,
     pub(crate) settings: ServerSettings,
 }
 

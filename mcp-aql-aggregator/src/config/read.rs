@@ -16,8 +16,8 @@ pub(super) struct Reader<'a> {
     pub(super) faults: Faults,
     /// In the block of a disabled server: what is not set does no harm there.
     pub(super) is_lenient: bool,
-    /// What variables held that were put in.
-    pub(super) held: Vec<String>,
+    /// The variables that were put in, and what they held.
+    pub(super) held: Vec<(String, String)>,
     /// Servers that are disabled beside their block.
     pub(super) disabled: HashSet<String>,
 }

@@ -216,6 +216,7 @@ impl Shared {
         }
         turn.is_answered.store(true, Relaxed);
         let bytes = mail::bytes_of(&mut result);
+        self.secrets.mask_answer(&mut result);
         Ok(CallAnswer { call: place, tool, items, result, bytes, latency, at: Utc::now() })
     }
 }

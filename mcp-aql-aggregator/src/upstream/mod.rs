@@ -90,6 +90,7 @@ struct Shared {
     doubted: Notify,
     closing: CancellationToken,
     last_words: Arc<LastWords>,
+    secrets: Arc<Secrets>,
     told: Mutex<Told>,
     span: Span,
 }
@@ -226,7 +227,8 @@ impl Upstream {
             wanted: Notify::new(),
             doubted: Notify::new(),
             closing: CancellationToken::new(),
-            last_words: LastWords::new(secrets),
+            last_words: LastWords::new(Arc::clone(&secrets)),
+            secrets,
             told: Mutex::default(),
             span: tracing::info_span!(parent: None, "upstream", server = config.name),
             config,

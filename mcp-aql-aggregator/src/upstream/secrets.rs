@@ -1,13 +1,23 @@
-//! What a server is given that nobody else shall see, and what hides it.
+//! The values of a server's configuration that only this server may see, and the masking of them.
 
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use percent_encoding::percent_decode_str;
+use base64::alphabet::{self, Alphabet};
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, STANDARD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::Value;
 
 use crate::config::{How, ServerConfig};
 use crate::secret::sounds_secret;
+use crate::text::clean;
+
+/// Stands for a secret.
+const MASK: &str = "***";
 
 /// Shorter texts are no secrets, and are in every other word.
 const SHORTEST: usize = 4;
@@ -36,103 +46,235 @@ const PLAIN: [&str; 21] = [
     "UTF-8",
 ];
 
-/// Texts that are hidden wherever they would be shown.
+/// A value of the configuration.
+struct Given {
+    text: String,
+    /// Whether its name or its form says that it is a secret. Other values, such as the name of a region,
+    /// may well be in an answer.
+    is_secret: bool,
+}
+
+impl Given {
+    fn named(name: &str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { is_secret: sounds_secret(name) || looks_secret(&text), text }
+    }
+
+    fn secret(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_secret: true }
+    }
+}
+
+/// The values of a server's configuration, which are masked wherever its words are shown.
 #[derive(Default)]
 pub(super) struct Secrets {
-    /// The longest first: one may be part of another.
-    texts: Vec<String>,
+    /// All values: for the words of a server on the terminal of the operator.
+    all: Masker,
+    /// The values that are secrets beyond doubt: for its results.
+    certain: Masker,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Secrets").finish_non_exhaustive()
+    }
 }
 
 impl Secrets {
-    /// What is secret of a server's configuration.
+    /// The values of a server's configuration.
     pub(super) fn of(config: &ServerConfig) -> Self {
-        // What a variable of the environment held is not in the file for a reason.
-        let mut texts = config.secrets.clone();
+        // A value that is in a variable of the environment is not in the file for a reason.
+        let mut given: Vec<_> =
+            config.secrets.iter().map(|(name, value)| Given::named(name, value)).collect();
         let arguments = config.settings.calls.iter().filter_map(|call| call.arguments.as_ref());
-        texts.extend(arguments.flat_map(|arguments| arguments.secrets()));
+        let named = arguments.flat_map(|arguments| arguments.secrets());
+        given.extend(named.map(|(name, text)| Given::named(&name, text)));
         match &config.how {
             How::Command { args, env, .. } => {
-                for value in env.values() {
-                    texts.push(value.clone());
-                    of_url(value, &mut texts);
+                for (name, value) in env {
+                    given.push(Given::named(name, value));
+                    of_url(value, &mut given);
                 }
-                of_arguments(args, &mut texts);
+                of_arguments(args, &mut given);
             }
             How::Http { url, headers } => {
-                of_url(url, &mut texts);
-                for value in headers.values() {
-                    texts.push(value.clone());
+                of_url(url, &mut given);
+                for (name, value) in headers {
+                    given.push(Given::named(name, value));
                     // `Bearer …`, `Basic …`: the scheme is none.
                     let Some((_, value)) = value.split_once(' ') else { continue };
                     let value = value.trim();
-                    texts.push(value.to_owned());
+                    given.push(Given::named(name, value));
                     if let Some(who) =
                         STANDARD.decode(value).ok().and_then(|who| String::from_utf8(who).ok())
                     {
-                        texts.extend(who.split_once(':').map(|(_, password)| password.to_owned()));
-                        texts.push(who);
+                        given.extend(who.split_once(':').map(|(_, it)| Given::secret(it)));
+                        given.push(Given::secret(who));
                     }
                 }
             }
         }
-        Self::new(texts)
+        Self::from_given(given)
     }
 
+    /// These texts, all of them secrets.
+    #[cfg(test)]
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        let forms = texts.into_iter().flat_map(forms);
-        let mut texts: Vec<_> = forms.filter(|text| !is_plain(text)).collect();
-        texts.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
-        texts.dedup();
-        Self { texts }
+        Self::from_given(texts.into_iter().map(Given::secret).collect())
     }
 
-    /// A text without them.
+    fn from_given(given: Vec<Given>) -> Self {
+        let certain = given.iter().filter(|it| it.is_secret);
+        Self {
+            certain: Masker::new(certain.map(|it| &*it.text)),
+            all: Masker::new(given.iter().map(|it| &*it.text)),
+        }
+    }
+
+    /// A text without any value of the configuration.
     pub(super) fn hidden(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.texts {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), "***");
+        self.all.mask(text).into_owned()
+    }
+
+    /// Masks the secrets in all parts of an answer that are read.
+    pub(super) fn mask_answer(&self, answer: &mut CallToolResult) {
+        if self.certain.is_empty() {
+            return;
+        }
+        for block in &mut answer.content {
+            match block {
+                ContentBlock::Text(text) => self.certain.mask_in(&mut text.text),
+                ContentBlock::Resource(embedded) => {
+                    if let ResourceContents::TextResourceContents { text, uri, .. } =
+                        &mut embedded.resource
+                    {
+                        self.certain.mask_in(text);
+                        self.certain.mask_in(uri);
+                    }
+                }
+                ContentBlock::ResourceLink(link) => {
+                    self.certain.mask_in(&mut link.uri);
+                    self.certain.mask_in(&mut link.name);
+                    for text in [&mut link.title, &mut link.description].into_iter().flatten() {
+                        self.certain.mask_in(text);
+                    }
+                }
+                // Images and audio are left out of results.
+                _ => {}
             }
         }
-        text
+        if let Some(structured) = &mut answer.structured_content {
+            self.certain.mask_value(structured);
+        }
     }
 }
 
-fn of_arguments(args: &[String], texts: &mut Vec<String>) {
+/// Finds all forms of some texts in one pass.
+#[derive(Default)]
+struct Masker {
+    /// `None` if there are no texts.
+    forms: Option<AhoCorasick>,
+    /// There are too many forms for one search: every text is masked as a whole.
+    masks_all: bool,
+}
+
+impl Masker {
+    fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let forms: Vec<_> = texts.flat_map(forms).filter(|form| !is_plain(form)).collect();
+        if forms.is_empty() {
+            return Self::default();
+        }
+        // One may be part of another: the longest is masked.
+        let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
+        Self { masks_all: built.is_err(), forms: built.ok() }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.forms.is_none() && !self.masks_all
+    }
+
+    fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.forms {
+            _ if self.masks_all => Cow::Owned(MASK.to_owned()),
+            Some(forms) if forms.is_match(text) => {
+                Cow::Owned(forms.replace_all(text, &vec![MASK; forms.patterns_len()]))
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// Masks what is in a text, also where characters that are cleaned away part it.
+    fn mask_in(&self, text: &mut String) {
+        if let Cow::Owned(masked) = self.mask(text) {
+            *text = masked;
+        }
+        if let Cow::Owned(clean) = clean(text)
+            && let Cow::Owned(masked) = self.mask(&clean)
+        {
+            *text = masked;
+        }
+    }
+
+    fn mask_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.mask_in(text),
+            Value::Number(number) => {
+                if let Cow::Owned(_) = self.mask(&number.to_string()) {
+                    *value = MASK.into();
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_value(item)),
+            Value::Object(members) => {
+                let is_secret = |name: &String| matches!(self.mask(name), Cow::Owned(_));
+                let named: Vec<_> =
+                    members.keys().filter(|name| is_secret(name)).cloned().collect();
+                for name in named {
+                    if let Some(member) = members.remove(&name) {
+                        members.insert(self.mask(&name).into_owned(), member);
+                    }
+                }
+                members.values_mut().for_each(|member| self.mask_value(member));
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+}
+
+fn of_arguments(args: &[String], given: &mut Vec<Given>) {
     let mut is_next = false;
     for arg in args {
         let flag = arg.strip_prefix('-');
         let pair = arg.split_once('=');
         match (flag, pair) {
             (_, Some((name, value))) if flag.is_some() || sounds_secret(name) => {
-                texts.push(value.to_owned());
+                given.push(Given::named(name, value));
             }
             // A word that follows such a flag.
-            (None, _) if is_next => texts.push(arg.clone()),
-            (None, _) if looks_secret(arg) => texts.push(arg.clone()),
+            (None, _) if is_next => given.push(Given::secret(arg)),
+            (None, _) if looks_secret(arg) => given.push(Given::secret(arg)),
             _ => {}
         }
-        of_url(arg, texts);
+        of_url(arg, given);
         is_next = flag.is_some_and(sounds_secret) && pair.is_none();
     }
 }
 
 /// Who asks, and with what, as a URL has it.
-fn of_url(text: &str, texts: &mut Vec<String>) {
+fn of_url(text: &str, given: &mut Vec<Given>) {
     let Some((_, rest)) = text.split_once("://") else { return };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = rest.split('/').next().unwrap_or_default();
     if let Some((who, _)) = authority.rsplit_once('@') {
         // As it stands there, and as it is sent.
         for who in [who.to_owned(), decoded(who)] {
-            texts.extend(who.split_once(':').map(|(_, password)| password.to_owned()));
-            texts.push(STANDARD.encode(&who));
-            texts.push(who);
+            given.extend(who.split_once(':').map(|(_, password)| Given::secret(password)));
+            given.push(Given::secret(STANDARD.encode(&who)));
+            given.push(Given::secret(who));
         }
     }
     let query = query.split('#').next().unwrap_or_default();
-    for value in query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1)) {
-        texts.extend([value.to_owned(), decoded(value)]);
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        given.extend([value.to_owned(), decoded(value)].map(|value| Given::named(name, value)));
     }
 }
 
@@ -140,24 +282,67 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// The forms in which a text may be shown: as it is, as JSON has it, and in lines, or as one.
-fn forms(text: String) -> Vec<String> {
-    let mut forms = Vec::new();
-    // A string of JSON has quotes around it.
-    if let Ok(quoted) = serde_json::to_string(&text)
-        && let Some(escaped) = quoted.get(1..quoted.len().saturating_sub(1))
-        && escaped != text
-    {
-        forms.push(escaped.to_owned());
-    }
+/// The forms in which a text may come back: as it is, in JSON and in JSON in JSON, on one line and line by
+/// line, in URLs, in hexadecimal digits, and in base64, also as a part of what was encoded.
+fn forms(text: &str) -> Vec<String> {
+    /// Shorter texts are in too many others by chance.
+    const SHORTEST_ENCODED: usize = 8;
+    const UNRESERVED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    let mut forms = vec![text.to_owned()];
+    let once = escaped(text);
+    forms.extend([escaped(&once), once]);
     if text.contains(char::is_whitespace) {
         forms.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     if text.contains('\n') {
         forms.extend(text.lines().map(|line| line.trim().to_owned()));
     }
-    forms.push(text);
+    if !is_plain(text) {
+        for set in [UNRESERVED, NON_ALPHANUMERIC] {
+            let encoded = utf8_percent_encode(text, set).to_string();
+            forms.extend([encoded.replace("%20", "+"), lower_escapes(&encoded), encoded]);
+        }
+        let mut digits = String::with_capacity(text.len() * 2);
+        for byte in text.bytes() {
+            // Writing to a `String` cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+        }
+        let mut encoded = vec![digits.to_uppercase(), digits];
+        for alphabet in [&alphabet::STANDARD, &alphabet::URL_SAFE] {
+            encoded.extend((0..3).map(|offset| base64_core(text, offset, alphabet)));
+        }
+        forms.extend(encoded.into_iter().filter(|form| form.len() >= SHORTEST_ENCODED));
+    }
+    forms.sort_unstable();
+    forms.dedup();
     forms
+}
+
+/// As JSON has a text between its quotes.
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
+}
+
+/// The same escapes with small letters: `%2f`.
+fn lower_escapes(encoded: &str) -> String {
+    let mut lower = String::with_capacity(encoded.len());
+    let mut digits = 0_u8;
+    for each in encoded.chars() {
+        lower.push(if digits > 0 { each.to_ascii_lowercase() } else { each });
+        digits = if each == '%' { 2 } else { digits.saturating_sub(1) };
+    }
+    lower
+}
+
+/// The characters of base64 that a text determines, if it starts at this byte of a group of three.
+fn base64_core(text: &str, offset: usize, alphabet: &Alphabet) -> String {
+    let bytes = [[0; 2].get(..offset).unwrap_or_default(), text.as_bytes()].concat();
+    let encoded = GeneralPurpose::new(alphabet, NO_PAD).encode(&bytes);
+    // A character has six bits: those with bits of other bytes are left out.
+    let (first, last) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
+    encoded.get(first..last).unwrap_or_default().to_owned()
 }
 
 /// Whether somebody made it by chance: long, of letters and digits in no order.
@@ -191,7 +376,7 @@ mod tests {
             name: "docs".to_owned(),
             how,
             disabled: false,
-            secrets: secrets.iter().map(|it| (*it).to_owned()).collect(),
+            secrets: secrets.iter().map(|it| ("X".to_owned(), (*it).to_owned())).collect(),
             settings: ServerSettings::default(),
         })
     }
@@ -271,6 +456,72 @@ mod tests {
         let secrets = Secrets::of(&config);
         let text = "a from-env b, literal, 12345, 123456, plain";
         assert_eq!(secrets.hidden(text), "a *** b, ***, 12345, ***, plain");
+    }
+
+    #[test]
+    fn common_encodings_are_hidden() {
+        let secret = "s3cr3t/v+lue \"x\" ü";
+        let secrets = Secrets::new([secret.to_owned()]);
+        let env = format!("HOME=/\nAPI_KEY={secret}\nLANG=C");
+        let json = serde_json::json!({ "env": env }).to_string();
+        for (shows, text) in [
+            ("as it is", env.clone()),
+            ("in JSON", json.clone()),
+            ("in JSON in JSON", serde_json::json!({ "text": json }).to_string()),
+            ("in a URL", "x=s3cr3t%2Fv%2Blue%20%22x%22%20%C3%BC&y".to_owned()),
+            ("with small letters", "x=s3cr3t%2fv%2blue%20%22x%22%20%c3%bc&y".to_owned()),
+            ("in a form", "x=s3cr3t%2Fv%2Blue+%22x%22+%C3%BC&y".to_owned()),
+            ("in hexadecimal digits", env.bytes().map(|it| format!("{it:02x}")).collect()),
+            ("capital ones", env.bytes().map(|it| format!("{it:02X}")).collect()),
+        ] {
+            let hidden = secrets.hidden(&text);
+            assert!(hidden.contains(MASK) && !hidden.contains("s3cr3t"), "{shows}: {hidden}");
+        }
+        // Wherever it stands in what is encoded.
+        for before in ["", "a", "ab", "abc"] {
+            for engine in [&STANDARD, &base64::engine::general_purpose::URL_SAFE_NO_PAD] {
+                let hidden = secrets.hidden(&engine.encode(format!("{before}{secret} and more")));
+                let rest: String = hidden.split(MASK).collect();
+                assert!(hidden.contains(MASK), "{before}: {hidden}");
+                let decoded = engine.decode(rest.trim_end_matches('=')).unwrap_or_default();
+                assert!(!String::from_utf8_lossy(&decoded).contains("cr3"), "{before}: {hidden}");
+            }
+        }
+    }
+
+    #[test]
+    fn answers_are_masked_in_all_their_parts() {
+        let env = [
+            ("API_KEY", "k-12345"),
+            ("REGION", "us-east-1"),
+            ("OPAQUE", "ghp_1234567890abcdefghij"),
+            ("PIN_TOKEN", "7654321"),
+        ];
+        let how = How::Command {
+            command: "x".to_owned(),
+            args: Vec::new(),
+            env: BTreeMap::from(env.map(|(name, value)| (name.to_owned(), value.to_owned()))),
+            cwd: None,
+        };
+        let secrets = of(how, &[]);
+        let told =
+            "k-12345 k-\u{200b}12345 \u{1b}[1mk-\u{1b}[0m12345 us-east-1 ghp_1234567890abcdefghij";
+        let link = rmcp::model::Resource::new("x:k-12345", "k-12345")
+            .with_title("k-12345")
+            .with_description("k-12345");
+        let mut answer = CallToolResult::success(vec![
+            ContentBlock::text(told),
+            ContentBlock::resource(ResourceContents::text(told, "x:k-12345")),
+            ContentBlock::resource_link(link),
+        ]);
+        answer.structured_content =
+            Some(serde_json::json!({ "a": [told, { "k-12345": 7_654_321 }], "n": 5 }));
+        secrets.mask_answer(&mut answer);
+        let shown = serde_json::to_string(&answer).unwrap();
+        for secret in ["12345", "ghp_", "7654321"] {
+            assert!(!shown.contains(secret), "{secret}: {shown}");
+        }
+        assert!(shown.contains("us-east-1") && shown.contains("\"n\":5"), "{shown}");
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::support::{Setup, TOOL, query, refused, scripted, started};
+use super::support::{Setup, TOOL, misformed, query, refused, scripted, started};
 
 #[tokio::test]
 async fn the_tool_is_listed_as_the_contract_has_it() {
@@ -116,6 +116,71 @@ fn plain(mut answer: Value) -> String {
         server["latencyMs"] = Value::Null;
     }
     answer.to_string()
+}
+
+#[tokio::test]
+async fn misformed_calls_are_invalid_parameters() {
+    // REQ-AGR-10
+    let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
+    let mut child =
+        setup.command(&["serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" },
+    } });
+    stdin.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+    lines.next_line().await.unwrap();
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    stdin.write_all(format!("{ready}\n").as_bytes()).await.unwrap();
+    for (params, field, reason) in misformed() {
+        let mut request = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" });
+        request["params"] = params;
+        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        let line = lines.next_line().await.unwrap().unwrap();
+        let error = serde_json::from_str::<Value>(&line).unwrap()["error"].take();
+        assert_eq!(error["code"], -32602, "{request}: {line}");
+        assert_eq!(error["data"], json!({ "field": field, "reason": reason }), "{request}");
+    }
+    // Without `params`, and other methods.
+    for (request, code) in [
+        (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" }), -32602),
+        (
+            json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": { "cursor": 7 } }),
+            -32602,
+        ),
+        (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/cull" }), -32601),
+    ] {
+        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        let line = lines.next_line().await.unwrap().unwrap();
+        let answer = serde_json::from_str::<Value>(&line).unwrap();
+        assert_eq!(answer["error"]["code"], code, "{request}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_its_secret_does_not_pass_it_on() {
+    let secret = "sk-wire-12345678";
+    // Its base64, after `API_KEY=`.
+    let encoded = "QVBJX0tFWT1zay13aXJlLTEyMzQ1Njc4";
+    for format in ["json", "structured", "markdown", "lines"] {
+        let text = format!("--results 2 --text found_{secret}_{encoded}_{{i}} --format {format}");
+        let (name, mut how) = scripted("docs", &text);
+        how["env"]["API_KEY"] = secret.into();
+        let setup = Setup::new(vec![(name, how)], &json!({}));
+        let client = setup.connect(&[]).await;
+        started(&client).await;
+        let answer = query(&client, json!({ "query": "found" })).await.to_string();
+        assert!(answer.contains("found *** QVBJX0tFWT1***"), "{format}: {answer}");
+        assert!(!answer.contains(secret) && !answer.contains("zay13aXJlLTEyMzQ1Njc4"), "{answer}");
+        client.cancel().await.unwrap();
+        let (code, out, err) = setup.run(&["query", "found"]).await;
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("found ***") && !out.contains(secret), "{out}");
+        let (_, out, _) = setup.run(&["check", "--query", "found"]).await;
+        assert!(out.contains("found ***") && !out.contains(secret), "{out}");
+    }
 }
 
 #[tokio::test]
