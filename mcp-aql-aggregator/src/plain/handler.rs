@@ -7,8 +7,8 @@ use futures_util::FutureExt as _;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     ConstString as _, ContentBlock, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    Implementation, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -161,21 +161,17 @@ impl ServerHandler for Handler {
         self.query(request, &context).await.map(Into::into)
     }
 
-    /// Requests that rmcp could not decode: methods that this server does not have, and methods that it
-    /// has with parameters of another form.
+    /// Requests that rmcp could not decode: methods that this server does not have, and calls with
+    /// parameters of another form.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let params = request.params.as_ref();
-        let (field, reason) = match request.method.as_str() {
-            CallToolRequestMethod::VALUE => input::misformed_call(params),
-            ListToolsRequestMethod::VALUE => input::misformed_list(params),
-            _ => {
-                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
-            }
-        };
+        if request.method != CallToolRequestMethod::VALUE {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+        }
+        let (field, reason) = input::misformed_call(request.params.as_ref());
         Err(invalid(field, &reason))
     }
 

@@ -72,14 +72,6 @@ pub(super) fn misformed_call(params: Option<&Value>) -> (&'static str, String) {
     ("params", "Has members of a form that `tools/call` does not have".to_owned())
 }
 
-/// The same of a `tools/list`.
-pub(super) fn misformed_list(params: Option<&Value>) -> (&'static str, String) {
-    match params.and_then(|params| params.get("cursor")) {
-        Some(cursor) => ("cursor", format!("Must be a string, got {}", kind(cursor))),
-        None => ("params", "Has members of a form that `tools/list` does not have".to_owned()),
-    }
-}
-
 /// A word on each argument that does nothing, as far as one reads such words.
 fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
     let mut unknown = arguments.keys().filter_map(|name| unknown(name));

@@ -146,10 +146,6 @@ async fn misformed_calls_are_invalid_parameters() {
     // Without `params`, and other methods.
     for (request, code) in [
         (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" }), -32602),
-        (
-            json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": { "cursor": 7 } }),
-            -32602,
-        ),
         (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/cull" }), -32601),
     ] {
         stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Texts that try to be more than text.
-const HOSTILE: [&str; 12] = [
+const HOSTILE: [&str; 13] = [
     "</pre></details><script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
     "' onmouseover='alert(1)",
@@ -13,6 +13,7 @@ const HOSTILE: [&str; 12] = [
     "nul \0 bell \u{7} backspace \u{8} delete \u{7f} c1 \u{9b}31m",
     "line\r\nover\u{2028}lines\u{85}",
     "right\u{202e}left\u{2066} zero\u{200b}width \u{feff} \u{e0041}",
+    "\u{1d173}\u{1bca0}\u{fff0}\u{115f}\u{fe0f}\u{e0fff}\u{378}\u{e000}",
     "not XML \u{fffe}\u{ffff}",
     "```\n# heading\n* [link](http://evil.example) ![x](y) @everyone #1 |\n```",
     "`odd` backtick ` in it",
