@@ -19,6 +19,7 @@ mod concurrency;
 mod encoding;
 mod endpoints;
 mod errors;
+mod examples;
 mod executions;
 mod gates;
 mod introspection;

@@ -31,7 +31,7 @@ use crate::store::SqliteStore;
 use crate::store::{MemoryStore, Store};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
+use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, closest, is_public_name};
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -185,6 +185,7 @@ pub(super) fn assemble(
         entries.push(Entry { operation, family });
         returns.push(info);
     }
+    check_replacements(&entries, &mut problems);
     settings.gate.check_policies(policy_targets(&entries), &mut problems);
     check_people(&entries, &settings, &mut problems);
     #[cfg_attr(not(feature = "limits"), expect(unused_mut, reason = "limits add a query"))]
@@ -268,6 +269,56 @@ pub(super) fn assemble(
         upstream,
     };
     Ok(Adapter { inner: Arc::new(inner) })
+}
+
+/// The replacements of deprecated operations and parameters exist.
+fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) {
+    let operations = || entries.iter().map(|entry| entry.operation.spec.name);
+    for Entry { operation, .. } in entries {
+        let spec = &operation.spec;
+        if let Some(name) = spec.deprecated.and_then(|it| it.replacement)
+            && (name == spec.name || !operations().any(|other| other == name))
+        {
+            let others = operations().filter(|other| *other != spec.name);
+            problems.push(format!(
+                "operation `{}` is deprecated: its replacement `{name}` is not another operation of this adapter{}",
+                spec.name,
+                did_you_mean(name, others)
+            ));
+        }
+        // What replaces a parameter of a deprecated operation may be a parameter of the other one.
+        if spec.deprecated.is_some() {
+            continue;
+        }
+        let parameters: Vec<_> = operation.parameters.iter().map(|it| &*it.name).collect();
+        for parameter in &operation.parameters {
+            check_replacement(spec, &parameter.spec, &parameters, problems);
+        }
+    }
+}
+
+/// The replacement of a deprecated parameter is another parameter of its operation.
+fn check_replacement(
+    operation: &OperationSpec,
+    parameter: &ParameterSpec,
+    known: &[&str],
+    problems: &mut Vec<String>,
+) {
+    let Some(name) = parameter.deprecated.and_then(|it| it.replacement) else { return };
+    let others = || known.iter().copied().filter(|other| *other != parameter.name);
+    if !others().any(|other| other == name) {
+        problems.push(format!(
+            "operation `{}`: parameter `{}` is deprecated, and its replacement `{name}` is not another parameter{}",
+            operation.name,
+            parameter.name,
+            did_you_mean(name, others())
+        ));
+    }
+}
+
+/// The end of a sentence about an unknown name.
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    closest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// Where a person has to confirm, there must be a way to ask one.
@@ -625,7 +676,7 @@ fn check_defaults(operation: &RegisteredOperation, shapes: &Shapes, problems: &m
         let Some(default) = &parameter.default else { continue };
         let mut faults = Faults::new();
         parameter.shape.check(default, Path::Root(&parameter.name), shapes, &mut faults);
-        if !faults.is_empty() {
+        if !faults.is_empty() || !parameter.accepts(default) {
             problems.push(format!(
                 "operation `{}`: the default of `{}` breaks the parameter's own type or constraints",
                 operation.name, parameter.name
@@ -635,7 +686,8 @@ fn check_defaults(operation: &RegisteredOperation, shapes: &Shapes, problems: &m
 }
 
 /// The examples to show, and a call for those who want one in any case: the author's, or one made from
-/// the table, which is shown where it shows more than that. All are checked like a client's call.
+/// the table, which is shown where it shows more than that. All are checked like a client's call, and
+/// against the author's own types.
 fn examples(
     operation: &RegisteredOperation,
     shapes: &Shapes,
@@ -643,9 +695,10 @@ fn examples(
 ) -> (Vec<(String, String)>, Option<String>) {
     let rules = Rules { strict: true, camel_case_aliases: false, whole: false };
     let check = |params: &str| match serde_json::from_str(params) {
-        Ok(params) => validate(operation, params, shapes, rules)
-            .map(drop)
-            .map_err(|error| error.message().to_owned()),
+        Ok(params) => match validate(operation, params, shapes, rules) {
+            Ok(valid) => valid.accepted_by_types(operation),
+            Err(error) => Err(error.message().to_owned()),
+        },
         Err(_) => Err("it is not a JSON object".to_owned()),
     };
     let mut shown = Vec::new();
@@ -675,7 +728,7 @@ fn examples(
     if check(&sample).is_err() {
         tracing::warn!(
             operation = &*operation.name,
-            "no example can be made from the constraints: write one with `example = {{…}}`"
+            "no example can be made from the parameters' types and constraints: write one with `example = {{…}}`"
         );
         return (shown, None);
     }

@@ -2,7 +2,7 @@ use serde_json::{Map, Value, json};
 
 use crate::constraint::Bound;
 use crate::operation::Parameter;
-use crate::shape::{Checks, Kind, ObjectShape, Shape, Shapes};
+use crate::shape::{Checks, Faults, Kind, ObjectShape, Path, Shape, Shapes};
 
 /// Parameters for a call that shows an operation, as JSON text in the table's order: the required
 /// ones, and one field of `input`.
@@ -15,7 +15,7 @@ pub(crate) fn sample_params(parameters: &[Parameter], shapes: &Shapes) -> String
         .filter(|parameter| parameter.spec.required)
         .map(|parameter| {
             // Names are public names: nothing in them needs escaping.
-            let value = sample(&parameter.name, &parameter.shape, shapes, 0);
+            let value = accepted_sample(parameter, shapes);
             format!(r#""{}":{value}"#, parameter.name)
         })
         .collect();
@@ -40,7 +40,71 @@ fn is_plain(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
     }
 }
 
-fn sample(name: &str, shape: &Shape, shapes: &Shapes, depth: usize) -> Value {
+/// A value for a parameter that its own type accepts, if one of the attempts makes one.
+fn accepted_sample(parameter: &Parameter, shapes: &Shapes) -> Value {
+    let make = |attempt| sample(&parameter.name, &parameter.shape, (shapes, attempt), 0);
+    let fits = |value: &Value| {
+        let mut faults = Faults::new();
+        parameter.shape.check(value, Path::Root(&parameter.name), shapes, &mut faults);
+        faults.is_empty() && parameter.accepts(value)
+    };
+    let first = make(Attempt::Telling);
+    if fits(&first) {
+        return first;
+    }
+    let unconstrained = TEXTS.into_iter().map(Attempt::Text);
+    let further = unconstrained.chain(TEXTS.into_iter().map(Attempt::AnyText));
+    further.chain(NUMBERS.into_iter().map(Attempt::Number)).map(make).find(fits).unwrap_or(first)
+}
+
+/// One way to choose values. A schema says little about types that accept only some texts or numbers.
+#[derive(Clone, Copy)]
+enum Attempt {
+    /// A value that says what it is for.
+    Telling,
+    /// This text wherever the schema wants text and no more.
+    Text(&'static str),
+    /// This text wherever the schema wants text.
+    AnyText(&'static str),
+    /// This number wherever the schema wants one.
+    Number(i64),
+}
+
+/// Texts that types of the standard library and of common crates read.
+const TEXTS: [&str; 26] = [
+    "192.0.2.1",
+    "2001:db8::1",
+    "192.0.2.1:8080",
+    "[2001:db8::1]:8080",
+    "192.0.2.0/24",
+    "2031-05-06",
+    "2031-05-06T10:30:00Z",
+    "2031-05-06T10:30:00",
+    "10:30:00",
+    "PT1H",
+    "1h",
+    "67e55044-10b1-426f-9247-bb680e5fe0c8",
+    "https://example.com/",
+    "example.com",
+    "ada@example.com",
+    "1.2.3",
+    "1",
+    "1.5",
+    "a",
+    "A",
+    "en",
+    "EUR",
+    "Europe/Berlin",
+    "+4930123456",
+    "#00aaff",
+    "00ff",
+];
+
+/// Numbers that types with bounds of their own may accept.
+const NUMBERS: [i64; 7] = [0, 2, 10, 100, 1_000, -1, 1_900_000_000];
+
+fn sample(name: &str, shape: &Shape, (shapes, attempt): (&Shapes, Attempt), depth: usize) -> Value {
+    let made = (shapes, attempt);
     let target = shape.resolve(shapes);
     // What the parameter adds to its type is the stricter of the two.
     let pick = |of: fn(&Checks) -> Option<Value>| of(&shape.checks).or_else(|| of(&target.checks));
@@ -53,26 +117,36 @@ fn sample(name: &str, shape: &Shape, shapes: &Shapes, depth: usize) -> Value {
     match &target.kind {
         Kind::Any | Kind::Never | Kind::Null | Kind::Named(_) => Value::Null,
         Kind::Boolean => Value::Bool(true),
-        Kind::Integer => pick(whole_number).unwrap_or_else(|| json!(1)),
-        Kind::Number => pick(any_number).unwrap_or_else(|| json!(1.5)),
-        Kind::String => pick(text).unwrap_or_else(|| json!(word(name))),
+        Kind::Integer => match attempt {
+            Attempt::Number(number) => json!(number),
+            _ => pick(whole_number).unwrap_or_else(|| json!(1)),
+        },
+        Kind::Number => match attempt {
+            Attempt::Number(number) => json!(number),
+            _ => pick(any_number).unwrap_or_else(|| json!(1.5)),
+        },
+        Kind::String => match (attempt, pick(text)) {
+            (Attempt::AnyText(text), _) | (Attempt::Text(text), None) => json!(text),
+            (_, Some(text)) => text,
+            (_, None) => json!(word(name)),
+        },
         Kind::Array(items) => {
             let least = shape.checks.min_items.or(target.checks.min_items).unwrap_or(1).max(1);
             let most = shape.checks.max_items.or(target.checks.max_items).unwrap_or(least);
             let count = least.min(most).min(16);
-            vec![sample(name, items, shapes, depth + 1); count].into()
+            vec![sample(name, items, made, depth + 1); count].into()
         }
         Kind::Tuple(parts) => {
-            parts.iter().map(|part| sample(name, part, shapes, depth + 1)).collect()
+            parts.iter().map(|part| sample(name, part, made, depth + 1)).collect()
         }
-        Kind::Object(object) => sample_object(object, shapes, depth),
+        Kind::Object(object) => sample_object(object, made, depth),
         Kind::Union(variants) => {
-            variants.first().map_or(Value::Null, |variant| sample(name, variant, shapes, depth + 1))
+            variants.first().map_or(Value::Null, |variant| sample(name, variant, made, depth + 1))
         }
     }
 }
 
-fn sample_object(object: &ObjectShape, shapes: &Shapes, depth: usize) -> Value {
+fn sample_object(object: &ObjectShape, made: (&Shapes, Attempt), depth: usize) -> Value {
     let wanted: Vec<&String> = if object.merge.is_some() {
         object.order.iter().take(1).collect()
     } else {
@@ -86,7 +160,7 @@ fn sample_object(object: &ObjectShape, shapes: &Shapes, depth: usize) -> Value {
         .into_iter()
         .filter_map(|name| {
             let field = object.fields.get(name)?;
-            Some((name.clone(), sample(name, &field.shape, shapes, depth + 1)))
+            Some((name.clone(), sample(name, &field.shape, made, depth + 1)))
         })
         .collect::<Map<_, _>>()
         .into()

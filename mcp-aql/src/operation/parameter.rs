@@ -53,6 +53,12 @@ pub struct ParameterSpec {
     pub deprecated: Option<Deprecation>,
     /// The type's JSON schema.
     pub schema: SchemaFn,
+    /// Whether the type itself accepts a value, which may be stricter than its schema.
+    pub(crate) accepts: fn(&Value) -> bool,
+}
+
+fn accepts<T: ParameterType>(value: &Value) -> bool {
+    T::deserialize(value.clone()).is_ok()
 }
 
 impl ParameterSpec {
@@ -67,6 +73,7 @@ impl ParameterSpec {
             sensitive: false,
             deprecated: None,
             schema: SchemaGenerator::subschema_for::<T>,
+            accepts: accepts::<T>,
         }
     }
 

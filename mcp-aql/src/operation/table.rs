@@ -45,6 +45,18 @@ impl Parameter {
     pub(crate) fn description(&self) -> &str {
         self.description.as_deref().unwrap_or(self.spec.description)
     }
+
+    /// Whether the author's own type accepts a value, field by field for an UPDATE's `input`. A type such
+    /// as `IpAddr` accepts less than its schema says.
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
+        let (Some(input), Value::Object(changes)) = (&self.input, value) else {
+            return (self.spec.accepts)(value);
+        };
+        let accepts = |(name, change): (&String, &Value)| {
+            input.field(name).is_none_or(|field| (field.parameter.accepts)(change))
+        };
+        changes.iter().all(accepts)
+    }
 }
 
 /// What runs an operation.

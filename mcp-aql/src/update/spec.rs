@@ -1,5 +1,8 @@
 use schemars::{JsonSchema, SchemaGenerator};
 
+use serde_json::Value;
+
+use super::Path;
 use super::rule::Rule;
 use crate::operation::{ParameterSpec, SchemaFn};
 
@@ -83,8 +86,14 @@ impl FieldSpec {
     pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
         let mut parameter = ParameterSpec::optional::<()>(name, description);
         parameter.schema = R::SCHEMA;
+        parameter.accepts = accepts::<V, R>;
         Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, replaced_whole: false }
     }
+}
+
+/// Whether the field's type accepts a change.
+fn accepts<V, R: Rule<V>>(change: &Value) -> bool {
+    R::decode(change, &Path::ROOT).is_ok()
 }
 
 /// How a value of `input` meets what is stored.

@@ -24,6 +24,22 @@ pub(crate) struct ValidParams {
     pub(crate) queries: crate::query::ReadQueries,
 }
 
+impl ValidParams {
+    /// Whether the author's own types accept the arguments, or which parameter's type does not.
+    pub(crate) fn accepted_by_types(&self, operation: &RegisteredOperation) -> Result<(), String> {
+        let refused =
+            self.arguments.iter().zip(&operation.parameters).find(|(argument, it)| {
+                argument.value.as_ref().is_some_and(|value| !it.accepts(value))
+            });
+        match refused {
+            Some((argument, _)) => {
+                Err(format!("the type of '{}' refuses its value", argument.name))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// So many unknown names are repeated; of the others the number is told (REQ-UNK-03). What a caller
 /// sends must not make the reply grow without bound.
 const SHOWN: usize = 20;
