@@ -266,6 +266,144 @@ fn methods_become_operations_in_the_order_written() {
     assert_eq!(Notes { store: 7_u8 }.count_notes(), 1);
 }
 
+/// An operation whose texts come from the arguments of a macro.
+macro_rules! counter {
+    ($function:ident, $noun:literal, $result:ty, $doc:expr) => {
+        #[doc = $doc]
+        #[doc = concat!("Counts each ", $noun, ".")]
+        #[operation(
+            category = "READ",
+            name = concat!("count_", $noun, "s"),
+            danger(confirmation_message = concat!("Count ", $noun, "s of '{", "owner", "}'?")),
+            example($noun, { "owner": concat!($noun, "-", 1) })
+        )]
+        fn $function(
+            #[doc = concat!("Whose ", $noun, "s.")]
+            #[param(pattern = concat!("^", $noun, "-[0-9]$"))]
+            owner: String,
+        ) -> $result {
+            let _ = owner;
+            7
+        }
+    };
+}
+
+counter!(counted_tasks, "task", u32, "Count tasks.");
+
+/// Show the manifest.
+///
+#[doc = include_str!("Cargo.toml")]
+#[operation(category = "READ")]
+fn show_manifest(
+    #[doc = env!("CARGO_PKG_NAME")]
+    #[param(default = concat!("a", "b"))]
+    text: String,
+) {
+    drop(text);
+}
+
+#[test]
+fn texts_may_be_macros() {
+    let spec = counted_tasks::OPERATION.spec;
+    assert_eq!(spec.name, "count_tasks");
+    assert_eq!(spec.description, "Count tasks.\nCounts each task.");
+    assert_eq!(spec.danger.confirmation_message, Some("Count tasks of '{owner}'?"));
+    assert_eq!(spec.examples[0].description, "task");
+    assert_eq!(spec.examples[0].params, r#"{"owner":"task-1"}"#);
+    let owner = one(&spec.parameters[0]);
+    assert_eq!(owner.description, "Whose tasks.");
+    assert_eq!(owner.constraints, [Constraint::Pattern("^task-[0-9]$")]);
+
+    let spec = show_manifest::OPERATION.spec;
+    let manifest = include_str!("Cargo.toml");
+    assert_eq!(spec.description, format!("Show the manifest.\n\n{}", manifest.trim_end()));
+    let text = one(&spec.parameters[0]);
+    assert_eq!(text.description, "mcp-aql-tests");
+    assert!(matches!(text.default, Some(DefaultSpec::Json("\"ab\""))));
+}
+
+/// Read two attributes.
+#[operation(category = "READ")]
+#[operation(name = "read_both")]
+fn read_attributes() {}
+
+#[test]
+fn attributes_of_one_function_are_taken_together() {
+    let spec = read_attributes::OPERATION.spec;
+    assert_eq!((spec.name, spec.category), ("read_both", SemanticCategory::Read));
+}
+
+struct Board;
+
+#[operations(blocks(admin, reports))]
+impl Board {
+    /// Count the boards.
+    #[operation(category = "READ")]
+    fn count_boards(&self) -> usize {
+        1
+    }
+}
+
+mod admin {
+    use super::*;
+
+    #[operations(block = admin)]
+    impl Board {
+        /// Reset the board.
+        #[operation(category = "EXECUTE", danger(level = "reversible"))]
+        async fn reset_board(&self) {}
+    }
+}
+
+#[operations(block = reports)]
+impl Board {
+    /// Sum the points.
+    #[operation(category = "READ")]
+    fn sum_points() -> u32 {
+        7
+    }
+
+    /// Sum the points twice.
+    #[operation(category = "READ")]
+    fn sum_points_twice(&self) -> u32 {
+        Self::sum_points() * 2
+    }
+}
+
+struct Shelf<T>(T);
+
+#[operations(blocks(more))]
+impl<T: Send + Sync + Clone> Shelf<T> {
+    /// Count the books.
+    #[operation(category = "READ")]
+    fn count_books(&self) -> usize {
+        size_of_val(&self.0)
+    }
+}
+
+#[operations(block = more)]
+impl<T: Send + Sync + Clone> Shelf<T> {
+    /// Weigh the books.
+    #[operation(category = "READ")]
+    fn weigh_books(&self) -> usize {
+        drop(self.0.clone());
+        2
+    }
+}
+
+#[tokio::test]
+async fn a_type_may_have_several_blocks() {
+    let adapter =
+        Adapter::builder("boards").operations(Board).operations(Shelf(3_u8)).build().unwrap();
+    let names: Vec<_> = adapter.operations().map(|spec| spec.name).collect();
+    let own = ["count_boards", "reset_board", "sum_points", "sum_points_twice"];
+    assert_eq!(names[1..5], own);
+    assert_eq!(names[5..], ["count_books", "weigh_books"]);
+    let result = adapter.call("sum_points_twice", serde_json::json!({})).await;
+    assert_eq!(result.data(), 14);
+    assert_eq!(adapter.call("weigh_books", serde_json::json!({})).await.data(), 2);
+}
+
 #[test]
 fn functions_stay_callable() {
     let called = update_task::OPERATION.spec.name;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::echo;
-use crate::{InputSpec, OperationError};
+use crate::{InputSpec, OperationError, ParameterSpec};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
 /// name it.
@@ -27,6 +27,56 @@ pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str)
     while let [field, rest @ ..] = fields {
         assert!(!same(parameter.as_bytes(), field.parameter.name.as_bytes()), "{}", message);
         fields = rest;
+    }
+}
+
+/// Stops the build when none of the groups brings a parameter of this name. A group without parameters
+/// is one with faults of its own.
+#[track_caller]
+pub const fn check_known(name: &str, groups: &[&[ParameterSpec]], message: &str) {
+    let mut rest = groups;
+    let mut found = false;
+    while let [group, more @ ..] = rest {
+        found |= group.is_empty() || has(group, name);
+        rest = more;
+    }
+    assert!(found, "{}", message);
+}
+
+/// Stops the build when an example gives none of these names to a parameter of a group that every call
+/// must give.
+#[track_caller]
+pub const fn check_given(group: &[ParameterSpec], names: &[&str], message: &str) {
+    let mut parameters = group;
+    while let [parameter, rest @ ..] = parameters {
+        let mut given = !parameter.required;
+        let mut left = names;
+        while let [name, more @ ..] = left {
+            given |= same(name.as_bytes(), parameter.name.as_bytes());
+            left = more;
+        }
+        assert!(given, "{}", message);
+        parameters = rest;
+    }
+}
+
+/// Stops the build when `input` has no field of this name. An input without fields is one with faults of
+/// its own.
+#[track_caller]
+pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
+    let mut found = input.fields.is_empty();
+    let mut fields = input.fields;
+    while let [field, rest @ ..] = fields {
+        found |= same(name.as_bytes(), field.parameter.name.as_bytes());
+        fields = rest;
+    }
+    assert!(found, "{}", message);
+}
+
+const fn has(group: &[ParameterSpec], name: &str) -> bool {
+    match group {
+        [] => false,
+        [first, rest @ ..] => same(name.as_bytes(), first.name.as_bytes()) || has(rest, name),
     }
 }
 

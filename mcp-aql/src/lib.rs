@@ -69,6 +69,7 @@ pub mod limits;
 mod log_targets;
 mod main_error;
 mod mcp;
+mod missing_feature;
 mod operation;
 #[cfg(feature = "safety")]
 pub mod operator;
@@ -114,6 +115,9 @@ pub use main_error::{Error, Result};
 pub use mcp::HttpOptions;
 #[doc = include_str!("macro_docs/update_input.md")]
 pub use mcp_aql_derive::UpdateInput;
+#[cfg(not(feature = "query"))]
+#[doc(hidden)]
+pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{
     BoxFuture, Call, CallScope, Context, DangerSpec, DataKey, DefaultSpec, Deprecation,
     ExampleSpec, ExecutionContext, LifecycleSpec, Method, Operation, OperationReturn,
@@ -152,12 +156,13 @@ pub use mcp_aql_derive::ParamGroup;
 #[doc = include_str!("macro_docs/operation_error.md")]
 pub use mcp_aql_derive::OperationError;
 
-#[cfg(feature = "query")]
-#[doc = include_str!("macro_docs/resource.md")]
+// Both are errors that name the feature `query` if it is off.
+#[cfg_attr(feature = "query", doc = include_str!("macro_docs/resource.md"))]
+#[cfg_attr(not(feature = "query"), doc = "Needs the feature `query`.")]
 pub use mcp_aql_derive::Resource;
 
-#[cfg(feature = "query")]
-#[doc = include_str!("macro_docs/computed_fields.md")]
+#[cfg_attr(feature = "query", doc = include_str!("macro_docs/computed_fields.md"))]
+#[cfg_attr(not(feature = "query"), doc = "Needs the feature `query`.")]
 pub use mcp_aql_derive::computed_fields;
 
 #[doc(hidden)]

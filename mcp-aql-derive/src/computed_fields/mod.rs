@@ -6,11 +6,12 @@ mod check;
 mod codegen;
 mod model;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned as _;
 use syn::{Item, ItemImpl};
 
+use crate::support::feature;
 use crate::support::options::Options;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::values::CratePath;
@@ -24,6 +25,10 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         Err(_) => return misplaced(item),
     };
     let cleaned = codegen::cleaned(&block);
+    if let Some(error) = feature::query("#[computed_fields]", Span::call_site()) {
+        let error = error.write_errors();
+        return quote!(#cleaned #error);
+    }
     if let Some((path, _)) = &block.trait_ {
         let error = fault(
             path.span(),

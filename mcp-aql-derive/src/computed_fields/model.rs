@@ -40,7 +40,7 @@ impl<'a> ComputedModel<'a> {
         let doc = Doc::of(&method.attrs);
         let column = returned(&method.sig.output).map(|ty| ColumnModel {
             name: name.clone(),
-            description: doc.text().to_owned(),
+            description: doc.clone(),
             ty: ty::peel(ty),
             marks: attr.marks,
         });

@@ -24,6 +24,8 @@ pub(crate) enum Argument<'a> {
     Input(Input<'a>),
     /// `CollectionQuery<T>` and its like.
     Query(Box<Query<'a>>),
+    /// `IfMatch`, or `IfMatch<V>`: the parameter `if_match`.
+    IfMatch(&'a Type),
     /// A struct whose fields are parameters.
     Group(&'a Type),
     /// A parameter.
@@ -55,7 +57,14 @@ pub(crate) fn read<'a>(signature: &'a Signature, errors: &mut Accumulator) -> Ve
 
 fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argument<'a>> {
     conditional(&argument.attrs, errors);
-    let ty = ty::peel(&argument.ty);
+    let ty = owned(ty::peel(&argument.ty), errors);
+    if is_self(ty) {
+        errors.push(fault(
+            argument.span(),
+            "`Self` is the receiver's type, which is not a parameter: write `&self`",
+        ));
+        return None;
+    }
     if !query::is_one(ty) {
         no_query(&argument.attrs, errors);
     }
@@ -89,7 +98,7 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     }
     if is_if_match(ty) {
         if_match(ty, &attr, errors);
-        return Some(Argument::Group(ty));
+        return Some(Argument::IfMatch(ty));
     }
     if attr.group.is_some() {
         attr.only_group(errors);
@@ -103,6 +112,41 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     }
     let ident = ident(&argument.pat, errors)?;
     Some(Argument::One(Box::new(Parameter::new(attr, Doc::of(&argument.attrs), ident, ty))))
+}
+
+/// A type that the macro knows, without a reference around it or an `Option` around a `State`, which are
+/// faults.
+fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
+    const KNOWN: [&str; 6] =
+        ["State", "Update", "IfMatch", "CollectionQuery", "Fields", "RelationshipQuery"];
+    let (bare, known) = match ty {
+        Type::Reference(reference) => (ty::peel(&reference.elem), &KNOWN[..]),
+        _ => (inside(ty, "Option").map_or(ty, ty::peel), &KNOWN[..1]),
+    };
+    let Some(segment) = last_segment(bare).filter(|it| known.iter().any(|name| it.ident == name))
+    else {
+        return ty;
+    };
+    if !std::ptr::eq(bare, ty) {
+        let written = ty::text(bare).unwrap_or_else(|| format!("{}<…>", segment.ident));
+        errors.push(fault(
+            ty.span(),
+            format_args!(
+                "the `{}` is always there, and the function owns it: write `{written}`",
+                segment.ident
+            ),
+        ));
+    }
+    bare
+}
+
+/// `Self` or `&Self`.
+fn is_self(ty: &Type) -> bool {
+    let bare = match ty {
+        Type::Reference(reference) => ty::peel(&reference.elem),
+        other => other,
+    };
+    matches!(bare, Type::Path(path) if path.path.is_ident("Self"))
 }
 
 /// Where `name` is written, if that is the type; also behind a reference or in an `Option`, which is

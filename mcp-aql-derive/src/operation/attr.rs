@@ -12,7 +12,7 @@ use super::lifecycle::{self, Lifecycle};
 use crate::support::category::Category;
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{CratePath, Deprecated, Text};
-use crate::support::{attribute_of, fault};
+use crate::support::{attribute_of, fault, strip};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation",
@@ -37,7 +37,15 @@ const GRAMMAR: Grammar = Grammar {
 /// `#[operation(READ)]` means the category, and some words belong one level deeper.
 fn hint(name: &str) -> Option<Hint> {
     let Ok(category) = Category::from_name(&name.to_ascii_uppercase()) else {
-        return danger_attr::hint(name).or_else(|| lifecycle::hint(name));
+        return match name {
+            "description" | "summary" | "title" | "about" => {
+                Hint::new("write it as a doc comment, `/// …`")
+            }
+            "read_only" | "readonly" => Hint::new("leave it out, the `category` says so"),
+            "rename" | "id" => Hint::new("write `name = \"…\"`"),
+            "background" | "long_running" => Hint::new("write `lifecycle(…)`"),
+            _ => danger_attr::hint(name).or_else(|| lifecycle::hint(name)),
+        };
     };
     let remedy = format!("write `category = \"{}\"`", category.as_str());
     Some(Hint { remedy, place: None, meant: Some("category") })
@@ -69,9 +77,14 @@ pub(crate) enum Wrap {
 }
 
 impl OperationAttr {
-    /// The options of the attribute that is being expanded.
-    pub(crate) fn read(tokens: TokenStream, item: Span, errors: &mut Accumulator) -> Self {
-        let mut options = Options::default();
+    /// The options of the attribute that is being expanded, and of others like it below.
+    pub(crate) fn read(
+        tokens: TokenStream,
+        others: &[Attribute],
+        item: Span,
+        errors: &mut Accumulator,
+    ) -> Self {
+        let mut options = Options::of(others, "operation", &GRAMMAR, errors);
         options.read(tokens, &GRAMMAR, errors);
         Self::new(options, attribute_of(item), errors)
     }
@@ -108,7 +121,7 @@ impl OperationAttr {
 impl FromMeta for Wrap {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         if let Meta::NameValue(pair) = meta
-            && let Expr::Lit(ExprLit { lit: Lit::Bool(flag), .. }) = &pair.value
+            && let Expr::Lit(ExprLit { lit: Lit::Bool(flag), .. }) = strip(&pair.value)
         {
             return if flag.value {
                 Err(fault(
@@ -130,8 +143,5 @@ impl FromMeta for Wrap {
 }
 
 fn is_text(expr: &Expr) -> bool {
-    match expr {
-        Expr::Group(group) => is_text(&group.expr),
-        other => matches!(other, Expr::Lit(ExprLit { lit: Lit::Str(_), .. })),
-    }
+    matches!(strip(expr), Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) | Expr::Macro(_))
 }

@@ -31,6 +31,7 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
         parameter::check(parameter, errors);
     }
     parameter_names_differ(operation, errors);
+    replacements_are_there(operation, errors);
     query_check::run(operation, errors);
     danger_check::run(operation, errors);
     lifecycle::check(operation, errors);
@@ -257,7 +258,12 @@ fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulat
     let mut seen: Vec<&str> = Vec::new();
     for parameter in operation.parameters() {
         let name = parameter.name.text.as_str();
-        if has_input && name == "input" {
+        if operation.has_if_match() && name == "if_match" {
+            errors.push(fault(
+                parameter.name.span,
+                "parameter `if_match` has the name that `IfMatch` brings: write another name",
+            ));
+        } else if has_input && name == "input" {
             errors.push(fault(
                 parameter.name.span,
                 "parameter `input` has the name that the changes have: write another name (MCP-AQL §4.5)",
@@ -266,6 +272,30 @@ fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulat
             errors.push(twice("parameters are", name, parameter.name.span));
         }
         seen.push(name);
+    }
+}
+
+/// A replacement exists. The other operations and the parameters inside of groups are known when the adapter
+/// is built.
+fn replacements_are_there(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if let Some(replacement) = operation.deprecated.as_ref().and_then(|it| it.replacement.as_ref())
+        && replacement.0 == operation.name.text
+    {
+        errors.push(fault(
+            replacement.span(),
+            format_args!(
+                "the `replacement` of `{}` is the operation itself: write another one's name, or leave it out",
+                operation.name.text
+            ),
+        ));
+    }
+    // What replaces a parameter of a deprecated operation may be a parameter of the other one.
+    if operation.has_groups() || operation.deprecated.is_some() {
+        return;
+    }
+    let known = operation.known_parameters();
+    for parameter in operation.parameters() {
+        parameter::replacement(parameter, &known, &operation.name.text, errors);
     }
 }
 

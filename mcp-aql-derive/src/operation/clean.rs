@@ -1,14 +1,19 @@
 //! The item as it was written, without what only the macros understand.
 
-use syn::{Attribute, FnArg, ImplItem, ItemFn, ItemImpl, Signature, parse_quote};
+use proc_macro2::Span;
+use syn::{Attribute, Block, FnArg, ImplItem, ItemFn, ItemImpl, Signature, parse_quote};
 
+use super::query;
 use crate::support::options::is_called;
+use crate::support::{feature, ty};
 
 /// The function without the helper attributes of its arguments.
 pub(crate) fn function(function: &ItemFn) -> ItemFn {
     let mut function = function.clone();
+    function.attrs.retain(|attribute| !is_operation(attribute) && !is_of_an_argument(attribute));
     allow_many_arguments(&mut function.attrs, &function.sig);
     arguments(&mut function.sig);
+    inert_without_query(&mut function.attrs, &mut function.sig, &mut function.block);
     function
 }
 
@@ -19,12 +24,32 @@ pub(crate) fn block(block: &ItemImpl) -> ItemImpl {
         if let ImplItem::Fn(method) = item
             && method.attrs.iter().any(is_operation)
         {
-            method.attrs.retain(|attribute| !is_operation(attribute));
+            method.attrs.retain(|it| !is_operation(it) && !is_of_an_argument(it));
             allow_many_arguments(&mut method.attrs, &method.sig);
             arguments(&mut method.sig);
+            inert_without_query(&mut method.attrs, &mut method.sig, &mut method.block);
         }
     }
     block
+}
+
+/// Removes the body of a function that takes a query if the feature `query` is off: the body could only add
+/// errors to the one that names the feature.
+fn inert_without_query(
+    attributes: &mut Vec<Attribute>,
+    signature: &mut Signature,
+    body: &mut Block,
+) {
+    for argument in &mut signature.inputs {
+        if let FnArg::Typed(argument) = argument
+            && query::is_one(ty::peel(&argument.ty))
+            && feature::query("", Span::call_site()).is_some()
+        {
+            argument.ty = parse_quote!(());
+            *body = parse_quote!({ ::core::unreachable!() });
+            attributes.push(parse_quote!(#[allow(unused_variables, unused_mut)]));
+        }
+    }
 }
 
 /// An argument is a parameter of the operation, and callers name each of them: clippy's bound is for
@@ -41,14 +66,17 @@ pub(crate) fn is_operation(attribute: &Attribute) -> bool {
     is_called(attribute, "operation")
 }
 
+/// Whether this attribute belongs on an argument.
+pub(crate) fn is_of_an_argument(attribute: &Attribute) -> bool {
+    is_called(attribute, "param") || is_called(attribute, "query")
+}
+
 /// rustc takes neither unknown attributes nor doc comments on arguments.
 fn arguments(signature: &mut Signature) {
     for argument in &mut signature.inputs {
         if let FnArg::Typed(argument) = argument {
             argument.attrs.retain(|attribute| {
-                !is_called(attribute, "param")
-                    && !is_called(attribute, "query")
-                    && !attribute.path().is_ident("doc")
+                !is_of_an_argument(attribute) && !attribute.path().is_ident("doc")
             });
         }
     }

@@ -1,15 +1,15 @@
 //! The expansion: a static table, and a closure that decodes the arguments and calls the function.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, ItemFn, ItemImpl, Type};
 
 use super::args::Argument;
 use super::attr::Wrap;
 use super::model::{OperationModel, Site};
-use super::{danger_note, fallback};
-use crate::parameter::Parameter;
+use super::{assertions, danger_note, fallback};
 use crate::support::category::Category;
 use crate::support::runtime_path::RuntimePath;
 
@@ -24,7 +24,7 @@ pub(crate) fn operation(
     let marker = fallback::marker(&function.vis, ident, &conditions);
     let deprecated = allow_deprecated(&function.attrs);
     let method = method(model, &[], runtime);
-    let checks = identifiers(model, runtime);
+    let checks = assertions::of(model, runtime);
     let note = danger_note::note(model).map(|note| quote!(#(#conditions)* #note));
     let plain_form = model.returns().map(|_| plain_form(runtime));
     quote! {
@@ -43,9 +43,19 @@ pub(crate) fn operation(
     }
 }
 
+/// Which block of its type an impl block is.
+#[derive(Default)]
+pub(crate) struct Place {
+    /// The name of a further block.
+    pub(crate) name: Option<Ident>,
+    /// The names of the further blocks, on the main one.
+    pub(crate) further: Vec<Ident>,
+}
+
 /// The operations of an impl block.
 pub(crate) fn operations(
     block: &ItemImpl,
+    place: &Place,
     methods: &[TokenStream],
     assertions: &[TokenStream],
     runtime: &RuntimePath,
@@ -65,15 +75,43 @@ pub(crate) fn operations(
     });
     let conditions = conditions(&block.attrs);
     let plain_form = plain_form(runtime);
+    let list = quote!(&'static [#runtime::Method<Self>]);
+    let methods = quote!(&[#(#methods),*]);
+    let implementation = if let Some(name) = &place.name {
+        let constant = further(name);
+        let reason =
+            format!("list it in the type's main block: write `#[operations(blocks({name}))]`");
+        // rustc keeps quiet about what is never used inside of a macro, so this is written by the user.
+        let header = quote_spanned! {name.span()=>
+            #[doc(hidden)]
+            #[allow(non_upper_case_globals)]
+            #[deny(dead_code, reason = #reason)]
+            pub(crate) const #constant
+        };
+        let end = quote_spanned!(name.span()=> ;);
+        quote! {
+            impl #generics #ty #where_clause #shared {
+                #header: #list = #methods #end
+            }
+        }
+    } else {
+        let constants: Vec<_> = place.further.iter().map(further).collect();
+        let further = (!constants.is_empty())
+            .then(|| quote!(const FURTHER: &'static [#list] = &[#(Self::#constants),*];));
+        quote! {
+            #[automatically_derived]
+            impl #generics #runtime::Operations for #ty #where_clause #shared {
+                const OPERATIONS: #list = #methods;
+                #further
+            }
+        }
+    };
     quote! {
         #(#conditions)*
         const _: () = {
             #plain_form
             #[allow(deprecated)]
-            #[automatically_derived]
-            impl #generics #runtime::Operations for #ty #where_clause #shared {
-                const OPERATIONS: &'static [#runtime::Method<Self>] = &[#(#methods),*];
-            }
+            #implementation
             #(#assertions)*
         };
     }
@@ -92,6 +130,11 @@ fn form(ty: &Type, runtime: &RuntimePath) -> TokenStream {
     quote!(#runtime::__private::ReturnForm::<#ty>::FORM)
 }
 
+/// The associated constant that holds the operations of a further block.
+fn further(block: &Ident) -> Ident {
+    format_ident!("block_{}", block.unraw(), span = block.span())
+}
+
 /// `Method::new(table, closure)`. `checks` are assertions that have no place outside of the closure.
 pub(crate) fn method(
     model: &OperationModel<'_>,
@@ -108,7 +151,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let name = &model.name.text;
     let category = model.category.as_deref().copied().unwrap_or(Category::Read);
     let category = format_ident!("{}", category.variant());
-    let description = model.doc.text();
+    let description = &model.doc;
     let mut states = Vec::new();
     let mut parameters = Vec::new();
     for argument in &model.arguments {
@@ -121,7 +164,7 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
                 parameters.push(quote!(#entry::Input(<#ty as #runtime::UpdateInput>::INPUT)));
             }
             Argument::Query(query) => parameters.push(query.entry(&model.name, runtime)),
-            Argument::Group(ty) => {
+            Argument::Group(ty) | Argument::IfMatch(ty) => {
                 parameters.push(quote!(#entry::Group(<#ty as #runtime::ParamGroup>::PARAMETERS)));
             }
             Argument::One(parameter) => {
@@ -192,7 +235,7 @@ fn closure(
                     let ty = query.ty;
                     quote!(__call.query::<#ty>()?)
                 }
-                Argument::Group(ty) => quote!(__call.group::<#ty>()?),
+                Argument::Group(ty) | Argument::IfMatch(ty) => quote!(__call.group::<#ty>()?),
                 Argument::One(parameter) => parameter.take(),
             },
             span,
@@ -242,45 +285,6 @@ fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
                 ident.set_span(span);
             }
             token
-        })
-        .collect()
-}
-
-/// An identifier of the operation cannot be changed by its `input` (MCP-AQL §4.5.3): one assertion
-/// for each parameter.
-pub(crate) fn identifiers(model: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
-    let Some(input) = model.inputs().next() else { return Vec::new() };
-    let ty = input.ty;
-    let check = |parameter: &Parameter<'_>| {
-        let name = &parameter.name.text;
-        let message = format!(
-            "parameter `{name}` is also a field that `input` can change: mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
-        );
-        // The type keeps its span: where it lacks the trait, this is the error that the table has too,
-        // and the compiler reports it once.
-        let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
-        let span = parameter.name.span.resolved_at(Span::call_site());
-        let function = respan(quote!(#runtime::__private::check_identifier), span);
-        quote_spanned!(span=> #function(#name, &#input, #message))
-    };
-    model.parameters().map(check).collect()
-}
-
-/// Shows whatever is said about the tokens at `span`.
-fn respan(tokens: TokenStream, span: Span) -> TokenStream {
-    tokens
-        .into_iter()
-        .map(|token| match token {
-            TokenTree::Group(group) => {
-                let inner = respan(group.stream(), span);
-                let mut group = Group::new(group.delimiter(), inner);
-                group.set_span(span);
-                group.into()
-            }
-            mut token => {
-                token.set_span(span);
-                token
-            }
         })
         .collect()
 }

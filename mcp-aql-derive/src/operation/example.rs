@@ -4,7 +4,7 @@ use darling::error::Accumulator;
 use syn::LitStr;
 
 use super::model::OperationModel;
-use super::query::QueryKind;
+use super::query::{self, QueryKind};
 use super::query_attr::TextControl;
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
@@ -71,8 +71,7 @@ fn members_are_known(
 }
 
 fn is_known(name: &str, operation: &OperationModel<'_>) -> bool {
-    operation.parameters().any(|it| it.name.text == name)
-        || operation.queries().any(|it| it.parameters(&operation.name.text).contains(&name))
+    operation.known_parameters().contains(&name)
 }
 
 /// Each parameter without a default is there.
@@ -124,6 +123,12 @@ fn values_fit(
         let name = key.value();
         if let Some(parameter) = operation.parameters().find(|it| it.name.text == name) {
             literal::check("the example", value, parameter, errors);
+        } else if operation.queries().next().is_some()
+            && is_known(&name, operation)
+            && !matches!(value.value, Value::Null)
+            && let Some((_, message)) = literal::misfit(value, &query::kind_of(&name))
+        {
+            errors.push(fault(value.span, format_args!("the example of `{name}` {message}")));
         } else if name == "input"
             && operation.inputs().next().is_some()
             && !matches!(value.value, Value::Object(_))

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::{ItemFn, ItemImpl, Visibility};
 
-use super::codegen;
+use super::codegen::{self, Place};
 use crate::support::runtime_path::RuntimePath;
 
 /// The type of a faulty free function.
@@ -44,8 +44,9 @@ pub(crate) fn marker(
 /// The operations of a faulty block: those that are in order.
 pub(crate) fn operations(
     block: &ItemImpl,
+    place: &Place,
     methods: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
-    codegen::operations(block, methods, &[], runtime)
+    codegen::operations(block, place, methods, &[], runtime)
 }

@@ -7,22 +7,40 @@ use syn::spanned::Spanned as _;
 use syn::{ImplItem, ImplItemFn, Item, ItemImpl, ReceiverKind, Signature, Type};
 
 use super::attr::OperationAttr;
+use super::codegen::Place;
 use super::model::{OperationModel, Site};
-use super::{check, clean, codegen, danger_note, fallback};
+use super::{assertions, check, clean, codegen, danger_note, fallback};
 use crate::support::options::{Grammar, Hint, Options};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty;
-use crate::support::values::CratePath;
+use crate::support::values::{CratePath, Word, Words};
 use crate::support::{attribute_of, fault, keyword};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operations",
-    known: &["crate"],
+    known: &["block", "blocks", "crate"],
     repeatable: &[],
     bare: true,
     text: None,
     hint: |name| Hint::new(format!("write `#[operation({name} = …)]` above each method")),
 };
+
+/// `block = admin` or `blocks(admin, reports)`: a type has one main block, which lists the others.
+fn place(mut options: Options, errors: &mut Accumulator) -> Place {
+    let place = Place {
+        name: options.take::<Word>("block", errors).map(|name| name.into_inner().0),
+        further: options
+            .take::<Words>("blocks", errors)
+            .map_or_else(Vec::new, |it| it.into_inner().0),
+    };
+    if let (Some(_), Some(first)) = (&place.name, place.further.first()) {
+        errors.push(fault(
+            first.span(),
+            "a block with a name is listed and lists none: write `blocks(…)` on the type's main block",
+        ));
+    }
+    place
+}
 
 /// `#[operations]`: the block as it was written, and its operations beside it.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -44,12 +62,15 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     read.read(options, &GRAMMAR, &mut errors);
     let path = read.take::<CratePath>("crate", &mut errors).map(|path| path.into_inner().0);
     let runtime = RuntimePath::new(path.as_ref());
+    let place = place(read, &mut errors);
     let expanded = Methods::read(&block, &runtime, &mut errors);
     let operations = match errors.finish() {
-        Ok(()) => codegen::operations(&block, &expanded.methods, &expanded.assertions, &runtime),
+        Ok(()) => {
+            codegen::operations(&block, &place, &expanded.methods, &expanded.assertions, &runtime)
+        }
         Err(error) => {
             let errors = error.write_errors();
-            let inert = fallback::operations(&block, &expanded.methods, &runtime);
+            let inert = fallback::operations(&block, &place, &expanded.methods, &runtime);
             quote!(#inert #errors)
         }
     };
@@ -112,12 +133,12 @@ impl Methods {
         self.names.push(name);
         errors.finish()?;
         let conditions = codegen::conditions(&method.attrs);
-        let identifiers = codegen::identifiers(&model, runtime);
+        let checks = assertions::of(&model, runtime);
         // A constant of its own cannot name the block's type parameters.
         let (inline, apart) = if block.generics.params.is_empty() {
-            (Vec::new(), identifiers)
+            (Vec::new(), checks)
         } else {
-            (identifiers, Vec::new())
+            (checks, Vec::new())
         };
         let table = codegen::method(&model, &inline, runtime);
         self.methods.push(quote!(#(#conditions)* #table));

@@ -1,6 +1,7 @@
 //! `#[operation(…)]` on a free function and `#[operations]` on an impl block.
 
 mod args;
+mod assertions;
 mod attr;
 mod check;
 mod clean;
@@ -19,9 +20,9 @@ mod query_check;
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::{Item, ItemFn};
+use syn::{Item, ItemFn, TraitItemFn};
 
 pub(crate) use check::twice;
 pub(crate) use codegen::conditions;
@@ -48,7 +49,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         return quote!(#cleaned #error);
     }
     let mut errors = darling::Error::accumulator();
-    let attr = OperationAttr::read(options, function.sig.ident.span(), &mut errors);
+    let (others, span) = (&function.attrs, function.sig.ident.span());
+    let attr = OperationAttr::read(options, others, span, &mut errors);
     let runtime = RuntimePath::new(attr.runtime.as_ref());
     let model = OperationModel::new(attr, &function.attrs, &function.sig, Site::Free, &mut errors);
     check::run(&model, &mut errors);
@@ -69,6 +71,10 @@ fn misplaced(item: TokenStream) -> TokenStream {
         Ok(Item::Impl(block)) => fault(
             attribute_of(block.impl_token.span),
             "`#[operation]` belongs on a function: write `#[operations]` above an impl block",
+        ),
+        _ if syn::parse2::<TraitItemFn>(item.clone()).is_ok() => fault(
+            Span::call_site(),
+            "a function of a trait is not an operation: write it in an impl block of a type, with `#[operations]` above the block",
         ),
         Ok(other) => fault(
             attribute_of(keyword(&other)),

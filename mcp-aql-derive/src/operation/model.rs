@@ -5,20 +5,22 @@ use darling::util::SpannedValue;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
 use syn::{Attribute, Signature, Type};
 
 use super::args::{self, Argument, Input};
 use super::attr::{OperationAttr, Wrap};
+use super::clean;
 use super::danger_attr::Danger;
 use super::lifecycle::Lifecycle;
 use super::query::Query;
 use crate::parameter::Parameter;
-use crate::support::Name;
 use crate::support::category::Category;
 use crate::support::danger::DangerLevel;
 use crate::support::doc::Doc;
 use crate::support::options::JsonOption;
 use crate::support::values::{Deprecated, Text};
+use crate::support::{Name, fault};
 
 /// One operation.
 pub(crate) struct OperationModel<'a> {
@@ -62,6 +64,16 @@ impl<'a> OperationModel<'a> {
         errors: &mut Accumulator,
     ) -> Self {
         let ident = &signature.ident;
+        for attribute in attributes.iter().filter(|it| clean::is_of_an_argument(it)) {
+            let path = attribute.path();
+            let name = path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default();
+            errors.push(fault(
+                path.span(),
+                format_args!(
+                    "`#[{name}]` belongs on an argument: write it above the argument that it is about"
+                ),
+            ));
+        }
         let name = match attr.name {
             Some(name) => Name { span: name.span(), text: name.into_inner().0, set: true },
             None => Name { text: ident.unraw().to_string(), span: ident.span(), set: false },
@@ -123,6 +135,9 @@ impl<'a> OperationModel<'a> {
         if self.inputs().next().is_some() {
             known.push("input");
         }
+        if self.has_if_match() {
+            known.push("if_match");
+        }
         known.extend(self.queries().flat_map(|query| query.parameters(&self.name.text)));
         known
     }
@@ -134,7 +149,20 @@ impl<'a> OperationModel<'a> {
 
     /// Whether there are parameters whose names only another macro knows.
     pub(crate) fn has_groups(&self) -> bool {
-        self.arguments.iter().any(|argument| matches!(argument, Argument::Group(_)))
+        self.groups().next().is_some()
+    }
+
+    /// The types of the arguments whose fields are parameters.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &'a Type> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Group(ty) => Some(*ty),
+            _ => None,
+        })
+    }
+
+    /// Whether there is an `IfMatch`.
+    pub(crate) fn has_if_match(&self) -> bool {
+        self.arguments.iter().any(|argument| matches!(argument, Argument::IfMatch(_)))
     }
 
     pub(crate) fn is(&self, category: Category) -> bool {

@@ -11,7 +11,7 @@ use syn::{PatType, Type};
 use super::query_attr::{QueryOptions, TextControl};
 use crate::support::options::is_called;
 use crate::support::runtime_path::RuntimePath;
-use crate::support::ty::{self, inside, last_segment};
+use crate::support::ty::{self, Integer, Kind, inside, last_segment};
 use crate::support::{Name, fault};
 
 /// One such argument.
@@ -42,6 +42,18 @@ impl QueryKind {
             Self::Fields => "Fields",
             Self::Relationship => "RelationshipQuery",
         }
+    }
+}
+
+/// The kind of the values of a query's parameter, as far as that is one of a few.
+pub(crate) fn kind_of(parameter: &str) -> Kind {
+    match parameter {
+        "first" | "last" | "limit" | "offset" | "page" | "page_size" | "depth" => {
+            Kind::Integer(Integer { name: "u32", min: 0, max: u32::MAX.into() })
+        }
+        "include_items" => Kind::Bool,
+        "query" | "after" | "before" | "preset" | "direction" => Kind::Text,
+        _ => Kind::Unknown,
     }
 }
 

@@ -6,15 +6,23 @@ use super::model::OperationModel;
 use super::query::QueryKind;
 use super::query_attr::TextControl;
 use crate::support::category::Category;
-use crate::support::fault;
+use crate::support::{fault, feature};
 
 /// Every rule of the arguments that stand for a query.
 pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    feature_is_on(operation, errors);
     queries_read(operation, errors);
     relationships_have_a_name(operation, errors);
     one_query(operation, errors);
     searches_have_text(operation, errors);
     names_are_free(operation, errors);
+}
+
+/// Queries are an optional part of the runtime.
+fn feature_is_on(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    for query in operation.queries() {
+        errors.extend(feature::query(query.kind.name(), query.span));
+    }
 }
 
 /// What is asked for is only looked at (MCP-AQL §8.1).

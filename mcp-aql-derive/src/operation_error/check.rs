@@ -1,12 +1,14 @@
 //! The rules of an error type, each a function named after it.
 
 use darling::error::Accumulator;
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{Fields, Member};
 
 use super::attr::Detail;
 use super::model::{ErrorModel, Variant};
-use crate::support::{fault, names};
+use crate::support::options::is_called;
+use crate::support::{fault, names, slots};
 
 pub(crate) fn run(model: &ErrorModel<'_>, errors: &mut Accumulator) {
     for variant in &model.variants {
@@ -14,6 +16,40 @@ pub(crate) fn run(model: &ErrorModel<'_>, errors: &mut Accumulator) {
         transparent_has_one_field(variant, errors);
         options_need_a_code(variant, errors);
         details_exist(variant, errors);
+        message_is_not_a_template(variant, errors);
+        options_of_fields(variant, errors);
+    }
+}
+
+/// The client reads the message as it is written, unlike the text of `#[error("…")]`.
+fn message_is_not_a_template(variant: &Variant<'_>, errors: &mut Accumulator) {
+    let Some(message) = &variant.attr.message else { return };
+    let slots = slots::names(&message.0).unwrap_or_default();
+    let members: Vec<_> =
+        variant.fields.members().map(|it| it.to_token_stream().to_string()).collect();
+    if let Some(slot) = slots.into_iter().find(|slot| members.iter().any(|it| it == slot)) {
+        errors.push(fault(
+            message.span(),
+            format_args!(
+                "`message` is sent as it is written, `{{{slot}}}` too: leave it out of the text, and write the value in `details({} = {slot})`",
+                if slot.starts_with(|first: char| first.is_ascii_digit()) { "value" } else { slot }
+            ),
+        ));
+    }
+}
+
+/// Options are of a whole variant.
+fn options_of_fields(variant: &Variant<'_>, errors: &mut Accumulator) {
+    for field in variant.fields {
+        for attribute in field.attrs.iter().filter(|it| is_called(it, "operation_error")) {
+            let place = if variant.ident.is_some() { "variant" } else { "struct" };
+            errors.push(fault(
+                attribute.path().span(),
+                format_args!(
+                    "`#[operation_error]` has no effect on a field: write `details(…)` above the {place}"
+                ),
+            ));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use syn::{Attribute, Ident, Meta};
 
 use super::model::{Constraints, DefaultValue};
 use crate::support::fault;
-use crate::support::options::{Grammar, Options, no_hint};
+use crate::support::options::{Grammar, Hint, Options};
 use crate::support::values::{Deprecated, Flag, Text};
 
 const GRAMMAR: Grammar = Grammar {
@@ -31,7 +31,21 @@ const GRAMMAR: Grammar = Grammar {
     repeatable: &[],
     bare: false,
     text: None,
-    hint: no_hint,
+    hint: |name| match name {
+        "description" | "desc" | "doc" | "title" => Hint::new("write it as a doc comment, `/// …`"),
+        "required" | "optional" => Hint::new(
+            "leave it out, an `Option<…>` and a parameter with a `default` may be left out and all others are required",
+        ),
+        "type" | "schema" => Hint::new("leave it out, the argument's type says it"),
+        "regex" | "matches" => Hint::new("write `pattern = \"…\"`"),
+        "choices" | "values" | "one_of" | "allowed" => Hint::new("write `enum = [\"…\"]`"),
+        "range" => Hint::new("write `minimum = …, maximum = …`"),
+        "length" => Hint::new("write `min_length = …, max_length = …`"),
+        "secret" | "password" => Hint::new("write `sensitive`"),
+        "rename" | "alias" => Hint::new("write `name = \"…\"`"),
+        "example" => Hint::new("write `example = { … }` in `#[operation(…)]`"),
+        _ => None,
+    },
 };
 
 /// The options of one parameter.

@@ -69,6 +69,36 @@ fn description(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     errors.extend(parameter.doc.fault("parameter", &parameter.name.text, parameter.span));
 }
 
+/// The replacement of a parameter is another parameter of the operation.
+pub(crate) fn replacement(
+    parameter: &Parameter<'_>,
+    known: &[&str],
+    operation: &str,
+    errors: &mut Accumulator,
+) {
+    let Some(replacement) = parameter.deprecated.as_ref().and_then(|it| it.replacement.as_ref())
+    else {
+        return;
+    };
+    let own = parameter.name.text.as_str();
+    let others = known.iter().copied().filter(|name| *name != own);
+    if others.clone().any(|name| name == replacement.0) {
+        return;
+    }
+    let remedy = if others.clone().next().is_none() {
+        "leave it out".to_owned()
+    } else {
+        names::suggestion(&replacement.0, others)
+    };
+    errors.push(fault(
+        replacement.span(),
+        format_args!(
+            "the `replacement` of `{own}` is `{}`, which is not another parameter of `{operation}`: {remedy}",
+            replacement.0
+        ),
+    ));
+}
+
 /// Values are made out of JSON, so they own what they hold and can be named.
 fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     match ty::peel(parameter.ty) {

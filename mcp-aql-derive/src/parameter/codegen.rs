@@ -17,7 +17,7 @@ impl Parameter<'_> {
         let name = &name.text;
         // The span lets errors about the function type point to the parameter's type.
         let function = quote_spanned!(ty.span()=> fn(#ty));
-        let description = self.doc.text();
+        let description = &self.doc;
         let constructor = if self.optional { quote!(optional) } else { quote!(required) };
         let default = self.default.as_ref().map(|default| {
             let default = self.default_spec(default, runtime);
@@ -140,7 +140,8 @@ fn bound(number: Number, kind: &Kind, runtime: &RuntimePath) -> TokenStream {
 impl Deprecated {
     /// `.deprecated(Deprecation::new()…)`.
     pub(crate) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
-        let replacement = self.replacement.as_ref().map(|name| quote!(.replacement(#name)));
+        let replacement =
+            self.replacement.as_ref().map(|name| &name.0).map(|name| quote!(.replacement(#name)));
         let date = self.removal_date.as_ref().map(|date| quote!(.removal_date(#date)));
         quote!(.deprecated(#runtime::Deprecation::new() #replacement #date))
     }

@@ -41,7 +41,7 @@ pub(crate) fn check_against(
 }
 
 /// Why a literal cannot have this kind; it may be one of its items that cannot.
-fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, String)> {
+pub(crate) fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, String)> {
     let fits = match (&literal.value, kind) {
         (_, Kind::Unknown) => true,
         (Value::Number(Number::Int(number)), Kind::Integer(integer)) => {

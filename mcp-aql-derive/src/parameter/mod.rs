@@ -7,5 +7,5 @@ pub(crate) mod literal;
 mod model;
 
 pub(crate) use attr::ParamAttr;
-pub(crate) use check::{check, constraints};
+pub(crate) use check::{check, constraints, replacement};
 pub(crate) use model::Parameter;

@@ -8,6 +8,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, ReturnType, Type};
 
 use super::attr::Marks;
+use crate::support::doc::Doc;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::{self, Kind};
 use crate::support::{Name, fault};
@@ -15,7 +16,7 @@ use crate::support::{Name, fault};
 /// One value of a row.
 pub(crate) struct ColumnModel<'a> {
     pub(crate) name: Name,
-    pub(crate) description: String,
+    pub(crate) description: Doc,
     /// The type as written.
     pub(crate) ty: &'a Type,
     pub(crate) marks: Marks,

@@ -7,10 +7,11 @@ pub(crate) mod columns;
 mod lists;
 mod model;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::DeriveInput;
 
+use crate::support::feature;
 use crate::support::runtime_path::RuntimePath;
 use model::ResourceModel;
 
@@ -21,6 +22,9 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Ok(input) => input,
         Err(error) => return error.into_compile_error(),
     };
+    if let Some(error) = feature::query("derive(Resource)", Span::call_site()) {
+        return error.write_errors();
+    }
     let mut errors = darling::Error::accumulator();
     let model = ResourceModel::read(&input, &mut errors);
     let runtime = RuntimePath::new(model.runtime.as_ref());

@@ -88,7 +88,7 @@ impl<'a> FieldModel<'a> {
             ident,
             column: ColumnModel {
                 name: wire_name(ident, &serde, container),
-                description: doc.text().to_owned(),
+                description: doc.clone(),
                 ty: ty::peel(&field.ty),
                 marks: Marks::of_field(&field.attrs, errors),
             },

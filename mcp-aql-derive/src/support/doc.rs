@@ -1,46 +1,69 @@
 //! Doc comments are descriptions.
 
-use proc_macro2::Span;
-use syn::{Attribute, Expr, ExprLit, Lit, Meta};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Expr, ExprLit, ExprMacro, Lit, Meta};
 
-use super::fault;
+use super::concat::evaluate;
+use super::{fault, strip};
 
 /// What an item's doc comment says.
 #[derive(Debug, Clone)]
 pub(crate) struct Doc {
-    text: String,
+    parts: Vec<Part>,
     /// Where it stands, if there is one.
     span: Option<Span>,
+}
+
+/// A part of a doc comment.
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    /// A macro such as `include_str!("…")`, which rustc expands where the description is used.
+    Macro(ExprMacro),
 }
 
 impl Doc {
     /// Lines lose the one space after `///`; empty lines at the edges go.
     pub(crate) fn of(attributes: &[Attribute]) -> Self {
-        let mut lines = Vec::new();
+        let mut parts = Vec::new();
+        let mut lines: Vec<String> = Vec::new();
         let mut span = None;
         for attribute in attributes {
             let Meta::NameValue(doc) = &attribute.meta else { continue };
             if !doc.path.is_ident("doc") {
                 continue;
             }
-            if let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &doc.value {
-                span = span.or(Some(attribute.pound_token.span));
-                for line in text.value().split('\n') {
-                    lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned());
+            let mut value = doc.value.clone();
+            evaluate(&mut value);
+            match strip(&value) {
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                    for line in text.value().split('\n') {
+                        lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned());
+                    }
                 }
+                Expr::Macro(call) => {
+                    parts.extend(joined(&mut lines));
+                    parts.push(Part::Macro(call.clone()));
+                }
+                _ => continue,
             }
+            span = span.or(Some(attribute.pound_token.span));
         }
-        Self { text: lines.join("\n").trim().to_owned(), span }
+        parts.extend(joined(&mut lines));
+        if let [Part::Text(text)] = parts.as_mut_slice() {
+            *text = text.trim().to_owned();
+        }
+        Self { parts, span }
     }
 
-    /// The text; a missing one is empty.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    fn is_empty(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text(text) if text.trim().is_empty()))
     }
 
     /// The complaint that something is not described.
     pub(crate) fn fault(&self, what: &str, name: &str, span: Span) -> Option<darling::Error> {
-        if !self.text.is_empty() {
+        if !self.is_empty() {
             return None;
         }
         Some(match self.span {
@@ -60,10 +83,43 @@ impl Doc {
     }
 }
 
+/// The text as a constant expression.
+impl ToTokens for Doc {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self.parts.as_slice() {
+            [] => "".to_tokens(tokens),
+            [Part::Text(text)] => text.to_tokens(tokens),
+            [first, rest @ ..] => {
+                tokens.extend(quote!(::core::concat!(#first #(, "\n", #rest)*).trim_ascii()));
+            }
+        }
+    }
+}
+
+impl ToTokens for Part {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Text(text) => text.to_tokens(tokens),
+            Self::Macro(call) => call.to_tokens(tokens),
+        }
+    }
+}
+
+/// The lines before a macro or at the end, if there are any.
+fn joined(lines: &mut Vec<String>) -> Option<Part> {
+    let lines = std::mem::take(lines);
+    (!lines.is_empty()).then(|| Part::Text(lines.join("\n")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::Doc;
+    use quote::ToTokens as _;
     use syn::parse_quote;
+
+    fn tokens(function: &syn::ItemFn) -> String {
+        Doc::of(&function.attrs).to_token_stream().to_string()
+    }
 
     #[test]
     fn lines_are_joined_and_edges_trimmed() {
@@ -75,7 +131,7 @@ mod tests {
             #[inline]
             fn f() {}
         };
-        assert_eq!(Doc::of(&function.attrs).text(), "Create a task.\n\n    indented");
+        assert_eq!(tokens(&function), r#""Create a task.\n\n    indented""#);
     }
 
     #[test]
@@ -85,7 +141,30 @@ mod tests {
             fn f() {}
         };
         let doc = Doc::of(&function.attrs);
-        assert_eq!(doc.text(), "");
+        assert_eq!(tokens(&function), r#""""#);
         assert!(doc.fault("operation", "f", function.sig.ident.span()).is_some());
+    }
+
+    #[test]
+    fn macros_of_literals_are_text_and_others_are_left_to_rustc() {
+        let text: syn::ItemFn = parse_quote! {
+            #[doc = concat!("Create a ", stringify!(task), ".")]
+            fn f() {}
+        };
+        assert_eq!(tokens(&text), r#""Create a task.""#);
+        let file: syn::ItemFn = parse_quote! {
+            /// Create a task.
+            #[doc = include_str!("task.md")]
+            /// At once.
+            fn f() {}
+        };
+        let expected = r#":: core :: concat ! ("Create a task." , "\n" , include_str ! ("task.md") , "\n" , "At once.") . trim_ascii ()"#;
+        assert_eq!(tokens(&file), expected);
+        let alone: syn::ItemFn = parse_quote! {
+            #[doc = include_str!("task.md")]
+            fn f() {}
+        };
+        let expected = r#":: core :: concat ! (include_str ! ("task.md")) . trim_ascii ()"#;
+        assert_eq!(tokens(&alone), expected);
     }
 }

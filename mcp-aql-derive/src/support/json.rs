@@ -10,6 +10,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, ExprUnary, Ident, Lit, LitStr, Token, UnOp, braced, bracketed};
 
+use super::concat::evaluate;
 use super::{fault, no_comma};
 
 /// A JSON value and its place in the source.
@@ -74,6 +75,14 @@ impl Json {
             Value::Text(_) => "text",
             Value::List(_) => "a list",
             Value::Object(_) => "an object",
+        }
+    }
+
+    /// The members, if this is an object.
+    pub(crate) fn members(&self) -> &[(LitStr, Self)] {
+        match &self.value {
+            Value::Object(members) => members,
+            _ => &[],
         }
     }
 
@@ -145,6 +154,17 @@ impl Parse for Json {
             let bracket = bracketed!(content in input);
             let value = list(&content)?;
             return Ok(Self { value, span: bracket.span.join() });
+        }
+        if input.peek(Ident::peek_any) && input.peek2(Token![!]) {
+            let mut call = Expr::Macro(input.parse()?);
+            evaluate(&mut call);
+            return match Self::from_expr(&call) {
+                Some(json) => json.map_err(Into::into),
+                None => Err(syn::Error::new(
+                    span,
+                    "this macro is not expanded here: write its value, or `concat!(…)` with literals alone",
+                )),
+            };
         }
         if input.peek(Ident::peek_any) && !input.peek(syn::LitBool) {
             let word = input.call(Ident::parse_any)?;

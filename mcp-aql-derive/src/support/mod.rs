@@ -2,9 +2,11 @@
 
 pub(crate) mod category;
 pub(crate) mod codes;
+pub(crate) mod concat;
 pub(crate) mod danger;
 pub(crate) mod date;
 pub(crate) mod doc;
+pub(crate) mod feature;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod names;
@@ -19,7 +21,7 @@ use std::fmt::Display;
 
 use proc_macro2::{Span, TokenTree};
 use syn::parse::ParseStream;
-use syn::{Data, DataStruct, Fields};
+use syn::{Data, DataStruct, Expr, Fields};
 
 /// One fault at one place. Messages read: what is wrong, a colon, what to write.
 pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
@@ -33,6 +35,14 @@ pub(crate) struct Name {
     pub(crate) span: Span,
     /// It was set by an option and is not that of the Rust item.
     pub(crate) set: bool,
+}
+
+/// The expression inside of the invisible groups that `macro_rules!` adds.
+pub(crate) fn strip(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => strip(&group.expr),
+        other => other,
+    }
 }
 
 /// The attribute that is being expanded. Like `token`, it was written by the user.

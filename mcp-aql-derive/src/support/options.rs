@@ -13,8 +13,9 @@ use syn::{
     Token,
 };
 
+use super::concat::evaluate;
 use super::json::Json;
-use super::{fault, names, no_comma};
+use super::{fault, names, no_comma, strip};
 
 /// What an attribute knows.
 pub(crate) struct Grammar {
@@ -103,7 +104,7 @@ impl Options {
                 Meta::List(list) => options.read(list.tokens.clone(), grammar, errors),
                 Meta::NameValue(pair) => {
                     options.unreadable = true;
-                    let options = match (grammar.text, &pair.value) {
+                    let options = match (grammar.text, strip(&pair.value)) {
                         (Some(option), Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
                             format!("{option} = {}", text.to_token_stream())
                         }
@@ -193,10 +194,14 @@ impl Options {
     /// Where the option is written with empty text.
     pub(crate) fn empty(&self, name: &str) -> Option<Span> {
         self.items.iter().find(|(key, _)| key == name).and_then(|(_, meta)| match meta {
-            Meta::NameValue(MetaNameValue {
-                value: Expr::Lit(ExprLit { lit: Lit::Str(text), .. }),
-                ..
-            }) if text.value().trim().is_empty() => Some(text.span()),
+            Meta::NameValue(pair) => match strip(&pair.value) {
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. })
+                    if text.value().trim().is_empty() =>
+                {
+                    Some(text.span())
+                }
+                _ => None,
+            },
             _ => None,
         })
     }
@@ -255,20 +260,38 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
         return Err(nameless(input, grammar));
     }
     let key = input.call(Ident::parse_any)?;
+    let value_of_key = if key == "category" { "\"READ\"" } else { "…" };
+    if input.peek(Token![:]) || input.peek(Token![==]) {
+        let sign = input.parse::<TokenTree>()?;
+        return Err(syn::Error::new(
+            sign.span(),
+            format!("`=` stands between an option and its value: write `{key} = {value_of_key}`"),
+        ));
+    }
     if input.peek(Token![=]) {
         let eq_token: Token![=] = input.parse()?;
         if input.is_empty() || input.peek(Token![,]) {
-            let value = if key == "category" { "\"READ\"" } else { "…" };
             return Err(syn::Error::new(
                 key.span(),
-                format!("`{key}` has no value: write `{key} = {value}`"),
+                format!("`{key}` has no value: write `{key} = {value_of_key}`"),
             ));
         }
-        if key == "example" || input.peek(syn::token::Brace) {
-            let json = syn::parse2(value(input)?)?;
+        let is_json = key == "example" || input.peek(syn::token::Brace);
+        let tokens = value(&input.fork())?;
+        // The value of an unknown option is not at fault, only its name.
+        let is_known = grammar.known.contains(&key.unraw().to_string().as_str());
+        let is_expression = starts_with_expression(&tokens);
+        // A list of objects is JSON and not an expression.
+        if is_json || !is_expression && (!is_known || input.peek(syn::token::Bracket)) {
+            value(input)?;
+            if !is_known {
+                return Ok(Item::Meta(key.clone(), Meta::Path(key.into())));
+            }
+            let json = syn::parse2(tokens)?;
             return Ok(Item::Json(JsonOption { key, description: None, json }));
         }
-        let value = input.parse()?;
+        let mut value = input.parse()?;
+        evaluate(&mut value);
         let meta = MetaNameValue { path: key.clone().into(), eq_token, value };
         return Ok(Item::Meta(key, Meta::NameValue(meta)));
     }
@@ -285,6 +308,15 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
         return Ok(Item::Meta(key, Meta::List(meta)));
     }
     Ok(Item::Meta(key.clone(), Meta::Path(key.into())))
+}
+
+/// True if the tokens start with an expression.
+fn starts_with_expression(tokens: &TokenStream) -> bool {
+    let read = |input: ParseStream<'_>| {
+        input.parse::<Expr>()?;
+        input.parse::<TokenStream>()
+    };
+    read.parse2(tokens.clone()).is_ok()
 }
 
 /// The complaint about a value without an option's name.

@@ -1,18 +1,21 @@
 //! The values that options take. Each says in its own words what it wanted instead.
 
 use darling::FromMeta;
+use darling::util::SpannedValue;
 use quote::ToTokens as _;
+use syn::ext::IdentExt as _;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprLit, Lit, Meta, Path};
+use syn::{Expr, ExprLit, ExprMacro, Ident, Lit, Meta, Path, Token};
 
 use super::category::Category;
 use super::danger::DangerLevel;
 use super::date::{NO_DAY, is_date};
-use super::fault;
 use super::format::{FORMATS, Format};
 use super::json::{Json, Number, Value};
-use super::names;
+use super::names::{self, is_snake_case};
 use super::options::{Grammar, nested, no_hint};
+use super::{fault, strip};
 
 /// Text in quotes that is not empty.
 #[derive(Debug, Clone)]
@@ -21,6 +24,14 @@ pub(crate) struct Text(pub(crate) String);
 /// A list of texts, none of them empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Texts(pub(crate) Vec<String>);
+
+/// A name without quotes.
+#[derive(Debug, Clone)]
+pub(crate) struct Word(pub(crate) Ident);
+
+/// A list of such names, each there once.
+#[derive(Debug, Clone)]
+pub(crate) struct Words(pub(crate) Vec<Ident>);
 
 /// A word that switches something on.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +60,7 @@ pub(crate) struct CratePath(pub(crate) Path);
 /// Notice that something will go away.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deprecated {
-    pub(crate) replacement: Option<String>,
+    pub(crate) replacement: Option<SpannedValue<Text>>,
     pub(crate) removal_date: Option<String>,
 }
 
@@ -92,6 +103,11 @@ impl Form {
     /// The same with a value that was probably meant.
     fn wanted_as(&self, meta: &Meta, value: &str) -> darling::Error {
         let key = key(meta);
+        if let Meta::NameValue(pair) = meta
+            && let Expr::Macro(call) = strip(&pair.value)
+        {
+            return unexpanded(&key, value, call);
+        }
         let span = match meta {
             Meta::NameValue(pair) => pair.value.span(),
             _ => meta.path().span(),
@@ -104,11 +120,17 @@ impl Form {
     }
 }
 
-fn strip(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Group(group) => strip(&group.expr),
-        other => other,
-    }
+/// The complaint about a macro whose value is not known yet.
+fn unexpanded(key: &str, value: &str, call: &ExprMacro) -> darling::Error {
+    let name = call.mac.path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default();
+    let remedy = match name.as_str() {
+        "concat" => "write literals alone in `concat!(…)`".to_owned(),
+        _ => format!("write `{key} = {value}`, or `concat!(…)` with literals alone"),
+    };
+    fault(
+        call.span(),
+        format_args!("`{key}` is read before rustc expands this `{name}!`: {remedy}"),
+    )
 }
 
 impl FromMeta for Text {
@@ -167,6 +189,52 @@ impl FromMeta for Texts {
         }
         errors.finish_with(Self(texts))
     }
+}
+
+impl FromMeta for Word {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const FORM: Form = Form { what: "a name without quotes", example: "admin" };
+        match FORM.value(meta)? {
+            Expr::Path(path) if path.path.get_ident().is_some_and(is_lower_case) => {
+                path.path.require_ident().cloned().map(Self).map_err(Into::into)
+            }
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if is_snake_case(&text.value()) => {
+                Err(FORM.wanted_as(meta, &text.value()))
+            }
+            _ => Err(FORM.wanted(meta)),
+        }
+    }
+}
+
+impl FromMeta for Words {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const MESSAGE: &str = "`blocks` takes names of blocks: write `blocks(admin)`";
+        let Meta::List(list) = meta else { return Err(fault(meta.path().span(), MESSAGE)) };
+        let read = Punctuated::<Ident, Token![,]>::parse_terminated;
+        let names = list.parse_args_with(read).map_err(|error| fault(error.span(), MESSAGE))?;
+        let mut errors = darling::Error::accumulator();
+        if names.is_empty() {
+            errors.push(fault(list.path.span(), MESSAGE));
+        }
+        let mut seen: Vec<Ident> = Vec::new();
+        for name in names {
+            if !is_lower_case(&name) {
+                errors.push(fault(name.span(), MESSAGE));
+            } else if seen.contains(&name) {
+                errors.push(fault(
+                    name.span(),
+                    format_args!("`blocks` has `{name}` twice: keep one"),
+                ));
+            } else {
+                seen.push(name);
+            }
+        }
+        errors.finish_with(Self(seen))
+    }
+}
+
+fn is_lower_case(name: &Ident) -> bool {
+    is_snake_case(&name.unraw().to_string())
 }
 
 impl FromMeta for Flag {
@@ -353,7 +421,7 @@ impl FromMeta for Deprecated {
             errors.push(fault(date.span(), format_args!("`{}` {NO_DAY} `2031-05-06`", date.0)));
         }
         errors.finish_with(Self {
-            replacement: replacement.map(|text| text.into_inner().0),
+            replacement,
             removal_date: removal_date.map(|text| text.into_inner().0),
         })
     }

@@ -58,7 +58,7 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
 fn field(field: &FieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let (ident, ty, parameter) = (field.ident, field.ty, &field.parameter);
     let name = &parameter.name.text;
-    let description = parameter.doc.text();
+    let description = &parameter.doc;
     let marks = parameter.marks(runtime);
     let whole = field.marks.replace.map(|_| quote!(.replaced_whole()));
     // What the compiler has to say of a field's type is said where that type is written.

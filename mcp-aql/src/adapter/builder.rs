@@ -82,10 +82,11 @@ impl AdapterBuilder {
         self
     }
 
-    /// Adds the operations of a type: the methods of its `#[operations]` block.
+    /// Adds the operations of a type: the methods of its `#[operations]` block, and of the blocks that it
+    /// lists.
     pub fn operations<T: Operations>(mut self, receiver: T) -> Self {
         let receiver = Arc::new(receiver);
-        for method in T::OPERATIONS {
+        for method in T::OPERATIONS.iter().chain(T::FURTHER.iter().copied().flatten()) {
             self.operations.push((method.spec, Handler::of(Arc::clone(&receiver), method)));
         }
         self

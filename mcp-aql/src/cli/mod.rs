@@ -32,7 +32,7 @@ mod approval;
 mod call;
 mod client_config;
 mod docs;
-#[cfg(feature = "http")]
+#[cfg_attr(not(feature = "http"), path = "no_http.rs")]
 mod http;
 mod introspect;
 mod log;
@@ -53,7 +53,6 @@ use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 pub use client_config::Client;
 pub use docs::DocsFormat;
-#[cfg(feature = "http")]
 pub use http::Http;
 use render::Output;
 
@@ -112,7 +111,6 @@ pub enum Command {
     /// Serve MCP: on standard input and output, or over HTTP
     Serve {
         /// Flags that go with `--http`
-        #[cfg(feature = "http")]
         #[command(flatten)]
         http: Http,
     },
@@ -278,10 +276,7 @@ impl Adapter {
                 }
                 adapter.serve_stdio().await.map(|()| Ended::Well)
             }
-            #[cfg(feature = "http")]
             Some(Command::Serve { http }) => http.serve(adapter).await,
-            #[cfg(not(feature = "http"))]
-            Some(Command::Serve {}) => adapter.serve_stdio().await.map(|()| Ended::Well),
             Some(Command::Call { operation, params, param, yes }) => {
                 let asked = call::Asked { operation, params, named: param, yes };
                 call::run(adapter, &output, &person::AtTerminal::default(), asked).await

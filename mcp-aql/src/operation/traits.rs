@@ -33,7 +33,7 @@ impl<S: ?Sized> Method<S> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operation",
     label = "not an operation",
-    note = "write `#[operation(category = \"…\")]` above the function and register it as `name {{}}`"
+    note = "write `#[operation(category = \"…\")]` above the function and register it as `name {{}}`; a method is registered with its type: `.operations(value)`"
 )]
 pub trait Operation: 'static {
     /// The operation's table and function.
@@ -50,6 +50,10 @@ pub trait Operation: 'static {
 pub trait Operations: Send + Sync + 'static {
     /// The operations in the order written.
     const OPERATIONS: &'static [Method<Self>];
+
+    /// The operations of further blocks: `#[operations(block = name)]`, listed by
+    /// `#[operations(blocks(name))]`.
+    const FURTHER: &'static [&'static [Method<Self>]] = &[];
 }
 
 /// What a parameter's value can be: any type that implements `Deserialize` and `JsonSchema`.

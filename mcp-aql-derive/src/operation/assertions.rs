@@ -1,0 +1,162 @@
+//! Assertions beside an operation, about names that only the expansion of another macro knows: the fields of
+//! groups and of `input`. rustc evaluates them and shows the message on the token.
+
+use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use quote::{ToTokens as _, quote, quote_spanned};
+
+use super::model::OperationModel;
+use crate::parameter::Parameter;
+use crate::support::json::Value;
+use crate::support::runtime_path::RuntimePath;
+use crate::support::slots;
+
+/// The assertions of one operation.
+pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let mut assertions = identifiers(operation, runtime);
+    if operation.has_groups() {
+        assertions.extend(members_of_examples(operation, runtime));
+        assertions.extend(groups_in_examples(operation, runtime));
+        assertions.extend(slots_of_the_message(operation, runtime));
+    }
+    assertions.extend(fields_in_examples(operation, runtime));
+    assertions
+}
+
+/// An identifier of the operation cannot be changed by its `input` (MCP-AQL §4.5.3).
+fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let Some(input) = operation.inputs().next() else { return Vec::new() };
+    let ty = input.ty;
+    let check = |parameter: &Parameter<'_>| {
+        let name = &parameter.name.text;
+        let message = format!(
+            "parameter `{name}` is also a field that `input` can change: mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
+        );
+        // The type keeps its span: where it lacks the trait, this is the error that the table has too,
+        // and the compiler reports it once.
+        let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
+        let span = parameter.name.span.resolved_at(Span::call_site());
+        let function = respan(quote!(#runtime::__private::check_identifier), span);
+        quote_spanned!(span=> #function(#name, &#input, #message))
+    };
+    operation.parameters().map(check).collect()
+}
+
+/// Each member of an example is a parameter, of a group if not of the operation itself.
+fn members_of_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let known = operation.known_parameters();
+    let members = operation.examples.iter().flat_map(|example| example.json.members());
+    let unknown = members.filter(|(key, _)| !known.contains(&&*key.value()));
+    let check = |(key, _): &(syn::LitStr, _)| {
+        let name = key.value();
+        let message = format!(
+            "the example has `{name}`, which is not a parameter of the operation or of its groups: write the name of one"
+        );
+        respan(known_in_groups(&name, &message, operation, runtime), key.span())
+    };
+    unknown.map(check).collect()
+}
+
+/// No required parameter of a group is missing in an example.
+fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let mut checks = Vec::new();
+    for example in &operation.examples {
+        let names: Vec<_> = example.json.members().iter().map(|(key, _)| key.value()).collect();
+        for group in operation.groups() {
+            let message = format!(
+                "the example lacks a required parameter of the group `{}`: write it, `\"…\": …`",
+                crate::support::ty::text(group)
+                    .unwrap_or_else(|| group.to_token_stream().to_string())
+            );
+            let check = quote! {
+                #runtime::__private::check_given(
+                    <#group as #runtime::ParamGroup>::PARAMETERS,
+                    &[#(#names),*],
+                    #message,
+                )
+            };
+            checks.push(respan(check, example.json.span));
+        }
+    }
+    checks
+}
+
+/// Each slot of the confirmation message is a parameter, of a group if not of the operation itself.
+fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
+        return Vec::new();
+    };
+    let known = operation.known_parameters();
+    let slots = slots::names(&message.0).unwrap_or_default();
+    let unknown = slots.into_iter().filter(|slot| !known.contains(slot));
+    let check = |slot: &str| {
+        let text = format!(
+            "`{{{slot}}}` names no parameter of the operation or of its groups: write the name of one"
+        );
+        respan(known_in_groups(slot, &text, operation, runtime), message.span())
+    };
+    unknown.map(check).collect()
+}
+
+/// Each member of an example's `input` is a field that may change.
+fn fields_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
+    let Some(input) = operation.inputs().next() else { return Vec::new() };
+    let ty = input.ty;
+    let mut checks = Vec::new();
+    for (key, value) in operation.examples.iter().flat_map(|example| example.json.members()) {
+        let Value::Object(fields) = &value.value else { continue };
+        if key.value() != "input" {
+            continue;
+        }
+        for (field, _) in fields {
+            let name = field.value();
+            let message = format!(
+                "the example changes `{name}`, which is not a field that `input` can change: write the name of one"
+            );
+            // As above, the type keeps its span.
+            let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
+            let span = field.span().resolved_at(Span::call_site());
+            let function = respan(quote!(#runtime::__private::check_field), span);
+            checks.push(quote_spanned!(span=> #function(#name, &#input, #message)));
+        }
+    }
+    checks
+}
+
+fn known_in_groups(
+    name: &str,
+    message: &str,
+    operation: &OperationModel<'_>,
+    runtime: &RuntimePath,
+) -> TokenStream {
+    let groups = operation.groups();
+    quote! {
+        #runtime::__private::check_known(
+            #name,
+            &[#(<#groups as #runtime::ParamGroup>::PARAMETERS),*],
+            #message,
+        )
+    }
+}
+
+/// Moves the tokens to `span`, where rustc then shows its errors about them.
+fn respan(tokens: TokenStream, span: Span) -> TokenStream {
+    at(tokens, span.resolved_at(Span::call_site()))
+}
+
+fn at(tokens: TokenStream, span: Span) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Group(group) => {
+                let inner = at(group.stream(), span);
+                let mut group = Group::new(group.delimiter(), inner);
+                group.set_span(span);
+                group.into()
+            }
+            mut token => {
+                token.set_span(span);
+                token
+            }
+        })
+        .collect()
+}

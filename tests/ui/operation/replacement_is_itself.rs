@@ -1,0 +1,9 @@
+use mcp_aql::operation;
+
+/// Get a task.
+#[operation(category = "READ", deprecated(replacement = "get_task"))]
+fn get_task() {}
+
+fn main() {
+    mcp_aql_tests::register(get_task {}); // must not add a second error
+}

@@ -1,0 +1,14 @@
+use mcp_aql::prelude::*;
+
+struct Tasks;
+
+#[operations(blocks(admin))]
+impl Tasks {
+    /// Count the tasks.
+    #[operation(category = "READ")]
+    fn count_tasks(&self) {}
+}
+
+fn main() {
+    mcp_aql_tests::register_all(Tasks); // must not add a second error
+}
