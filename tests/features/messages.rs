@@ -1,0 +1,41 @@
+//! What a program says of a feature that it was built without.
+
+use std::process::Command;
+
+#[test]
+fn http_without_its_feature_is_one_sentence_that_names_it() {
+    for arguments in [
+        &["serve", "--http", "127.0.0.1:0"][..],
+        &["serve", "--http=127.0.0.1:0"],
+        &["serve", "--http"],
+        &[
+            "serve",
+            "--http",
+            "127.0.0.1:0",
+            "--allow-origin",
+            "http://localhost:3000",
+            "--stateless",
+        ],
+    ] {
+        let program = env!("CARGO_BIN_EXE_mcp-aql-without-http");
+        let output = Command::new(program).args(arguments).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        let (first, rest) = stderr.trim_end().split_once(": write `").expect(&stderr);
+        assert!(first.ends_with("`--http` needs the feature `http` of `mcp-aql`, with which this program was not built"), "{stderr}");
+        assert!(
+            rest.starts_with(
+                "mcp-aql = { version = \"0.1.0\", features = [\"http\"] }` in its Cargo.toml"
+            ),
+            "{stderr}"
+        );
+        assert!(!rest.contains('\n'), "{stderr}");
+    }
+}
+
+#[test]
+fn help_does_not_offer_http() {
+    let program = env!("CARGO_BIN_EXE_mcp-aql-without-http");
+    let output = Command::new(program).args(["serve", "--help"]).output().expect("it runs");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("--http"));
+}

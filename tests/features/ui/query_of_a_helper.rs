@@ -1,0 +1,5 @@
+use mcp_aql::prelude::*;
+
+fn describe(_: &CollectionQuery<String>) {}
+
+fn main() {}
