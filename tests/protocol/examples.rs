@@ -33,7 +33,7 @@ impl TryFrom<String> for Checksum {
     }
 }
 
-/// A whole number of dozens.
+/// A whole number of hundreds.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "u32")]
 struct Hundreds(#[expect(dead_code, reason = "only its form counts")] u32);
@@ -156,7 +156,7 @@ fn get_host(
     /// Its address.
     address: IpAddr,
 ) {
-    drop(address);
+    let _ = address;
 }
 
 /// Ask for a host or for this machine.
@@ -166,7 +166,7 @@ fn find_host(
     #[param(default = "localhost")]
     address: IpAddr,
 ) {
-    drop(address);
+    let _ = address;
 }
 
 /// The problems that keep an adapter from starting.
@@ -194,7 +194,7 @@ fn get_note() {}
 /// Find a note.
 #[operation(category = "READ")]
 fn find_note(#[param(group)] old: Old) {
-    drop(old.id);
+    drop((old.id, old.noteid));
 }
 
 #[derive(ParamGroup)]
