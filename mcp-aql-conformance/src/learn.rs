@@ -320,8 +320,16 @@ const READING: [&str; 12] = [
     "show",
 ];
 
+/// Whether the first word of a name is a verb that names of operations begin with.
+pub(crate) fn starts_with_verb(name: &str) -> bool {
+    /// Verbs that neither change nor read by themselves.
+    const OTHERS: [&str; 7] = ["abort", "complete", "execute", "link", "record", "retry", "verify"];
+    let verb = name.split('_').next().unwrap_or_default();
+    CHANGING.contains(&verb) || READING.contains(&verb) || OTHERS.contains(&verb)
+}
+
 /// Whether a name is one of something that changes or removes.
-fn sounds_changing(name: &str) -> bool {
+pub(crate) fn sounds_changing(name: &str) -> bool {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default();
     if CHANGING.contains(&first) {

@@ -520,6 +520,21 @@ impl Run {
         values
     }
 
+    /// Words of the texts that results had, in lower case.
+    pub(crate) fn harvested_words(&self) -> Vec<String> {
+        let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = Vec::new();
+        for text in harvest.values().flatten().filter_map(Value::as_str) {
+            for word in text.split(|letter: char| !letter.is_alphabetic()) {
+                let word = word.to_lowercase();
+                if (4..=20).contains(&word.len()) && !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+        }
+        words
+    }
+
     /// Values that were given out as nobody's for this parameter.
     pub(crate) fn nobodies(&self, operation: &str, parameter: &str) -> Vec<Value> {
         let nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);

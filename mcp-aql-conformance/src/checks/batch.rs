@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, later, of_level_2 as check, should};
-use crate::call::Exchange;
+use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Category, Operation};
 use crate::resources::confirmed;
@@ -48,6 +48,18 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(empty)),
     ),
     check(
+        "batch.item_form",
+        "An item that is no object with an `operation` is refused, and the message says what an item is",
+        &["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
+        Body::Reads(later!(item_form)),
+    ),
+    check(
+        "batch.one_bad_text",
+        "Text that cannot be taken in one item leaves the other items alone",
+        &["REQ-BAT-02", "REQ-BAT-05"],
+        Body::Reads(later!(one_bad_text)),
+    ),
+    check(
         "batch.extra_member",
         "A batch with other members beside `operations` is refused",
         &["REQ-BAT-01"],
@@ -64,6 +76,12 @@ pub(super) const CHECKS: &[Check] = &[
         "An item that needs confirmation halts the batch, which says where and what is left",
         &["REQ-BAT-08", "REQ-BAT-09", "REQ-BAT-10"],
         Body::Changes(later!(halts)),
+    )),
+    should(check(
+        "batch.pending_whole",
+        "What is left of a batch comes back with all that its items had, confirmations too",
+        &["REQ-BAT-08"],
+        Body::Changes(later!(pending_whole)),
     )),
     should(check(
         "batch.continues",
@@ -312,6 +330,69 @@ async fn empty(run: &Run, cases: &Cases) {
     }
 }
 
+/// Whether a message about an item of a batch says which one it is, or what an item has to have.
+fn says_item(message: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = message.split(|letter: char| !is_part(letter));
+    message.contains("[0]") || words.any(|word| matches!(word, "operation" | "item" | "items"))
+}
+
+async fn item_form(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let name = items.first().and_then(|item| item.get("operation")).cloned().unwrap_or_default();
+    for item in [name, json!(7), json!(null), json!([]), json!({}), json!({ "params": {} })] {
+        let sent = json!({ "operations": [item] });
+        let Some(exchange) = run.refused(&tool, sent, cases).await else { return };
+        let inner = results(&exchange)
+            .first()
+            .and_then(|result| result.pointer("/result/error/message")?.as_str());
+        let message = exchange.failure().map(|failure| failure.message).or(inner);
+        // A library may refuse what is against a tool's schema.
+        let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
+        cases.expect(is_unheard || message.is_some_and(says_item), || {
+            Finding::of(
+                &exchange,
+                format!("{tool}: {item}"),
+                "a failure of the batch or of the item whose message says what an item is: an object \
+                 with `operation` and perhaps `params`",
+                "look at the form of every item, and show the right form in the message",
+            )
+        });
+    }
+}
+
+async fn one_bad_text(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some(first) = items.into_iter().next() else { return };
+    let mut bad = first.clone();
+    if let Some(params) = bad.get_mut("params").and_then(Value::as_object_mut) {
+        params.insert("_conformance".to_owned(), json!("a\u{0}b"));
+    }
+    let sent = vec![first.clone(), bad, first];
+    let Some(exchange) = send(run, &tool, sent, cases).await else { return };
+    let outcomes: Vec<_> = results(&exchange).into_iter().map(succeeded).collect();
+    if outcomes.first() == Some(&Some(false)) {
+        return cases.skip(Skip::NoFixture("no READ operation succeeds".to_owned()));
+    }
+    // Whether the text itself is taken, each adapter decides (REQ-ENC-02).
+    let holds =
+        exchange.succeeded() && matches!(outcomes.as_slice(), [Some(true), Some(_), Some(true)]);
+    cases.expect(holds, || {
+        Finding::of(
+            &exchange,
+            &tool,
+            "`success: true`, and results of all three items: the first and the third are sound",
+            "refuse U+0000 in the item that has it, and run the others",
+        )
+    });
+}
+
 async fn extra_member(run: &Run, cases: &Cases) {
     if is_without(run, cases).await {
         return;
@@ -437,6 +518,33 @@ async fn halts(run: &Run, cases: &Cases) {
                  pending and none failed"
             ),
             "stop a batch where confirmation is needed, and give back what is left of it",
+        )
+    });
+}
+
+async fn pending_whole(run: &Run, cases: &Cases) {
+    let Some((operation, params)) = gated(run, cases).await else { return };
+    let first = item(&operation.name, params.clone());
+    // The token need not be one: the item is never run.
+    let second = item(&operation.name, confirmed(operation, params, "conf_conformance"));
+    let sent = vec![first, second.clone()];
+    let Some(exchange) = send(run, &operation.tool, sent, cases).await else { return };
+    let pending = exchange.body().and_then(|body| body.pointer("/pending_operations/0/params"));
+    let Some(pending) = pending else {
+        return cases.skip(Skip::NoFixture(
+            "a batch that halts and gives back what is left of it".to_owned(),
+        ));
+    };
+    cases.expect(Some(pending) == second.get("params"), || {
+        Finding::of(
+            &exchange,
+            &operation.name,
+            format!(
+                "`pending_operations` with the params as they were sent: {}",
+                second.get("params").unwrap_or(&Value::Null)
+            ),
+            "give back every member of an item's params, `_confirmation` too: the next batch is made \
+             from them",
         )
     });
 }

@@ -41,6 +41,24 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(sort_applied)),
     ),
     check(
+        "collections.filter_keys",
+        "The keys that the type of `filter` lists are taken, and other fields are not",
+        &["REQ-COL-11", "REQ-COL-04"],
+        Body::Reads(later!(filter_keys)),
+    ),
+    check(
+        "collections.sort_fields",
+        "The fields that the description of `sort` lists are taken, and other fields are not",
+        &["REQ-COL-11", "REQ-COL-05"],
+        Body::Reads(later!(sort_fields)),
+    ),
+    check(
+        "collections.search_words",
+        "Several words find what each of them finds, unless the description says otherwise",
+        &["REQ-COL-09"],
+        Body::Reads(later!(search_words)),
+    ),
+    check(
         "collections.search_query",
         "Operations that search take `query`, those that list do not require it",
         &["REQ-COL-02"],
@@ -149,10 +167,15 @@ async fn sort_unknown(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
+/// All keys of a filter that introspection shows.
+fn filter_fields<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
+    let filter = operation.parameter("filter");
+    filter.map(|filter| Shape::of(&run.adapter, filter).fields()).unwrap_or_default()
+}
+
 /// The keys of a filter that introspection shows, with what is a plain value of each.
 fn keys<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
-    let filter = operation.parameter("filter");
-    let fields = filter.map(|filter| Shape::of(&run.adapter, filter).fields()).unwrap_or_default();
+    let fields = filter_fields(run, operation);
     let is_plain = |word: &str| ["string", "integer", "number", "boolean"].contains(&word);
     fields.into_iter().filter(|key| is_plain(key.word()) || key.words().is_some()).collect()
 }
@@ -165,7 +188,7 @@ async fn filter_applied(run: &Run, cases: &Cases) {
             return cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
         }
         let keys = keys(run, operation);
-        if keys.is_empty() {
+        if keys.is_empty() && filter_fields(run, operation).is_empty() {
             // A filter without a named type tells of its keys in prose alone: fields of items, as a rule.
             let names = items.first().and_then(Value::as_object).into_iter().flatten();
             for (name, _) in names.filter(|(_, value)| !value.is_array() && !value.is_object()) {
@@ -338,6 +361,235 @@ fn is_ordered(runs: &[Value]) -> bool {
     });
     let different: std::collections::BTreeSet<_> = runs.iter().map(Value::to_string).collect();
     grow && different.len() == runs.len()
+}
+
+/// A value that items have in a field: of a list, one of its entries.
+fn value_in<'v>(items: &'v [Value], path: &str) -> Option<&'v Value> {
+    let plain = |value: &'v Value| match value {
+        Value::Array(entries) => entries.first(),
+        other => Some(other),
+    };
+    items
+        .iter()
+        .filter_map(|item| plain(pages::at(item, path)?))
+        .find(|value| value.is_string() || value.is_number() || value.is_boolean())
+}
+
+/// All items of a list with all their fields, and with the computed fields that it documents.
+async fn whole_items<'r>(
+    run: &'r Run,
+    operation: &Operation,
+    cases: &Cases,
+) -> Option<Vec<pages::Items<'r>>> {
+    let params = params_with(run, operation, [], cases)?;
+    let mut found = vec![pages::all(run, operation, params.clone(), cases).await?];
+    let computed = operation.details().get("computed_fields").and_then(Value::as_array);
+    let names: Vec<_> = computed
+        .into_iter()
+        .flatten()
+        .filter_map(|field| Some(format!("_computed.{}", field.get("name")?.as_str()?)))
+        .collect();
+    if !names.is_empty() && operation.parameter("fields").is_some() {
+        let mut params = params;
+        params.insert("fields".to_owned(), json!(names));
+        found.push(pages::all(run, operation, params, cases).await?);
+    }
+    Some(found)
+}
+
+/// Whether a name is one of a plain field, which could be filtered or sorted by.
+fn is_field(name: &str) -> bool {
+    crate::forms::is_snake_case(name)
+}
+
+async fn filter_keys(run: &Run, cases: &Cases) {
+    let mut operations = having(run, "filter", cases);
+    operations.retain(|operation| !filter_fields(run, operation).is_empty());
+    if operations.is_empty() {
+        cases.not_applicable("no type of a `filter` lists its keys");
+    }
+    let jobs = operations.into_iter().map(|operation| async move {
+        let Some(found) = whole_items(run, operation, cases).await else { return };
+        let fields = filter_fields(run, operation);
+        let listed: Vec<_> = fields.into_iter().filter_map(Shape::name).collect();
+        let value_of = |name: &str| found.iter().find_map(|items| value_in(items, name));
+        let others: Vec<_> = found
+            .iter()
+            .flat_map(|items| items.iter().filter_map(Value::as_object).flat_map(Map::keys))
+            .map(String::as_str)
+            .filter(|name| is_field(name) && !listed.contains(name))
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let tried: Vec<_> = [(listed, true), (others, false)]
+            .into_iter()
+            .flat_map(|(names, is_listed)| names.into_iter().map(move |name| (name, is_listed)))
+            .filter_map(|(name, is_listed)| Some((name, is_listed, value_of(name)?)))
+            .collect();
+        if tried.is_empty() {
+            return cases.skip(Skip::Scarce(format!("`{}` shows no items", operation.name)));
+        }
+        for (name, is_listed, value) in tried {
+            let more = [("filter", json!({ name: value }))];
+            let Some(params) = params_with(run, operation, more, cases) else { return };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange) != is_listed, || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: filter.{name}", operation.name),
+                    match is_listed {
+                        true => "the filter to be taken: introspection lists the key",
+                        false => "a VALIDATION failure: introspection does not list the key",
+                    },
+                    "make the type of the filter from the keys that are compared with",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// The words that descriptions of `sort` use beside the names of fields.
+const SORT_WORDS: [&str; 5] = ["field", "order", "sort", "list", "default"];
+
+/// The fields that the description of `sort` lists: what follows `Fields:`, or all of it.
+fn sortable(operation: &Operation) -> Vec<&str> {
+    let sort = operation.parameter("sort");
+    let description = sort.and_then(|sort| sort.member("description")?.as_str());
+    let description = description.unwrap_or_default();
+    let list = description.split_once("Fields:").map(|(_, list)| list);
+    let text = list.map_or(description, |list| list.split(". ").next().unwrap_or(list));
+    text.split(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.')))
+        .map(|word| word.trim_matches('.'))
+        .filter(|word| !word.is_empty() && (list.is_some() || !SORT_WORDS.contains(word)))
+        .collect()
+}
+
+async fn sort_fields(run: &Run, cases: &Cases) {
+    let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let Some(items) = pages::all(run, operation, params, cases).await else { return };
+        let listed = sortable(operation);
+        let names: std::collections::BTreeSet<_> =
+            items.iter().filter_map(Value::as_object).flat_map(Map::keys).collect();
+        let is_listed = |name: &str| listed.contains(&name);
+        if !names.iter().any(|name| is_listed(name)) {
+            return cases.skip(Skip::Scarce(format!(
+                "the description of `sort` of `{}` names no field of its items",
+                operation.name
+            )));
+        }
+        for name in names.into_iter().filter(|name| is_field(name)) {
+            let more = [("sort", json!({ "field": name }))];
+            let Some(params) = params_with(run, operation, more, cases) else { return };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange) != is_listed(name), || {
+                Finding::of(
+                    &exchange,
+                    format!("{}: sort by {name}", operation.name),
+                    match is_listed(name) {
+                        true => "the order to be taken: the description lists the field",
+                        false => "a VALIDATION failure: the description does not list the field",
+                    },
+                    "make the description of `sort` from the fields that can be sorted by",
+                )
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Whether the description of a search says that several words are not alternatives.
+fn says_otherwise(operation: &Operation) -> bool {
+    let query =
+        operation.parameter("query").and_then(|query| query.member("description")?.as_str());
+    let text = format!("{} {}", operation.description, query.unwrap_or_default()).to_lowercase();
+    ["all words", "all of the words", "every word", "each word", "exact phrase", "as a phrase"]
+        .iter()
+        .any(|said| text.contains(said))
+        || text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "substring")
+}
+
+/// Words of texts in items: long enough to be no part of many others.
+fn search_candidates(items: &[Value]) -> Vec<String> {
+    let mut found = Vec::new();
+    for text in items.iter().filter_map(Value::as_object).flat_map(Map::values) {
+        let Some(text) = text.as_str() else { continue };
+        for word in text.split(|letter: char| !letter.is_alphabetic()) {
+            let word = word.to_lowercase();
+            if (4..=20).contains(&word.len()) && !found.contains(&word) {
+                found.push(word);
+            }
+        }
+    }
+    found
+}
+
+async fn search_words(run: &Run, cases: &Cases) {
+    /// The maximum number of words that are tried.
+    const MAX_WORDS: usize = 12;
+    let mut operations = having(run, "query", cases);
+    operations.retain(|operation| {
+        let query = operation.parameter("query");
+        query.is_some_and(|query| query.kind == "string") && !says_otherwise(operation)
+    });
+    if operations.is_empty() {
+        cases.not_applicable("no READ operation searches plain text, or it documents another rule");
+    }
+    let jobs = operations.into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let find = |text: String| {
+            let mut params = params.clone();
+            params.insert("query".to_owned(), text.into());
+            pages::all(run, operation, params, cases)
+        };
+        // What one search finds has the words of the others; without any, other results have.
+        let mut words = run.harvested_words();
+        if let Some(items) = pages::all(run, operation, params.clone(), cases).await {
+            words.splice(0..0, search_candidates(&items));
+        }
+        words.truncate(MAX_WORDS);
+        let mut hits: Vec<(String, Vec<String>)> = Vec::new();
+        for word in words {
+            let Some(items) = find(word.clone()).await else { return };
+            let items: Vec<_> = items.iter().map(Value::to_string).collect();
+            let other = hits.iter().find(|(_, other)| {
+                let both = |one: &[String], other: &[String]| {
+                    one.iter().any(|item| !other.contains(item))
+                };
+                both(other, &items) && both(&items, other)
+            });
+            let Some((before, others)) = other else {
+                if !items.is_empty() {
+                    hits.push((word, items));
+                }
+                continue;
+            };
+            let text = format!("{before} {word}");
+            let Some(together) = find(text.clone()).await else { return };
+            let together: Vec<_> = together.iter().map(Value::to_string).collect();
+            let lost = others.iter().chain(&items).filter(|item| !together.contains(item)).count();
+            cases.expect(lost == 0, || {
+                Finding::shown(
+                    format!("{}: query \"{text}\"", operation.name),
+                    json!(together),
+                    format!(
+                        "all items that \"{before}\" or \"{word}\" finds; {lost} of them are missing"
+                    ),
+                    "take several words as alternatives, or say in the description of `query` how \
+                     they are combined",
+                )
+            });
+            return;
+        }
+        cases.skip(Skip::Scarce(format!(
+            "no two words are known with which `{}` finds different items",
+            operation.name
+        )));
+    });
+    do_all(jobs).await;
 }
 
 fn search_query(run: &Run, cases: &Cases) {

@@ -105,6 +105,22 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(alike)),
     },
     Check {
+        id: "confirmation.misplaced",
+        title: "A token beside `params` or without it is taken, or the reply says where it belongs",
+        requirements: &["REQ-RQ-03", "REQ-ERR-05"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(misplaced)),
+    },
+    Check {
+        id: "confirmation.words",
+        title: "Failures about tokens have the codes of the protocol",
+        requirements: &["REQ-TOK-07", "REQ-ERR-02"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Every(words),
+    },
+    Check {
         id: "confirmation.not_needed",
         title: "READ operations ask for no confirmation",
         requirements: &["REQ-DNG-02"],
@@ -617,6 +633,70 @@ async fn alike(run: &Run, cases: &Cases) {
             &malformed,
             format!("the same failure as for a token that nobody has issued: {}", unknown.told()),
             "say the same of unknown and of malformed tokens: the difference tells what good ones look like",
+        )
+    });
+}
+
+/// What a reply tells its caller: code, message and warnings.
+fn told_by(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
+    let failure = exchange.failure();
+    let warnings = exchange.body().and_then(|body| body.get("warnings")).cloned();
+    (
+        failure.map(|failure| failure.code.to_owned()),
+        failure.map(|failure| failure.message.to_owned()),
+        warnings.unwrap_or_default(),
+    )
+}
+
+async fn misplaced(run: &Run, cases: &Cases) {
+    for is_flat in [false, true] {
+        let Some(asked) = ask(run, cases).await else { return };
+        let Some(token) = asked.token(cases) else { return };
+        let mut arguments = match is_flat {
+            true => asked.params.clone(),
+            false => Map::from_iter([("params".to_owned(), asked.params.clone().into())]),
+        };
+        arguments.insert("operation".to_owned(), asked.operation.name.as_str().into());
+        arguments = confirmed(asked.operation, arguments, &token);
+        let call = run.call_as(asked.operation, arguments.into(), cases).await;
+        let Some(exchange) = call else { return };
+        // The very same answer leaves a caller to try the same again, without end.
+        let is_heard = exchange.succeeded() || told_by(&exchange) != told_by(&asked.exchange);
+        cases.expect(is_heard, || {
+            asked.finding(
+                &exchange,
+                match is_flat {
+                    true => "the operation to run, or a reply that says where the token belongs: all \
+                             parameters stand beside `operation`, the token too",
+                    false => "the operation to run, or a reply that says where the token belongs: it \
+                              stands beside `params`",
+                },
+                "look for `_confirmation` in `params` and beside `operation`, or say that it is in the \
+                 wrong place",
+            )
+        });
+    }
+}
+
+/// The codes of failures about tokens.
+const CODES: [&str; 4] =
+    ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_ALREADY_USED", "TOKEN_SCOPE_MISMATCH"];
+
+fn words(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let (Some(code), Some(operation)) =
+        (exchange.code(), run.adapter.operation(exchange.operation()))
+    else {
+        return;
+    };
+    if !code.starts_with("TOKEN_") {
+        return;
+    }
+    cases.expect(CODES.contains(&code), || {
+        Finding::of(
+            exchange,
+            &operation.name,
+            format!("one of {}", CODES.join(", ")),
+            "use the protocol's words for what is wrong with a token",
         )
     });
 }

@@ -43,6 +43,18 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(unknown)),
     )),
     check(
+        "fields.path_stops",
+        "A path that goes on behind a value without fields brings nothing of that value",
+        &["REQ-FLD-07", "REQ-FLD-08"],
+        Body::Reads(later!(path_stops)),
+    ),
+    should(check(
+        "fields.path_told",
+        "A path that goes on behind a field without fields is refused, or told in a warning",
+        &["REQ-FLD-09"],
+        Body::Reads(later!(path_told)),
+    )),
+    check(
         "fields.absent_skipped",
         "A field that an item does not have is left out, without an error",
         &["REQ-FLD-08"],
@@ -256,6 +268,134 @@ async fn unknown(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
+/// A name that no field has.
+const PROBE: &str = "conformance_probe";
+
+/// Paths to values without fields: a scalar, a list of scalars, and both inside of an object.
+fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
+    fn is_end(value: &Value) -> bool {
+        match value {
+            Value::Array(items) => {
+                !items.is_empty() && items.iter().all(|item| !item.is_object() && !item.is_array())
+            }
+            Value::Null | Value::Object(_) => false,
+            _ => true,
+        }
+    }
+    let mut found: Vec<(bool, bool, Vec<String>)> = Vec::new();
+    let mut note = |path: Vec<String>, value: &Value| {
+        let kind = (value.is_array(), path.len() > 1);
+        if is_end(value) && !found.iter().any(|(list, inner, _)| (*list, *inner) == kind) {
+            found.push((kind.0, kind.1, path));
+        }
+    };
+    for (name, value) in things.iter().flat_map(|thing| thing.iter()) {
+        if !is_path(name) {
+            continue;
+        }
+        note(vec![name.clone()], value);
+        for (inner, value) in value.as_object().into_iter().flatten() {
+            if is_path(inner) {
+                note(vec![name.clone(), inner.clone()], value);
+            }
+        }
+    }
+    found.into_iter().map(|(_, _, path)| path).collect()
+}
+
+/// Asks every operation with `fields` for paths that go on where nothing has fields: with the path of the
+/// value, and the answer.
+async fn each_path_beyond(
+    run: &Run,
+    cases: &Cases,
+    look: impl Fn(&Operation, &[String], &Exchange),
+) {
+    let look = &look;
+    let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
+        let Some(all) = full(run, operation, cases).await else { return };
+        let paths = all.data().map(|data| ends(&things(data))).unwrap_or_default();
+        for path in paths {
+            let wanted = json!([format!("{}.{PROBE}", path.join("."))]);
+            let more = [("fields", wanted)];
+            let Some(params) = params_with(run, operation, more, cases) else { return };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            look(operation, &path, &exchange);
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Whether nothing is there but empty objects along the path.
+fn is_empty_along(thing: &Map<String, Value>, path: &[String]) -> bool {
+    let Some((name, rest)) = path.split_first() else { return thing.is_empty() };
+    let shown = thing.iter().filter(|(name, _)| !name.starts_with('_'));
+    shown.into_iter().all(|(shown, value)| {
+        shown == name
+            && match value {
+                Value::Null => true,
+                Value::Object(inner) => is_empty_along(inner, rest),
+                Value::Array(items) => items.is_empty(),
+                _ => false,
+            }
+    })
+}
+
+async fn path_stops(run: &Run, cases: &Cases) {
+    each_path_beyond(run, cases, |operation, path, exchange| {
+        let things = exchange.data().map(things).unwrap_or_default();
+        let holds = exchange.failure().is_some()
+            || things.iter().all(|thing| is_empty_along(thing, path));
+        cases.expect(holds, || {
+            Finding::of(
+                exchange,
+                about(operation),
+                format!(
+                    "a VALIDATION failure, or nothing of `{}`: the path names something inside of it, \
+                     where there is nothing",
+                    path.join(".")
+                ),
+                "end a path with a missing field where it meets a value without fields",
+            )
+        });
+    })
+    .await;
+}
+
+/// Whether introspection says that the value at this path has no fields.
+fn is_known_end(run: &Run, operation: &Operation, path: &[String]) -> bool {
+    let mut fields = fields_of_type(run, operation);
+    for (at, name) in path.iter().enumerate() {
+        let Some(field) = fields.into_iter().find(|field| field.name() == Some(name)) else {
+            return false;
+        };
+        if at + 1 == path.len() {
+            return field.is_flat() && field.items().is_none_or(Shape::is_flat);
+        }
+        fields = field.fields();
+    }
+    false
+}
+
+async fn path_told(run: &Run, cases: &Cases) {
+    each_path_beyond(run, cases, |operation, path, exchange| {
+        if !is_known_end(run, operation, path) {
+            return;
+        }
+        let warnings = exchange.body().and_then(|body| body.get("warnings")?.as_array());
+        let is_told = is_refused(exchange) || warnings.is_some_and(|warnings| !warnings.is_empty());
+        cases.expect(is_told, || {
+            Finding::of(
+                exchange,
+                about(operation),
+                format!("a VALIDATION failure or a warning: `{}` has no fields", path.join(".")),
+                "compare every part of a path with the fields of the type",
+            )
+        });
+    })
+    .await;
+}
+
 async fn absent_skipped(run: &Run, cases: &Cases) {
     let jobs = having(run, "fields", cases).into_iter().map(|operation| async move {
         let Some((params, absent)) = lacking(run, operation, cases).await else { return };
@@ -299,6 +439,7 @@ async fn lacking<'a>(
         return None;
     }
     let mut shows_nulls = false;
+    let mut shows_any = false;
     for turn in 0..MOST_TRIED {
         let Ok(mut params) = values::valid(run, operation, turn) else { continue };
         if pages::is_paged(operation) {
@@ -320,14 +461,18 @@ async fn lacking<'a>(
             optional.iter().any(|name| thing.get(*name) == Some(&Value::Null))
         };
         shows_nulls |= absent.is_empty() && things(data).iter().any(is_null);
+        shows_any |= !shown.is_empty();
     }
     if shows_nulls {
         // So it says of every field whether it is there.
         cases.not_applicable("items show null for a field that they do not have");
         return None;
     }
-    cases
-        .skip(Skip::Scarce(format!("what `{}` shows has every field of its type", operation.name)));
+    if shows_any {
+        cases.not_applicable("items show every field of their type");
+        return None;
+    }
+    cases.skip(Skip::Scarce(format!("`{}` shows nothing", operation.name)));
     None
 }
 

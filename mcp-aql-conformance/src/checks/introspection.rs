@@ -3,6 +3,7 @@
 mod answers;
 mod content;
 mod forms;
+mod unlisted;
 
 use super::{Body, Check, Keyword, later};
 
@@ -14,6 +15,14 @@ pub(super) const CHECKS: &[Check] = &[
         keyword: Keyword::Must,
         level: 1,
         body: Body::Learned(forms::list_form),
+    },
+    Check {
+        id: "introspection.list_complete",
+        title: "The list of operations leaves out no operation that the adapter has",
+        requirements: &["REQ-INT-02", "REQ-INT-24"],
+        keyword: Keyword::Must,
+        level: 1,
+        body: Body::Reads(later!(unlisted::list_complete)),
     },
     Check {
         id: "introspection.unique_names",

@@ -103,6 +103,14 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(cancel)),
     },
     Check {
+        id: "lifecycle.claims",
+        title: "`lifecycle` says what an execution can really do: be cancelled, be retried, report",
+        requirements: &["REQ-LIF-09", "REQ-LIF-11"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(claims)),
+    },
+    Check {
         id: "lifecycle.retry",
         title: "Only a failed execution is retried",
         requirements: &["REQ-LIF-02", "REQ-LIF-03"],
@@ -226,6 +234,16 @@ impl<'a> Starter<'a> {
             return None;
         };
         Some(Execution { starter: self, id, begun })
+    }
+}
+
+/// Begins an execution where the adapter has any and the run may, so that there is one to list.
+pub(super) async fn begin_any(run: &Run) {
+    let unheard = Cases::default();
+    for starter in starters(run, &unheard) {
+        if starter.begin(run, &unheard).await.is_some() {
+            return;
+        }
     }
 }
 
@@ -465,6 +483,73 @@ async fn cancel(run: &Run, cases: &Cases) {
             )
         });
     }
+}
+
+async fn claims(run: &Run, cases: &Cases) {
+    for starter in starters(run, cases) {
+        let operation = starter.operation;
+        let told = lifecycle(operation).cloned().unwrap_or_default();
+        let steering = starter.steering;
+        for (claim, means) in
+            [("supports_cancel", steering.cancel), ("supports_retry", steering.retry)]
+        {
+            cases.expect(means.is_some() || !supports(operation, claim), || {
+                Finding::shown(
+                    format!("{}: lifecycle.{claim}", operation.name),
+                    told.clone(),
+                    "false, or an operation with a required `execution_id` that does it",
+                    "claim what there is an operation for",
+                )
+            });
+        }
+        begins_one(run, starter, cases).await;
+        let Some(cancel) = steering.cancel else { continue };
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(tried) = execution.call(run, cancel, cases).await else { continue };
+        let Some(looked) = execution.look(run, cases).await else { continue };
+        // It may have been over: then nothing is known of what can be cancelled.
+        let is_running = member(&looked, "status").is_some_and(|status| !is_final(status));
+        let was_cancelled =
+            tried.succeeded() && (is_running || member(&looked, "status") == Some("cancelled"));
+        let claimed = supports(operation, "supports_cancel");
+        cases.expect(
+            if claimed { !(tried.failure().is_some() && is_running) } else { !was_cancelled },
+            || Finding {
+                received: json!([tried.received(), looked.received()]),
+                ..Finding::of(
+                    &tried,
+                    format!("{}: lifecycle.supports_cancel", operation.name),
+                    match claimed {
+                        true => "the execution to be cancelled: it was running, and `lifecycle` claims it",
+                        false => "a refusal: `lifecycle` says that it cannot be cancelled",
+                    },
+                    "state in `lifecycle` what is really done",
+                )
+            },
+        );
+    }
+}
+
+/// An operation that documents a lifecycle answers with an execution.
+async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
+    if let Some(why) = run.forbids(starter.operation) {
+        return cases.skip(why);
+    }
+    let Some(params) = run.to_run(starter.operation, cases).await else { return };
+    let Some(begun) = run.act(starter.operation, params, cases).await else { return };
+    // A call that is refused begins nothing.
+    if !begun.succeeded() {
+        return;
+    }
+    let holds = member(&begun, "execution_id").is_some() && member(&begun, "status").is_some();
+    cases.expect(holds, || {
+        Finding::of(
+            &begun,
+            &starter.operation.name,
+            "`execution_id` and `status`: introspection documents a lifecycle",
+            "leave `lifecycle` out where a call is answered with its result",
+        )
+    });
 }
 
 async fn retry(run: &Run, cases: &Cases) {

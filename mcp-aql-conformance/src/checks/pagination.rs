@@ -28,12 +28,12 @@ pub(super) const CHECKS: &[Check] = &[
         &["REQ-COL-08", "REQ-INT-21"],
         Body::Reads(later!(documented)),
     ),
-    should(check(
+    check(
         "pagination.both_ways",
-        "Cursors lead forward and backward",
+        "Operations with cursors take `first`, `after`, `last` and `before`",
         &["REQ-PAG-01", "REQ-PAG-10"],
         Body::Learned(both_ways),
-    )),
+    ),
     check(
         "pagination.form",
         "A page has `pageInfo` with its switches, and with cursors where it has items",
@@ -81,6 +81,12 @@ pub(super) const CHECKS: &[Check] = &[
         "A cursor that was changed is refused",
         &["REQ-PAG-10"],
         Body::Reads(later!(tampered_cursor)),
+    )),
+    should(check(
+        "pagination.forged_cursor",
+        "A cursor that was made up, or issued for another list, is refused",
+        &["REQ-PAG-10", "REQ-RQ-08"],
+        Body::Changes(later!(forged_cursor)),
     )),
     check(
         "pagination.cursor_form",
@@ -187,22 +193,20 @@ async fn documented(run: &Run, cases: &Cases) {
 }
 
 fn both_ways(run: &Run, cases: &Cases) {
-    let paged = paged(run, cases);
-    if paged.is_empty() {
-        return;
+    for operation in paged(run, cases) {
+        let missing: Vec<_> =
+            CURSORS.iter().filter(|name| operation.parameter(name).is_none()).collect();
+        cases.expect(missing.is_empty(), || {
+            let names: Vec<_> =
+                operation.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+            Finding::shown(
+                &operation.name,
+                names,
+                format!("`first`, `after`, `last` and `before`; missing: {missing:?}"),
+                "offer `last` and `before` as well, or paging by `page` or `offset` instead",
+            )
+        });
     }
-    // One that goes both ways shows that cursors do; a short list need not.
-    let has_all =
-        |operation: &&Operation| CURSORS.iter().all(|name| operation.parameter(name).is_some());
-    cases.expect(paged.iter().any(has_all), || {
-        let names: Vec<_> = paged.iter().map(|operation| operation.name.as_str()).collect();
-        Finding::shown(
-            "operations with cursors",
-            names,
-            "one with `first`, `after`, `last` and `before`",
-            "offer `last` and `before` as well, or paging by `page` or `offset` instead",
-        )
-    });
 }
 
 async fn form(run: &Run, cases: &Cases) {
@@ -466,14 +470,62 @@ async fn with_cursor(
     do_all(jobs).await;
 }
 
+/// Calls each list with these cursors, whether it has items or not, and expects a refusal.
+async fn refuses_cursors(
+    run: &Run,
+    cases: &Cases,
+    cursors: &[(Option<&str>, String)],
+    (expected, mend): (&'static str, &'static str),
+) {
+    let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+        // A list of the same things may take the cursors of another one.
+        let others = cursors.iter().filter(|(of, _)| of.is_none() || *of != returned);
+        for (_, cursor) in others {
+            let more = [("first", json!(1)), ("after", json!(cursor))];
+            let Some(params) = params_with(run, operation, more, cases) else { return };
+            let sent = arguments(&operation.name, params);
+            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            cases.expect(is_refused(&exchange), || {
+                Finding::of(&exchange, format!("{}: after", operation.name), expected, mend)
+            });
+        }
+    });
+    do_all(jobs).await;
+}
+
 async fn bad_cursor(run: &Run, cases: &Cases) {
-    let change = |_: &str| vec!["no cursor".to_owned(), "%%%%".to_owned()];
+    let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
     let told = (
         "a VALIDATION failure that names `after`",
         "read a cursor before anything else, and refuse what cannot be read; neither begin anew nor \
          break",
     );
-    with_cursor(run, cases, change, told).await;
+    refuses_cursors(run, cases, &cursors, told).await;
+}
+
+/// Text in the usual encodings of cursors that no adapter with opaque cursors has issued: `1`, `no`,
+/// `{"offset":0}` and 24 zero bytes.
+const FORGED: [&str; 4] = ["MQ", "bm8", "eyJvZmZzZXQiOjB9", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"];
+
+async fn forged_cursor(run: &Run, cases: &Cases) {
+    // Lists of executions have cursors once there is an execution.
+    super::lifecycle::begin_any(run).await;
+    let mut cursors: Vec<_> = FORGED.iter().map(|cursor| (None, (*cursor).to_owned())).collect();
+    for operation in paged(run, cases) {
+        let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+        let more = [("first", json!(1))];
+        let Some(params) = params_with(run, operation, more, cases) else { continue };
+        let Some(page) = run.call(operation, params, cases).await else { continue };
+        let cursor = page.data().and_then(|data| pages::cursor(data, "endCursor"));
+        cursors.extend(cursor.zip(returned).map(|(cursor, of)| (Some(of), cursor.to_owned())));
+    }
+    let told = (
+        "a VALIDATION failure that names `after`: this list has not issued the cursor",
+        "sign cursors together with what they are for, and refuse all others; an empty page looks \
+         like the end of the list",
+    );
+    refuses_cursors(run, cases, &cursors, told).await;
 }
 
 async fn tampered_cursor(run: &Run, cases: &Cases) {
@@ -517,10 +569,16 @@ async fn cursor_form(run: &Run, cases: &Cases) {
 
 async fn clamp(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
+        // Above a documented `maximum` the page would have to be refused: so there is none to document.
         let first = operation.parameter("first");
-        if first.is_some_and(|first| first.member("maximum").is_some()) {
-            // What is above a documented maximum is refused: `parameters.maximum`.
-            return cases.not_applicable("the size of pages has a documented maximum");
+        let maximum = first.filter(|first| first.member("maximum").is_some());
+        if let Some(first) = maximum {
+            return cases.fail(Finding::shown(
+                format!("{}: first", operation.name),
+                Value::Object(first.raw.clone()),
+                "no `maximum`: a greater size is taken as the greatest one, and not refused",
+                "say in the description how many items a page has at most, and leave `maximum` out",
+            ));
         }
         let Some(params) = params_with(run, operation, [("first", json!(HUGE))], cases) else {
             return;
@@ -532,7 +590,7 @@ async fn clamp(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{}: first", operation.name),
                 "a page of the greatest size, at most 1000 items",
-                "take the greatest size where more is asked for, or document a `maximum`",
+                "take the greatest size where more is asked for",
             )
         });
     });

@@ -55,6 +55,12 @@ pub(super) const CHECKS: &[Check] = &[
         &["REQ-ERR-06"],
         Body::Changes(later!(missing::missing_text)),
     )),
+    should(check(
+        "parameters.missing_description",
+        "The message about a missing parameter contains the description that introspection shows",
+        &["REQ-ERR-06"],
+        Body::Changes(later!(missing::missing_description)),
+    )),
     check(
         "parameters.null_required",
         "null does not stand for a required parameter",

@@ -52,6 +52,12 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(depth)),
     ),
     check(
+        "relationships.max_depth",
+        "A walk goes as far as `max_depth` says, and no further",
+        &["REQ-REL-07"],
+        Body::Reads(later!(max_depth)),
+    ),
+    check(
         "relationships.include",
         "`include` brings the sections that it names, and no others",
         &["REQ-REL-03"],
@@ -303,6 +309,49 @@ async fn depth(run: &Run, cases: &Cases) {
         });
         before = records.len();
     }
+}
+
+async fn max_depth(run: &Run, cases: &Cases) {
+    let Some(operation) = operation(run, cases) else { return };
+    let Some(most) = told(operation).get("max_depth").and_then(Value::as_u64) else {
+        return cases.not_applicable("`relationship_capabilities` states no `max_depth`");
+    };
+    let Some(depth) = operation.parameter("depth") else {
+        return cases.not_applicable("`query_relationships` documents no `depth`");
+    };
+    let maximum = depth.member("maximum").and_then(Value::as_u64);
+    cases.expect(maximum.is_none_or(|maximum| maximum == most), || {
+        Finding::shown(
+            format!("{OPERATION}: depth"),
+            Value::Object(depth.raw.clone()),
+            format!("`maximum` {most}, as `relationship_capabilities.max_depth` says"),
+            "state the greatest depth once, and derive the other statement from it",
+        )
+    });
+    let Some((_, root, _)) = root(run, cases).await else { return };
+    let asked = ask(run, operation, (&root, "both"), json!({ "depth": most }), cases).await;
+    let Some(exchange) = asked else { return };
+    cases.expect(exchange.succeeded(), || {
+        Finding::of(
+            &exchange,
+            format!("{OPERATION}: depth {most}"),
+            "a success: this is the greatest depth that introspection states",
+            "state the depth that is really taken",
+        )
+    });
+    let more = json!({ "depth": most.saturating_add(1), "first": MOST_RECORDS });
+    let Some(exchange) = ask(run, operation, (&root, "both"), more, cases).await else { return };
+    let is_within = records(&exchange).iter().all(|record| {
+        record.get("depth").and_then(Value::as_u64).is_none_or(|depth| depth <= most)
+    });
+    cases.expect(exchange.failure().is_some() || is_within, || {
+        Finding::of(
+            &exchange,
+            format!("{OPERATION}: depth {}", most.saturating_add(1)),
+            format!("a refusal, or records that are no further away than {most}"),
+            "state the depth that is really taken",
+        )
+    });
 }
 
 async fn include(run: &Run, cases: &Cases) {

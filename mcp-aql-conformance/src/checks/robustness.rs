@@ -45,6 +45,14 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Alone(later!(arguments_no_object)),
     },
     Check {
+        id: "robustness.duplicate_keys",
+        title: "Arguments with a name twice are refused, and survived",
+        requirements: &["REQ-RQ-01", "REQ-GATE-03"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Alone(later!(duplicate_keys)),
+    },
+    Check {
         id: "robustness.odd_ids",
         title: "Requests may have any id that JSON-RPC lets them have",
         requirements: &["REQ-MCP-12"],
@@ -275,6 +283,31 @@ async fn arguments_no_object(run: &Run, cases: &Cases) {
                 &params,
                 &format!("arguments: {arguments}"),
                 "refuse what is no object with a failure or with the JSON-RPC error -32602",
+            )
+            .await;
+    }
+    probe.close().await;
+}
+
+async fn duplicate_keys(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let absent = run.absent_operation();
+    let types = r#""params":{"query":"types"}"#;
+    for arguments in [
+        format!(r#""operation":"{absent}","operation":"introspect",{types}"#),
+        format!(r#""operation":"introspect","operation":"{absent}",{types}"#),
+        format!(r#""operation":"introspect",{types},{types}"#),
+        r#""operation":"introspect","params":{"query":"types","query":"operations"}"#.to_owned(),
+    ] {
+        let params =
+            format!("{{\"name\":{},\"arguments\":{{{arguments}}}}}", json!(run.adapter.introspect));
+        probe
+            .refuses(
+                "tools/call",
+                &params,
+                &format!("arguments: {{{arguments}}}"),
+                "refuse a JSON object with the same name twice: what checks a request and what runs \
+                 it could take different values",
             )
             .await;
     }

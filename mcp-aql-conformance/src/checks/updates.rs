@@ -151,6 +151,14 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(rules::if_match)),
     },
     Check {
+        id: "updates.if_match_null",
+        title: "An `if_match` of null does not stand for no condition",
+        requirements: &["REQ-CON-03", "REQ-ENC-15"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(rules::if_match_null)),
+    },
+    Check {
         id: "updates.version_shown",
         title: "What can be changed shows a version, which changes with it",
         requirements: &["REQ-CON-02"],

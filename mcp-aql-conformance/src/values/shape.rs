@@ -133,7 +133,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The form of what a list holds.
+    /// The form of what a list holds, or of the values of a map.
     pub(crate) fn items(self) -> Option<Self> {
         Some(Self::new(self.raw.get("items")?.as_object()?, self.types))
     }
@@ -251,7 +251,12 @@ impl<'a> Shape<'a> {
                         .iter()
                         .all(|item| shape.is_none_or(|shape| shape.admits(item, depth + 1, steps)))
             }),
-            Kind::Object => value.is_object(),
+            Kind::Object => value.as_object().is_some_and(|members| {
+                let shape = self.items();
+                members
+                    .values()
+                    .all(|member| shape.is_none_or(|shape| shape.admits(member, depth + 1, steps)))
+            }),
             Kind::Null => value.is_null(),
             Kind::Words(words) => words.contains(value),
             Kind::Fields(fields) => value.as_object().is_some_and(|members| {
@@ -465,6 +470,16 @@ impl<'a> Shape<'a> {
                 add(Fault::Type, value);
             }
         }
+        // The text of a number or a boolean that would fit is still a text.
+        let written = kinds
+            .iter()
+            .filter(|kind| matches!(kind, Kind::Whole | Kind::Number | Kind::Flag))
+            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MOST_STEPS)));
+        if let Some(text) = written.map(|value| json!(value.to_string()))
+            && !takes(&text)
+        {
+            add(Fault::Type, text);
+        }
         if let Some(words) = self.words() {
             if words.iter().any(Value::is_string) {
                 add(Fault::Word, json!("conformance_probe"));
@@ -494,6 +509,12 @@ impl<'a> Shape<'a> {
                     let Some(items) = self.items() else { continue };
                     for item in items.all_wrong(depth + 1) {
                         add(Fault::Item, json!([item.value]));
+                    }
+                }
+                Kind::Object => {
+                    let Some(values) = self.items() else { continue };
+                    for value in values.all_wrong(depth + 1) {
+                        add(Fault::Item, json!({ "conformance": value.value }));
                     }
                 }
                 Kind::Fields(fields) => {
@@ -785,6 +806,26 @@ mod tests {
         assert!(!either.iter().any(|value| value.is_array() || value.is_string()), "{either:?}");
         assert_eq!(types(json!({ "type": "any" })), [] as [Value; 0]);
         assert_eq!(types(json!({ "type": "Instant" })), [] as [Value; 0]);
+    }
+
+    #[test]
+    fn text_of_a_number_is_no_number() {
+        let text = |raw, text: &str| {
+            let wrong = Wrong { fault: Fault::Type, value: json!(text) };
+            with(raw, |shape| shape.wrong().contains(&wrong))
+        };
+        assert!(text(json!({ "type": "integer", "minimum": 3 }), "4"));
+        assert!(text(json!({ "type": "boolean" }), "false"));
+        assert!(!text(json!({ "type": "integer or string" }), "2"));
+    }
+
+    #[test]
+    fn values_of_a_map_have_their_form() {
+        with(json!({ "type": "object", "items": { "type": "integer" } }), |shape| {
+            assert!(shape.accepts(&json!({ "a": 1 })) && !shape.accepts(&json!({ "a": "x" })));
+            let wrong = Wrong { fault: Fault::Item, value: json!({ "conformance": true }) };
+            assert!(shape.wrong().contains(&wrong), "{:?}", shape.wrong());
+        });
     }
 
     #[test]

@@ -240,6 +240,14 @@ impl AdapterBuilder {
         self
     }
 
+    /// The number of confirmation tokens that a session may ask for in a minute; it may send a quarter as
+    /// many that are not good. Beyond that, calls are answered with `RATE_LIMIT_EXCEEDED`. Default: 120
+    /// (REQ-TOK-17).
+    pub fn confirmations_per_minute(mut self, count: usize) -> Self {
+        self.settings.gate.per_minute = count;
+        self
+    }
+
     /// Appends the audit log to this file, which is made if it is not there.
     pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.audit_log = Some(path.into());
@@ -349,10 +357,14 @@ impl Adapter {
         build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
     }
 
-    /// The same adapter with other tools, and with services of its own.
+    /// The same adapter with other tools, with services of its own, and with as many confirmation tokens as
+    /// the conformance runner asks for.
     #[cfg(feature = "conformance")]
     pub(crate) fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
-        let settings = Settings { mode, ..self.inner.settings.clone() };
+        /// More than a run of five minutes uses, whatever the number of operations.
+        const PER_MINUTE: usize = 1_000_000;
+        let mut settings = Settings { mode, ..self.inner.settings.clone() };
+        settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
         assemble(Arc::clone(&self.inner.parts), settings, Vec::new())
     }
 }

@@ -11,10 +11,11 @@ use crate::operation::{Context, Session};
 use crate::services::Services;
 use crate::sync::lock;
 
-/// The maximum number of tokens that a session may request in a minute, and of tokens it may guess: unknown
-/// ones, and those of another call (REQ-TOK-17). Callers without a session share one account.
-const ISSUED: usize = 120;
-const FAILED: usize = 30;
+/// The default number of tokens that a session may ask for in a minute (REQ-TOK-17). Callers without a
+/// session share one account.
+pub(super) const DEFAULT_PER_MINUTE: usize = 120;
+/// A session may guess this part of that number of tokens: unknown ones, and those of another call.
+const FAILED_PART: usize = 4;
 /// How often the store forgets what has expired (REQ-TOK-13).
 const PURGE: TimeDelta = TimeDelta::minutes(10);
 
@@ -22,6 +23,8 @@ const PURGE: TimeDelta = TimeDelta::minutes(10);
 pub(super) struct Issuing {
     services: Arc<Services>,
     tokens: Tokens,
+    /// The number of tokens that a session may ask for in a minute.
+    per_minute: usize,
     /// Of callers without a session.
     others: Account,
     /// When the store was last told to forget.
@@ -60,10 +63,11 @@ struct Grant {
 }
 
 impl Issuing {
-    pub(super) fn new(services: Arc<Services>, tokens: Tokens) -> Self {
+    pub(super) fn new(services: Arc<Services>, tokens: Tokens, per_minute: usize) -> Self {
         Self {
             services,
             tokens,
+            per_minute,
             others: Account::default(),
             purged: Mutex::default(),
             id: AtomicU64::new(NEXT.fetch_add(1, Ordering::Relaxed)),
@@ -96,7 +100,7 @@ impl Issuing {
         validity: Validity,
     ) -> Result<IssuedToken, OperationError> {
         let now = self.services.time.now();
-        self.with(context, |account| count(&account.issued, ISSUED, now, true))?;
+        self.with(context, |account| count(&account.issued, self.per_minute, now, true))?;
         let session = context.session();
         // The process does not exit between the write of the token and its revocation.
         let _pending = session.map(|session| {
@@ -115,7 +119,8 @@ impl Issuing {
     /// Refuses a caller that has guessed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
-        self.with(context, |account| count(&account.failed, FAILED, now, false))
+        let most = (self.per_minute / FAILED_PART).max(1);
+        self.with(context, |account| count(&account.failed, most, now, false))
     }
 
     /// Notes a token that was not good.

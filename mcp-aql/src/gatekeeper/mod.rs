@@ -146,7 +146,7 @@ impl Gatekeeper {
     ) -> Self {
         let tokens = Tokens::new(Arc::clone(&services), settings.skew);
         Self {
-            issuing: Issuing::new(Arc::clone(&services), tokens.clone()),
+            issuing: Issuing::new(Arc::clone(&services), tokens.clone(), settings.per_minute),
             services,
             tokens,
             ttl: settings.confirmation_ttl,

@@ -15,6 +15,8 @@ pub(crate) struct GateSettings {
     pub(crate) policies: Vec<Policy>,
     pub(crate) confirmation_ttl: Option<TimeDelta>,
     pub(crate) skew: TimeDelta,
+    /// The number of confirmation tokens that a session may ask for in a minute.
+    pub(crate) per_minute: usize,
 }
 
 impl Default for GateSettings {
@@ -24,6 +26,7 @@ impl Default for GateSettings {
             policies: Vec::new(),
             confirmation_ttl: None,
             skew: TimeDelta::seconds(30),
+            per_minute: super::issuing::DEFAULT_PER_MINUTE,
         }
     }
 }
@@ -42,6 +45,7 @@ pub(super) const fn ttl(level: DangerLevel) -> (TimeDelta, TimeDelta) {
 pub(crate) struct GateTable {
     confirmation_ttl_seconds: Option<u64>,
     clock_skew_tolerance_seconds: Option<u64>,
+    confirmations_per_minute: Option<usize>,
     policies: Option<Vec<PolicyTable>>,
     trust: Option<Trust>,
 }
@@ -56,6 +60,9 @@ impl GateSettings {
         }
         if let Some(skew) = table.clock_skew_tolerance_seconds {
             self.skew = seconds(skew);
+        }
+        if let Some(count) = table.confirmations_per_minute {
+            self.per_minute = count;
         }
         if let Some(trust) = table.trust {
             self.trust = Some(trust);
@@ -117,6 +124,13 @@ impl GateSettings {
             problems.push(
                 "confirmations are good for 1 to 900 seconds (`confirmation_ttl`, \
                  `confirmation_ttl_seconds`)"
+                    .to_owned(),
+            );
+        }
+        if self.per_minute == 0 {
+            problems.push(
+                "a session may ask for at least 1 confirmation in a minute \
+                 (`confirmations_per_minute`)"
                     .to_owned(),
             );
         }

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::compile::bound_value;
-use super::{Checks, Kind, Members, Shape, Shapes};
+use super::{Checks, Kind, Members, Rest, Shape, Shapes};
 use crate::constraint::Bound;
 
 /// The name of a shape's type, as introspection and messages give it: a JSON type, or a type of the
@@ -43,7 +43,20 @@ fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize)
     for checks in [&target.checks, &shape.checks] {
         describe_checks(checks, into);
     }
-    if let Kind::Array(items) = &target.kind
+    let items = match &target.kind {
+        Kind::Array(items) => Some(items),
+        // A map has no member of its own in the protocol's form: its values are described as a list's are.
+        Kind::Object(object)
+            if object.fields.is_empty() && matches!(shape.kind, Kind::Object(_)) =>
+        {
+            match &object.rest {
+                Rest::Each(values) => Some(values),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    if let Some(items) = items
         && !matches!(items.resolve(shapes).kind, Kind::Any)
         && depth < DEEPEST
     {

@@ -10,7 +10,7 @@ use crate::router::EndpointMode;
 ///
 /// **Everything is called**: operations of all categories, with values made from what the adapter says of
 /// its parameters, and what is created is changed and deleted again. Give it an adapter of the test's own,
-/// over a store and services of the test's own. [`assert_conforms_with`] lets less run, asks for level 1,
+/// over a store and services of the test's own. The number of confirmation tokens is not limited meanwhile. [`assert_conforms_with`] lets less run, asks for level 1,
 /// and takes values that cannot be made up.
 ///
 /// ```
@@ -102,7 +102,7 @@ pub async fn conformance_report(
     adapter: &Adapter,
     settings: Settings,
 ) -> Result<Report, BuildError> {
-    let first = adapter.clone();
+    let first = adapter.in_mode(adapter.inner.settings.mode)?;
     let semantic = adapter.in_mode(EndpointMode::Semantic)?;
     let single = adapter.in_mode(EndpointMode::Single)?;
     let target = MemoryTarget::new(adapter.inner.parts.name.clone(), move |mode, stream| {

@@ -85,6 +85,45 @@ pub(super) async fn missing_text(run: &Run, cases: &Cases) {
     .await;
 }
 
+/// The beginning of a description: its first sentence, without the full stop, and at most the words that fit a
+/// short message.
+fn beginning(description: &str) -> &str {
+    const MAX_BYTES: usize = 40;
+    let line = description.trim().lines().next().unwrap_or_default();
+    let sentence = line.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    if sentence.len() <= MAX_BYTES {
+        return sentence;
+    }
+    let spaces = sentence.match_indices(' ').map(|(at, _)| at);
+    let end = spaces.take_while(|at| *at <= MAX_BYTES).last();
+    end.and_then(|end| sentence.get(..end)).unwrap_or(sentence)
+}
+
+pub(super) async fn missing_description(run: &Run, cases: &Cases) {
+    without_each(run, cases, |operation, parameter, exchange| {
+        // Another code is a finding of `parameters.missing_required`.
+        let Some(failure) = exchange.failure() else { return };
+        let description = parameter.member("description").and_then(Value::as_str);
+        let wanted = beginning(description.unwrap_or_default());
+        if failure.code != "VALIDATION_MISSING_PARAM" || wanted.is_empty() {
+            return;
+        }
+        let is_kept = failure.message.to_lowercase().contains(&wanted.to_lowercase());
+        cases.expect(is_kept, || {
+            Finding::of(
+                exchange,
+                subject(operation, parameter),
+                format!(
+                    "a message like \"Missing required parameter '{}'. Expected: {} ({wanted} …)\"",
+                    parameter.name, parameter.kind
+                ),
+                "put the parameter's description into the message as introspection shows it",
+            )
+        });
+    })
+    .await;
+}
+
 /// The parameter that a call is said to miss, where introspection shows it as optional.
 pub(super) fn optional<'a>(operation: &'a Operation, exchange: &Exchange) -> Option<&'a str> {
     let failure = exchange.failure().filter(|it| it.code == "VALIDATION_MISSING_PARAM")?;

@@ -102,6 +102,20 @@ fn free(field: &str) -> Merge<'_> {
     Merge { field, first: Some(only(field, whole)), merged: only(field, merged), expected }
 }
 
+/// Of a map whose values have a type, one is replaced.
+fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
+    let value = |turn| whole(values).filter(|_| turn == 1).or_else(|| values.made(turn));
+    let (first, other) = (value(1)?, values.made(2)?);
+    let both = json!({ "probe": first, "beside": first });
+    let expected = json!({ "probe": other, "beside": first });
+    Some(Merge {
+        field: field.name,
+        first: Some(only(field.name, both)),
+        merged: only(field.name, only("probe", other)),
+        expected,
+    })
+}
+
 /// Of what has fields, one is changed.
 fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
     let there = now.as_object()?;
@@ -178,7 +192,10 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
     for subject in &subjects {
         let fields = subject.thing.resource.changeable(run);
         for field in fields {
-            let merge = if field.shape.word() == "object" {
+            let merge = if let Some(values) = values_of(field) {
+                has_object = true;
+                map(field, values)
+            } else if field.shape.word() == "object" {
                 Some(free(field.name))
             } else if field.shape.fields().len() < 2 {
                 None
@@ -291,7 +308,10 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
         for field in kind.changeable(run) {
             if field.shape.word() == "object" {
                 has_any = true;
-                removes_key(run, subject, field.name, cases).await;
+                match values_of(field) {
+                    Some(values) => removes_entry(run, subject, field.name, values, cases).await,
+                    None => removes_key(run, subject, field.name, cases).await,
+                }
                 continue;
             }
             let mut optional = field.shape.fields();
@@ -372,6 +392,40 @@ async fn removes_inside(
         )
     });
     true
+}
+
+/// The form of the values of a map, where introspection shows one.
+fn values_of(field: Field<'_>) -> Option<Shape<'_>> {
+    field.shape.items().filter(|_| field.shape.word() == "object")
+}
+
+/// A null removes an entry of a map.
+async fn removes_entry(
+    run: &Run,
+    subject: &Subject<'_>,
+    name: &str,
+    values: Shape<'_>,
+    cases: &Cases,
+) {
+    let Some(value) = whole(values).or_else(|| values.made(1)) else {
+        return cases.skip(Skip::NoFixture(format!("a value for an entry of `{name}`")));
+    };
+    let first = only(name, json!({ "gone": value, "stays": value }));
+    if subject.changed(run, first, cases).await.is_none() {
+        return;
+    }
+    let input = only(name, json!({ "gone": null }));
+    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return };
+    let there = member(&after, name);
+    cases.expect(there.get("gone").is_none() && there.get("stays").is_some(), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(name),
+            format!("no `gone` in `{name}` any more, and `stays` beside it"),
+            "remove the entry that is null, and keep the others",
+        )
+    });
 }
 
 /// A null removes a key of a free-form object too.

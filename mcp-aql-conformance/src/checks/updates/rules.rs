@@ -175,6 +175,26 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
     }
 }
 
+pub(super) async fn if_match_null(run: &Run, cases: &Cases) {
+    for subject in conditional(run, cases).await {
+        let Some((name, value, now)) = subject.change(run, cases).await else { continue };
+        let more = [("input", only(name, value)), ("if_match", Value::Null)];
+        let Some(exchange) = subject.call(run, more, cases).await else { continue };
+        let Some(after) = run.stored(&subject.thing, cases).await else { continue };
+        let there = |object: &Value| object.get(name).cloned().unwrap_or_default();
+        let holds = exchange.failure().is_some() && same(&there(&now), &there(&after));
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                &subject.update.name,
+                "a VALIDATION failure, and nothing changed: the caller has lost the version",
+                "refuse null, or compare it as a version that nothing has: a caller who sends \
+                 `if_match` wants a condition",
+            )
+        });
+    }
+}
+
 /// A version that it is not, in the same form.
 fn another(version: &Value) -> Value {
     match version {

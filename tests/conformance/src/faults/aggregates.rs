@@ -88,6 +88,17 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "empty-list-beside-summaries",
+        "aggregates.items_left_out",
+        Tamper::Body(|arguments, body| {
+            if arguments["params"].get("include_items").is_none()
+                && summary(arguments, body).is_some()
+            {
+                body["data"]["items"] = json!([]);
+            }
+        }),
+    ),
+    fault(
         "items-never-included",
         "aggregates.include_items",
         Tamper::Request(|request| {

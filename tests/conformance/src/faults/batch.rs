@@ -86,6 +86,33 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "item-that-is-a-name",
+        "batch.item_form",
+        Tamper::Body(|arguments, body| {
+            let message = json!("Parameter 'operations' expected 'object', got 'string'");
+            if arguments["operations"][0].is_string() {
+                if let Some(inner) = body.pointer_mut("/results/0/result/error/message") {
+                    *inner = message;
+                } else {
+                    body["error"]["message"] = message;
+                }
+            }
+        }),
+    ),
+    fault(
+        "one-bad-text-for-all",
+        "batch.one_bad_text",
+        Tamper::Body(|arguments, body| {
+            let items = arguments["operations"].as_array();
+            if items.is_some_and(|items| json!(items).to_string().contains("\\u0000")) {
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_INVALID_ENCODING",
+                    "message": "Invalid character encoding in request",
+                } });
+            }
+        }),
+    ),
+    fault(
         "batch-with-anything-beside",
         "batch.extra_member",
         Tamper::Request(|request| {
@@ -115,6 +142,17 @@ pub(super) const FAULTS: &[Fault] = &[
                 && body.contains_key("halted_at")
             {
                 body.remove("pending_operations");
+            }
+        }),
+    ),
+    fault(
+        "confirmation-lost-with-the-rest",
+        "batch.pending_whole",
+        Tamper::Body(|_, body| {
+            for item in body["pending_operations"].as_array_mut().into_iter().flatten() {
+                if let Some(Value::Object(params)) = item.get_mut("params") {
+                    params.remove("_confirmation");
+                }
             }
         }),
     ),

@@ -3,7 +3,15 @@
 use serde_json::{Value, json};
 
 use super::parameters::{change, details, drop_if, shown};
-use super::{Fault, Tamper, calls};
+use super::{Fault, Tamper, asks_for, calls};
+
+/// The fields of the type of a filter, if introspection answers with them.
+fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut Vec<Value>> {
+    if !asks_for(arguments, "BedFilter") {
+        return None;
+    }
+    body.pointer_mut("/data/type/fields")?.as_array_mut()
+}
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -48,6 +56,62 @@ pub(super) const FAULTS: &[Fault] = &[
             change(request, "list_beds", "sort", |sort| {
                 if sort.get("order").is_some_and(|order| order == "desc") {
                     sort["order"] = json!("asc");
+                }
+            });
+        }),
+    },
+    Fault {
+        name: "filter-key-listed-and-refused",
+        check: "collections.filter_keys",
+        neighbours: &["collections.filter_applied"],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(fields) = filter_fields(arguments, body) {
+                fields.push(json!({
+                    "name": "note", "type": "string", "required": false, "description": "The note.",
+                }));
+            }
+        }),
+    },
+    Fault {
+        name: "filter-key-taken-and-unlisted",
+        check: "collections.filter_keys",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(fields) = filter_fields(arguments, body) {
+                fields.retain(|field| field["name"] != "rows");
+            }
+        }),
+    },
+    Fault {
+        name: "sort-field-listed-and-refused",
+        check: "collections.sort_fields",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            shown(arguments, body, "list_beds", "sort", |sort| {
+                let told = sort["description"].as_str().unwrap_or_default();
+                sort["description"] = json!(told.replace("Fields: ", "Fields: tags, "));
+            });
+        }),
+    },
+    Fault {
+        name: "sort-field-taken-and-unlisted",
+        check: "collections.sort_fields",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            shown(arguments, body, "search_beds", "sort", |sort| {
+                let told = sort["description"].as_str().unwrap_or_default();
+                sort["description"] = json!(told.replace(", rows", ""));
+            });
+        }),
+    },
+    Fault {
+        name: "words-taken-for-a-phrase",
+        check: "collections.search_words",
+        neighbours: &[],
+        tamper: Tamper::Request(|request| {
+            change(request, "search_beds", "query", |query| {
+                if let Some(words) = query.as_str().filter(|words| words.contains(' ')) {
+                    *query = json!(format!("\"{}\"", words.replace('"', " ")));
                 }
             });
         }),

@@ -181,6 +181,26 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "token-beside-params-unheard",
+        check: "confirmation.misplaced",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(Value::Object(arguments)) = message.pointer_mut("/params/arguments") {
+                arguments.remove("_confirmation");
+            }
+        }),
+    },
+    Fault {
+        name: "codes-of-its-own-for-tokens",
+        check: "confirmation.words",
+        neighbours: &[],
+        tamper: Tamper::Body(|_, body| {
+            if fails_with(body, "TOKEN_ALREADY_USED") {
+                body["error"]["code"] = json!("TOKEN_CONSUMED");
+            }
+        }),
+    },
+    Fault {
         name: "asked-before-reading",
         check: "confirmation.not_needed",
         neighbours: &[

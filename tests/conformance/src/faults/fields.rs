@@ -24,6 +24,12 @@ fn bed(body: &mut Value) -> Option<&mut Map<String, Value>> {
     body.pointer_mut("/data/bed")?.as_object_mut()
 }
 
+/// The first part of a path that goes on behind it, of a bed that is shown.
+fn beyond(arguments: &Value) -> Option<&str> {
+    let path = only(arguments, "get_bed")?.strip_suffix(".conformance_probe")?;
+    path.split('.').next()
+}
+
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         neighbours: &["fields.absent_skipped"],
@@ -63,6 +69,27 @@ pub(super) const FAULTS: &[Fault] = &[
                 && let Some(bed) = bed(body)
             {
                 *bed = [(path.to_owned(), json!(1))].into_iter().collect();
+            }
+        }),
+    ),
+    Fault {
+        neighbours: &["fields.path_told"],
+        ..fault(
+            "path-cut-at-a-scalar",
+            "fields.path_stops",
+            Tamper::Body(|arguments, body| {
+                if let Some(path) = beyond(arguments) {
+                    *body = json!({ "success": true, "data": { "bed": { path: 1 } } });
+                }
+            }),
+        )
+    },
+    fault(
+        "path-beyond-a-scalar-untold",
+        "fields.path_told",
+        Tamper::Body(|arguments, body| {
+            if beyond(arguments).is_some() {
+                *body = json!({ "success": true, "data": { "bed": {} } });
             }
         }),
     ),

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::routing::Renamed;
-use super::{Fault, Tamper, calls};
+use super::{Fault, Tamper, asks_for, calls};
 
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
@@ -15,6 +15,48 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Body(|arguments, body| {
             if let Some(list) = list_in(arguments, body, "operations") {
                 list[0]["version"] = json!(3);
+            }
+        }),
+    },
+    Fault {
+        name: "operation-left-off-the-list",
+        check: "introspection.list_complete",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(list) = list_in(arguments, body, "operations") {
+                list.retain(|entry| entry["name"] != "get_picture");
+            }
+        }),
+    },
+    Fault {
+        name: "operation-left-out-of-introspection",
+        check: "introspection.list_complete",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(list) = list_in(arguments, body, "operations") {
+                list.retain(|entry| entry["name"] != "get_picture");
+            } else if asks_for(arguments, "get_picture") {
+                body["data"]["operation"] = Value::Null;
+            }
+        }),
+    },
+    Fault {
+        name: "details-too-deep-to-show",
+        check: "introspection.details_form",
+        neighbours: &[
+            "introspection.list_agrees_with_details",
+            "introspection.success_form",
+            "routing.permissions",
+            "tools.all_registered",
+            "routing.families",
+            "tools.description_current",
+        ],
+        tamper: Tamper::Body(|arguments, body| {
+            if asks_for(arguments, "get_picture") {
+                *body = failure(
+                    "VALIDATION_PAYLOAD_TOO_LARGE",
+                    "Payload exceeds nesting_depth limit of 8",
+                );
             }
         }),
     },

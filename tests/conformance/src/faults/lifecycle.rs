@@ -149,6 +149,28 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "cancelling-denied-and-done",
+        check: "lifecycle.claims",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if asks_for(arguments, "execute_watering") && succeeds(body) {
+                body["data"]["operation"]["lifecycle"]["supports_cancel"] = json!(false);
+            }
+        }),
+    },
+    Fault {
+        name: "cancelling-claimed-and-refused",
+        check: "lifecycle.claims",
+        neighbours: &["lifecycle.cancel", "lifecycle.terminal"],
+        tamper: Tamper::Request(|message| {
+            if let Some(params) = params_of(message, "cancel_execution")
+                && params.get("execution_id").is_some_and(Value::is_string)
+            {
+                params.insert("execution_id".to_owned(), json!("exec_nobody"));
+            }
+        }),
+    },
+    Fault {
         name: "completed-is-retried",
         check: "lifecycle.retry",
         neighbours: &[],

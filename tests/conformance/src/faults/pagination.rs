@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::parameters::{change, details, drop_if, failure};
+use super::parameters::{change, details, drop_if, failure, shown};
+use super::shadow::Mindful;
 use super::{Fault, Tamper, calls};
 
 /// A fault that the check alone finds.
@@ -18,6 +19,11 @@ fn page<'a>(
 ) -> Option<&'a mut Value> {
     let is_page = calls(arguments, "list_beds") && is_meant(&arguments["params"]);
     body.get_mut("data").filter(|data| is_page && data.get("items").is_some())
+}
+
+/// A page behind the last item.
+fn last_page() -> Value {
+    json!({ "items": [], "pageInfo": { "hasNextPage": false, "hasPreviousPage": true } })
 }
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -36,12 +42,10 @@ pub(super) const FAULTS: &[Fault] = &[
             "forward-only",
             "pagination.both_ways",
             Tamper::Body(|arguments, body| {
-                for operation in ["list_beds", "search_beds"] {
-                    if let Some(details) = details(arguments, body, operation)
-                        && let Some(Value::Array(parameters)) = details.get_mut("parameters")
-                    {
-                        parameters.retain(|one| one["name"] != "last" && one["name"] != "before");
-                    }
+                if let Some(details) = details(arguments, body, "search_beds")
+                    && let Some(Value::Array(parameters)) = details.get_mut("parameters")
+                {
+                    parameters.retain(|one| one["name"] != "last" && one["name"] != "before");
                 }
             }),
         )
@@ -126,10 +130,32 @@ pub(super) const FAULTS: &[Fault] = &[
                 && body["error"]["code"] == "VALIDATION_INVALID_VALUE"
                 && after.len() > 12
             {
-                *body = json!({ "success": true, "data": {
-                    "items": [], "pageInfo": { "hasNextPage": false, "hasPreviousPage": true },
-                }});
+                *body = json!({ "success": true, "data": last_page() });
             }
+        }),
+    ),
+    fault(
+        "forged-cursor-is-the-end",
+        "pagination.forged_cursor",
+        Tamper::Body(|arguments, body| {
+            if calls(arguments, "list_beds") && arguments["params"]["after"] == "MQ" {
+                *body = json!({ "success": true, "data": last_page() });
+            }
+        }),
+    ),
+    fault(
+        "cursor-of-another-list-is-the-end",
+        "pagination.forged_cursor",
+        Tamper::Proxy(|| {
+            Mindful::boxed(|memory, arguments, body| {
+                let after = arguments["params"]["after"].as_str().unwrap_or_default();
+                let end = body["data"]["pageInfo"]["endCursor"].as_str().map(str::to_owned);
+                if calls(arguments, "list_executions") {
+                    memory.extend(end.map(|end| (end, json!(true))));
+                } else if calls(arguments, "list_beds") && memory.contains_key(after) {
+                    *body = json!({ "success": true, "data": last_page() });
+                }
+            })
         }),
     ),
     fault(
@@ -148,6 +174,21 @@ pub(super) const FAULTS: &[Fault] = &[
         "pagination.clamp",
         Tamper::Body(|arguments, body| {
             if page(arguments, body, |params| params["first"] == 1_000_000).is_some() {
+                *body = failure(
+                    "VALIDATION_INVALID_VALUE",
+                    "Parameter 'first' must be 100 or less",
+                    json!({ "param_name": "first" }),
+                );
+            }
+        }),
+    ),
+    fault(
+        "size-of-a-page-with-a-maximum",
+        "pagination.clamp",
+        Tamper::Body(|arguments, body| {
+            shown(arguments, body, "search_beds", "first", |first| first["maximum"] = json!(100));
+            let first = arguments["params"]["first"].as_u64().unwrap_or_default();
+            if calls(arguments, "search_beds") && first > 100 && body["success"] == true {
                 *body = failure(
                     "VALIDATION_INVALID_VALUE",
                     "Parameter 'first' must be 100 or less",

@@ -87,14 +87,29 @@ pub(super) const FAULTS: &[Fault] = &[
             }),
         )
     },
+    Fault {
+        neighbours: &["parameters.missing_description"],
+        ..fault(
+            "missing-parameter-without-its-form",
+            "parameters.missing_text",
+            Tamper::Body(|_, body| {
+                if body["error"]["code"] == "VALIDATION_MISSING_PARAM"
+                    && body["error"]["details"]["param_name"] == "place"
+                {
+                    body["error"]["message"] = json!("Missing required parameter 'place'");
+                }
+            }),
+        )
+    },
     fault(
-        "missing-parameter-without-its-form",
-        "parameters.missing_text",
+        "missing-parameter-without-its-description",
+        "parameters.missing_description",
         Tamper::Body(|_, body| {
             if body["error"]["code"] == "VALIDATION_MISSING_PARAM"
                 && body["error"]["details"]["param_name"] == "place"
             {
-                body["error"]["message"] = json!("Missing required parameter 'place'");
+                body["error"]["message"] =
+                    json!("Missing required parameter 'place'. Expected: string");
             }
         }),
     ),
@@ -152,6 +167,17 @@ pub(super) const FAULTS: &[Fault] = &[
         "parameters.wrong_type",
         Tamper::Request(|request| {
             drop_if(request, "get_forecast", "altitude", |altitude| !altitude.is_number());
+        }),
+    ),
+    fault(
+        "digits-taken-for-a-number",
+        "parameters.wrong_type",
+        Tamper::Request(|request| {
+            change(request, "get_forecast", "days", |days| {
+                if let Some(number) = days.as_str().and_then(|text| text.parse::<u32>().ok()) {
+                    *days = json!(number);
+                }
+            });
         }),
     ),
     fault(

@@ -86,6 +86,15 @@ pub(super) const FAULTS: &[Fault] = &[
         )
     },
     fault(
+        "greater-depth-than-is-taken",
+        "relationships.max_depth",
+        Tamper::Body(|arguments, body| {
+            if let Some(details) = details(arguments, body, QUERY) {
+                details["relationship_capabilities"]["max_depth"] = json!(9);
+            }
+        }),
+    ),
+    fault(
         "include-ignored",
         "relationships.include",
         Tamper::Request(|request| {

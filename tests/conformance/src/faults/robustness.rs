@@ -43,6 +43,12 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "last-of-two-names-counts",
+        check: "robustness.duplicate_keys",
+        neighbours: &[],
+        tamper: Tamper::Proxy(|| Box::new(LastName)),
+    },
+    Fault {
         name: "ids-become-numbers",
         check: "robustness.odd_ids",
         neighbours: &["wire.nobody_asked"],
@@ -163,5 +169,14 @@ impl Proxy for Offended {
         } else {
             wire.pass();
         }
+    }
+}
+
+/// Reads every message and writes it anew: of two members with one name, the last remains.
+struct LastName;
+
+impl Proxy for LastName {
+    fn request(&mut self, message: Value, wire: &mut Wire) {
+        wire.to_adapter(&message);
     }
 }

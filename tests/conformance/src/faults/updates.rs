@@ -298,6 +298,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "null-matches-any-version",
+        check: "updates.if_match_null",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(params) = params_of(message, "update_bed")
+                && params.get("if_match").is_some_and(Value::is_null)
+            {
+                params.remove("if_match");
+            }
+        }),
+    },
+    Fault {
         name: "version-stands-still",
         check: "updates.version_shown",
         neighbours: &[],

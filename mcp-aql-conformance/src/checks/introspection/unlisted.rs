@@ -1,0 +1,139 @@
+//! Operations that exist and are not in the list of operations.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::cases::{Cases, Finding, Skip};
+use crate::forms::is_snake_case;
+use crate::learn::{Category, sounds_changing, starts_with_verb};
+use crate::resources::singular;
+use crate::run::{Run, do_all};
+
+/// The maximum number of names that are looked up.
+const MAX_CANDIDATES: usize = 600;
+/// The verbs that usually come with the same noun.
+const VERBS: [&str; 6] = ["create", "get", "list", "search", "update", "delete"];
+/// Operations that accompany those with a `lifecycle`.
+const EXECUTIONS: [&str; 4] =
+    ["get_execution", "list_executions", "cancel_execution", "retry_execution"];
+
+/// The words of a text that can be names of operations.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
+        .filter(|word| word.contains('_') && is_snake_case(word) && starts_with_verb(word))
+}
+
+/// The words of all texts inside a value.
+fn words_in<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
+    match value {
+        Value::String(text) => found.extend(words(text)),
+        Value::Array(items) => items.iter().for_each(|item| words_in(item, found)),
+        Value::Object(members) => members.values().for_each(|member| words_in(member, found)),
+        _ => {}
+    }
+}
+
+/// The forms that a noun usually has in names: `bed`, `beds`.
+fn noun_forms(noun: &str) -> [String; 4] {
+    let one = singular(noun);
+    let plural = match one.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{one}s"),
+    };
+    [noun.to_owned(), format!("{one}es"), plural, one]
+}
+
+/// Names that operations may have without being listed: those that tools, descriptions, examples and types
+/// mention, and those that usually accompany the listed ones.
+fn candidates(run: &Run, refusal: &Value) -> BTreeSet<String> {
+    let adapter = &run.adapter;
+    let mut mentioned = BTreeSet::new();
+    words_in(&adapter.hello, &mut mentioned);
+    words_in(refusal, &mut mentioned);
+    adapter.endpoints.iter().for_each(|tool| words_in(&tool.raw, &mut mentioned));
+    adapter.operations.iter().for_each(|operation| words_in(operation.details(), &mut mentioned));
+    adapter.types.iter().for_each(|known| words_in(&known.reply, &mut mentioned));
+    let mut names: BTreeSet<String> = mentioned.into_iter().map(str::to_owned).collect();
+    for operation in &adapter.operations {
+        let Some((verb, noun)) = operation.name.split_once('_') else { continue };
+        if !VERBS.contains(&verb) {
+            continue;
+        }
+        for form in noun_forms(noun) {
+            names.extend(VERBS.map(|verb| format!("{verb}_{form}")));
+        }
+    }
+    if adapter.operations.iter().any(|operation| operation.details().get("lifecycle").is_some()) {
+        names.extend(EXECUTIONS.map(str::to_owned));
+    }
+    names.retain(|name| adapter.operation(name).is_none() && *name != run.absent_operation());
+    names.into_iter().take(MAX_CANDIDATES).collect()
+}
+
+pub(super) async fn list_complete(run: &Run, cases: &Cases) {
+    let absent = json!({ "operation": run.absent_operation(), "params": {} });
+    let refusal = run.refused(&run.adapter.introspect, absent, cases).await;
+    let refusal = refusal.map(|exchange| exchange.received()).unwrap_or_default();
+    let names = candidates(run, &refusal);
+    if names.is_empty() {
+        cases.pass();
+    }
+    do_all(names.into_iter().map(|name| look_up(run, name, cases))).await;
+}
+
+/// Looks one name up in introspection, and then as an operation of the tool that reads.
+async fn look_up(run: &Run, name: String, cases: &Cases) {
+    let exchange = run.introspect(json!({ "query": "operations", "name": name })).await;
+    if let Some(lost) = exchange.lost() {
+        return cases.skip(Skip::CutShort(lost.to_string()));
+    }
+    let details = exchange.data().and_then(|data| data.get("operation"));
+    let is_described = details.is_some_and(|details| !details.is_null());
+    let finding = |exchange| {
+        Finding::of(
+            exchange,
+            &name,
+            format!("`{name}` in the list of operations, or no such operation"),
+            "make the list from the operations that are registered, and leave none out",
+        )
+    };
+    if is_described {
+        return cases.fail(finding(&exchange));
+    }
+    // The call has to be refused for its parameter. Should an adapter run it nevertheless, it must be one
+    // that only reads, or the run may change anything.
+    let may_run = Category::ALL.into_iter().all(|category| run.may(category));
+    if sounds_changing(&name) && !may_run {
+        return cases.pass();
+    }
+    let call = json!({ "operation": name, "params": { "conformance_probe": true } });
+    let Some(exchange) = run.refused(&run.adapter.introspect, call, cases).await else { return };
+    let is_known = exchange
+        .code()
+        .is_some_and(|code| code.starts_with("VALIDATION_") && exchange.body().is_some());
+    cases.expect(!is_known, || finding(&exchange));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_in_texts() {
+        let value = json!({
+            "text": "Follow `get_bed`, then call delete_bed(…), not made_up or mcp_aql_read.",
+            "list": [{ "operation": "search_beds" }, "bed_id", "created_at"],
+        });
+        let mut found = BTreeSet::new();
+        words_in(&value, &mut found);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["delete_bed", "get_bed", "search_beds"]);
+    }
+
+    #[test]
+    fn nouns_have_their_plural() {
+        assert!(noun_forms("bed").contains(&"beds".to_owned()));
+        assert!(noun_forms("entries").contains(&"entry".to_owned()));
+        assert!(noun_forms("box").contains(&"boxes".to_owned()));
+    }
+}
