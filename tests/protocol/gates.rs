@@ -678,6 +678,22 @@ fn one_token_that_cannot_be_read_spares_none_of_the_others() {
 }
 
 #[test]
+fn the_number_of_confirmations_in_a_minute_can_be_set() {
+    // REQ-TOK-17
+    for (most, wrong) in [(3, 1), (8, 2), (500, 125)] {
+        let garden = Garden::new(|builder| builder.confirmations_per_minute(most));
+        let refused = |reply: &Value| code(reply) == Some("RATE_LIMIT_EXCEEDED");
+        for _ in 0..most {
+            assert!(!refused(&garden.call("delete_bed", bed("b-1"))), "{most}");
+        }
+        let asked = garden.call("delete_bed", bed("b-1"));
+        assert!(refused(&asked) && asked["error"]["details"]["limit"] == most, "{asked}");
+        let guess = || garden.call("delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
+        assert_eq!((0..wrong + 5).take_while(|_| !refused(&guess())).count(), wrong);
+    }
+}
+
+#[test]
 fn whoever_asks_or_guesses_too_often_waits() {
     // REQ-TOK-17
     let garden = Garden::new(|builder| builder);
@@ -1130,6 +1146,7 @@ fn gates_can_be_set_in_the_configuration_file() {
         ("[[gatekeeper.policies]]\noperation = 'mow'\npermission = 'deny'", "`mow`"),
         ("[[gatekeeper.policies]]\noperation = 'water_bed'\npermission = 'forbid'", "forbid"),
         ("[gatekeeper]\nconfirmation_ttl_seconds = 0", "1 to 900"),
+        ("[gatekeeper]\nconfirmations_per_minute = 0", "at least 1"),
     ] {
         let error = build(text).unwrap_err().to_string();
         assert!(error.contains(said), "{text}: {error}");

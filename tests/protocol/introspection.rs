@@ -296,6 +296,80 @@ fn constraints_are_shown_as_they_are_enforced() {
 }
 
 #[test]
+fn maps_show_the_form_of_their_values() {
+    // REQ-INT-13, REQ-INT-22
+    use std::collections::BTreeMap;
+
+    use mcp_aql::prelude::*;
+
+    /// A step of a plan.
+    #[derive(
+        Debug, Clone, Default, serde::Serialize, serde::Deserialize, JsonSchema, UpdateInput,
+    )]
+    struct Step {
+        /// Text of the step.
+        text: String,
+    }
+
+    /// A plan.
+    #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, JsonSchema, UpdateInput)]
+    struct Plan {
+        /// Number of the plan.
+        #[resource(id)]
+        plan_id: u32,
+        /// Steps by their name.
+        steps: BTreeMap<String, Step>,
+        /// Hours by the names of people.
+        hours: BTreeMap<String, u32>,
+        /// Anything.
+        notes: BTreeMap<String, Value>,
+    }
+
+    /// Create a plan.
+    #[operation(category = "CREATE")]
+    fn create_plan(
+        /// Steps by their name.
+        steps: BTreeMap<String, Step>,
+        /// Lists of days by the names of people.
+        #[param(default = {})]
+        days: BTreeMap<String, Vec<u8>>,
+    ) -> Plan {
+        let hours = days.into_iter().map(|(name, days)| (name, days.len() as u32)).collect();
+        Plan { plan_id: 1, steps, hours, notes: BTreeMap::new() }
+    }
+
+    /// Change a plan.
+    #[operation(category = "UPDATE")]
+    fn update_plan(
+        /// Number of the plan.
+        plan_id: u32,
+        input: Update<Plan>,
+    ) -> Plan {
+        let (steps, hours, notes) = Default::default();
+        let mut plan = Plan { plan_id, steps, hours, notes };
+        input.merge_into(&mut plan);
+        plan
+    }
+
+    let adapter = Adapter::builder("plans").operation(create_plan {}).operation(update_plan {});
+    let adapter = adapter.without_config().build().unwrap();
+    let create = details_of(&adapter, "create_plan");
+    let (plan, update) = (type_of(&adapter, "Plan"), type_of(&adapter, "PlanUpdate"));
+    let values = |list: &Value, name: &str| {
+        let found = list.as_array().unwrap().iter().find(|each| each["name"] == name).unwrap();
+        assert_eq!(found["type"], "object", "{found}");
+        found["items"].clone()
+    };
+    assert_eq!(values(&create["parameters"], "steps"), json!({ "type": "Step" }));
+    let days = values(&create["parameters"], "days");
+    assert_eq!((&days["type"], &days["items"]["type"]), (&json!("array"), &json!("integer")));
+    assert_eq!(values(&plan["fields"], "steps"), json!({ "type": "Step" }));
+    assert_eq!(values(&plan["fields"], "hours")["type"], "integer");
+    assert_eq!(values(&plan["fields"], "notes"), Value::Null);
+    assert_eq!(values(&update["fields"], "steps"), json!({ "type": "StepUpdate" }));
+}
+
+#[test]
 fn the_list_of_types_has_names_and_kinds() {
     // REQ-INT-16, REQ-INT-17, REQ-INT-22, REQ-INT-23, choice C-30
     let board = board();

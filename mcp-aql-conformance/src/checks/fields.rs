@@ -271,36 +271,40 @@ async fn unknown(run: &Run, cases: &Cases) {
 /// A name that no field has.
 const PROBE: &str = "conformance_probe";
 
-/// Paths to values without fields: a scalar, a list of scalars, and both inside of an object.
-fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
-    fn is_end(value: &Value) -> bool {
-        match value {
-            Value::Array(items) => {
-                !items.is_empty() && items.iter().all(|item| !item.is_object() && !item.is_array())
-            }
-            Value::Null | Value::Object(_) => false,
-            _ => true,
+/// Whether a value certainly has no fields: a scalar, or a list of scalars.
+fn is_end(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => {
+            !items.is_empty() && items.iter().all(|item| !item.is_object() && !item.is_array())
         }
+        Value::Null | Value::Object(_) => false,
+        _ => true,
     }
-    let mut found: Vec<(bool, bool, Vec<String>)> = Vec::new();
-    let mut note = |path: Vec<String>, value: &Value| {
-        let kind = (value.is_array(), path.len() > 1);
-        if is_end(value) && !found.iter().any(|(list, inner, _)| (*list, *inner) == kind) {
-            found.push((kind.0, kind.1, path));
-        }
-    };
+}
+
+/// Paths to values without fields: of the fields themselves one scalar and one list, and one value inside of
+/// each field that is an object.
+fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = Vec::new();
+    let (mut has_scalar, mut has_list) = (false, false);
     for (name, value) in things.iter().flat_map(|thing| thing.iter()) {
         if !is_path(name) {
             continue;
         }
-        note(vec![name.clone()], value);
-        for (inner, value) in value.as_object().into_iter().flatten() {
-            if is_path(inner) {
-                note(vec![name.clone(), inner.clone()], value);
-            }
+        let is_known = if value.is_array() { &mut has_list } else { &mut has_scalar };
+        if is_end(value) && !*is_known {
+            *is_known = true;
+            found.push(vec![name.clone()]);
+        }
+        let mut inside = value.as_object().into_iter().flatten();
+        let inner = inside.find(|(inner, value)| is_path(inner) && is_end(value));
+        if let Some((inner, _)) = inner
+            && !found.iter().any(|path| path.len() > 1 && path.first() == Some(name))
+        {
+            found.push(vec![name.clone(), inner.clone()]);
         }
     }
-    found.into_iter().map(|(_, _, path)| path).collect()
+    found
 }
 
 /// Asks every operation with `fields` for paths that go on where nothing has fields: with the path of the

@@ -280,7 +280,7 @@ mod tests {
         let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
         let services = Arc::new(services);
         let tokens = Tokens::new(Arc::clone(&services), TimeDelta::zero());
-        let issuing = Issuing::new(Arc::clone(&services), tokens);
+        let issuing = Issuing::new(Arc::clone(&services), tokens, 120);
         let session = Session::new();
         let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         let context = Context::new(scope);

@@ -94,6 +94,11 @@ impl GateSettings {
             &mut self.skew,
             table.clock_skew_tolerance_seconds.map(seconds),
         );
+        tightening.lower(
+            "gatekeeper.confirmations_per_minute",
+            &mut self.per_minute,
+            table.confirmations_per_minute,
+        );
         if let Some(trust) = table.trust {
             // Without a declaration an adapter may do what a certified one may.
             let before = self.trust.as_ref().map_or(TrustLevel::Certified, Trust::level);

@@ -464,6 +464,7 @@ async fn an_ordinary_adapter_with_fifty_operations_reaches_level_2() {
         .map(|check| (&check.id, check.findings.first()))
         .collect();
     assert_eq!(report.conformance_level, 2, "{:#?}\n{found:#?}", report.obstacles);
-    assert!(found.is_empty(), "{found:#?}");
+    // The author of the adapter has written no examples, and that alone is a warning.
+    assert!(found.iter().all(|(id, _)| *id == "introspection.examples"), "{found:#?}");
     assert!(report.left_behind.is_empty(), "{:?}", report.left_behind);
 }

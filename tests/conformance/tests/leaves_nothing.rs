@@ -5,8 +5,9 @@
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
-use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
-use mcp_aql_conformance_tests::{Garden, garden};
+use mcp_aql::{AdapterBuilder, Limits};
+use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings, Verdict};
+use mcp_aql_conformance_tests::{Garden, GardenOptions, garden};
 use serde_json::{Value, json};
 
 /// All beds, as they are.
@@ -59,6 +60,33 @@ async fn what_may_not_be_deleted_is_told() {
     assert_eq!(untouched, before.len());
     let told = report.left_behind.join("\n");
     assert!(told.contains("bed bed-") && told.contains("--allow delete"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_smallest_limits_hide_nothing_of_the_adapter() {
+    // REQ-ENC-12, REQ-INT-09
+    let limits = |builder: AdapterBuilder| {
+        builder.limits(Limits {
+            max_request_size: 64 << 10,
+            max_response_size: 1 << 20,
+            max_string_length: 64 << 10,
+            max_array_elements: 100,
+            max_nesting_depth: 8,
+            ..Limits::default()
+        })
+    };
+    let garden = Garden::new(GardenOptions { build: limits, ..GardenOptions::default() });
+    let settings = ["introspection", "limits", "routing", "tools"]
+        .into_iter()
+        .fold(Settings::default(), Settings::category);
+    let report = run(&garden, settings).await;
+    let found: Vec<_> = report
+        .checks()
+        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
+        .map(|check| (&check.id, check.findings.first()))
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+    assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -149,7 +149,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "confirmation-lost-with-the-rest",
         "batch.pending_whole",
         Tamper::Body(|_, body| {
-            for item in body["pending_operations"].as_array_mut().into_iter().flatten() {
+            let pending = body.get_mut("pending_operations").and_then(Value::as_array_mut);
+            for item in pending.into_iter().flatten() {
                 if let Some(Value::Object(params)) = item.get_mut("params") {
                     params.remove("_confirmation");
                 }
