@@ -85,12 +85,13 @@ pub(super) async fn missing_text(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// The beginning of a description: its first sentence, without the full stop, and at most the words that fit a
-/// short message.
+/// The beginning of a description: its first sentence as far as the first punctuation, and at most the words
+/// that fit a short message.
 fn beginning(description: &str) -> &str {
     const MAX_BYTES: usize = 40;
     let line = description.trim().lines().next().unwrap_or_default();
-    let sentence = line.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let sentence = line.split([',', ':', ';', '(']).next().unwrap_or_default();
+    let sentence = sentence.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
     if sentence.len() <= MAX_BYTES {
         return sentence;
     }

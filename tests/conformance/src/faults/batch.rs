@@ -85,20 +85,23 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
-        "item-that-is-a-name",
-        "batch.item_form",
-        Tamper::Body(|arguments, body| {
-            let message = json!("Parameter 'operations' expected 'object', got 'string'");
-            if arguments["operations"][0].is_string() {
-                if let Some(inner) = body.pointer_mut("/results/0/result/error/message") {
-                    *inner = message;
-                } else {
-                    body["error"]["message"] = message;
+    Fault {
+        neighbours: &["errors.says_what", "errors.template"],
+        ..fault(
+            "item-that-is-a-name",
+            "batch.item_form",
+            Tamper::Body(|arguments, body| {
+                let message = json!("Parameter 'operations' expected 'object', got 'string'");
+                if arguments["operations"][0].is_string() {
+                    if let Some(inner) = body.pointer_mut("/results/0/result/error/message") {
+                        *inner = message;
+                    } else {
+                        body["error"]["message"] = message;
+                    }
                 }
-            }
-        }),
-    ),
+            }),
+        )
+    },
     fault(
         "one-bad-text-for-all",
         "batch.one_bad_text",
