@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check(
         "batch.item_form",
-        "An item that is no object with an `operation` is refused, and the message says what an item is",
+        "An item that is not an object with an `operation` is refused, and the message says what an item is",
         &["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
         Body::Reads(later!(item_form)),
     ),

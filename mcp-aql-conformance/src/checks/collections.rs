@@ -4,11 +4,13 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
+use super::encoding::is_free;
 use super::{Body, Check, Keyword, later, should_of_level_2 as check};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Operation, Parameter};
 use crate::pages;
+use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
 use crate::values::{self, Shape};
 
@@ -56,7 +58,7 @@ pub(super) const CHECKS: &[Check] = &[
         "collections.search_words",
         "Several words find what each of them finds, unless the description says otherwise",
         &["REQ-COL-09"],
-        Body::Reads(later!(search_words)),
+        Body::Changes(later!(search_words)),
     ),
     check(
         "collections.search_query",
@@ -512,7 +514,7 @@ fn says_otherwise(operation: &Operation) -> bool {
         || text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "substring")
 }
 
-/// Words of texts in items: long enough to be no part of many others.
+/// Words of texts in items: long enough not to be a part of many others.
 fn search_candidates(items: &[Value]) -> Vec<String> {
     let mut found = Vec::new();
     for text in items.iter().filter_map(Value::as_object).flat_map(Map::values) {
@@ -525,6 +527,33 @@ fn search_candidates(items: &[Value]) -> Vec<String> {
         }
     }
     found
+}
+
+/// Creates two things of the kind that is searched, each with a word of its own in every free text, and returns
+/// the words. There are none where the run may not create such things.
+async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
+    const WORDS: [&str; 2] = ["obsidian", "quicklime"];
+    let unheard = Cases::default();
+    let thing = values::thing_of(&operation.name);
+    let kind = thing.and_then(|thing| run.resources().named(&thing));
+    let create = kind.and_then(|kind| kind.operation(run, Role::Create));
+    let Some((kind, create)) = kind.zip(create).filter(|(_, it)| run.forbids(it).is_none()) else {
+        return Vec::new();
+    };
+    let mut planted = Vec::new();
+    for word in WORDS {
+        let Ok(mut params) = run.valid(create) else { return planted };
+        for parameter in &create.parameters {
+            let is_text = is_free(run, parameter) && !values::is_identifier(&parameter.name);
+            if is_text && Shape::of(&run.adapter, parameter).accepts(&word.into()) {
+                params.insert(parameter.name.clone(), word.into());
+            }
+        }
+        if run.make_with(kind, params, &unheard).await.is_some() {
+            planted.push(word.to_owned());
+        }
+    }
+    planted
 }
 
 async fn search_words(run: &Run, cases: &Cases) {
@@ -545,11 +574,12 @@ async fn search_words(run: &Run, cases: &Cases) {
             params.insert("query".to_owned(), text.into());
             pages::all(run, operation, params, cases)
         };
-        // What one search finds has the words of the others; without any, other results have.
+        // Results of other operations may hold words that this one searches, too.
         let mut words = run.harvested_words();
         if let Some(items) = pages::all(run, operation, params.clone(), cases).await {
             words.splice(0..0, search_candidates(&items));
         }
+        words.splice(0..0, plant_words(run, operation).await);
         words.truncate(MAX_WORDS);
         let mut hits: Vec<(String, Vec<String>)> = Vec::new();
         for word in words {

@@ -637,7 +637,7 @@ async fn alike(run: &Run, cases: &Cases) {
     });
 }
 
-/// What a reply tells its caller: code, message and warnings.
+/// The parts of a reply that a caller acts on: code, message and warnings.
 fn told_by(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
     let failure = exchange.failure();
     let warnings = exchange.body().and_then(|body| body.get("warnings")).cloned();
@@ -686,10 +686,10 @@ fn words(run: &Run, exchange: &Exchange, cases: &Cases) {
     let (Some(code), Some(operation)) =
         (exchange.code(), run.adapter.operation(exchange.operation()))
     else {
-        return;
+        return cases.not_applicable("no failure is about a token");
     };
     if !code.starts_with("TOKEN_") {
-        return;
+        return cases.not_applicable("no failure is about a token");
     }
     cases.expect(CODES.contains(&code), || {
         Finding::of(

@@ -507,7 +507,7 @@ async fn claims(run: &Run, cases: &Cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         let Some(tried) = execution.call(run, cancel, cases).await else { continue };
         let Some(looked) = execution.look(run, cases).await else { continue };
-        // It may have been over: then nothing is known of what can be cancelled.
+        // An execution that was over shows nothing of what can be cancelled.
         let is_running = member(&looked, "status").is_some_and(|status| !is_final(status));
         let was_cancelled =
             tried.succeeded() && (is_running || member(&looked, "status") == Some("cancelled"));

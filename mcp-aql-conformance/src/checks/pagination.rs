@@ -569,7 +569,7 @@ async fn cursor_form(run: &Run, cases: &Cases) {
 
 async fn clamp(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        // Above a documented `maximum` the page would have to be refused: so there is none to document.
+        // A documented `maximum` demands a refusal (REQ-RQ-07), which this requirement advises against.
         let first = operation.parameter("first");
         let maximum = first.filter(|first| first.member("maximum").is_some());
         if let Some(first) = maximum {

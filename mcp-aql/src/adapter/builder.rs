@@ -361,7 +361,7 @@ impl Adapter {
     /// the conformance runner asks for.
     #[cfg(feature = "conformance")]
     pub(crate) fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
-        /// More than a run of five minutes uses, whatever the number of operations.
+        /// More than a run of five minutes uses, with any number of operations.
         const PER_MINUTE: usize = 1_000_000;
         let mut settings = Settings { mode, ..self.inner.settings.clone() };
         settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);

@@ -267,7 +267,7 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
         let other = others.iter().find(|(_, parameter)| {
             let defaults = (parameter.member("default"), model.member("default"));
             let differ = matches!(defaults, (Some(one), Some(two)) if one != two);
-            // What is filtered or changed is another thing in each operation, and so is its type.
+            // Each kind of thing has a type of its own for its filter and for its input.
             let is_own = |kind: &str| kind.starts_with(|first: char| first.is_ascii_uppercase());
             let are_own =
                 PER_RESOURCE.contains(&name) && is_own(&parameter.kind) && is_own(&model.kind);

@@ -102,7 +102,7 @@ fn free(field: &str) -> Merge<'_> {
     Merge { field, first: Some(only(field, whole)), merged: only(field, merged), expected }
 }
 
-/// Of a map whose values have a type, one is replaced.
+/// Replaces one entry of a map whose values have a type.
 fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
     let value = |turn| whole(values).filter(|_| turn == 1).or_else(|| values.made(turn));
     let (first, other) = (value(1)?, values.made(2)?);
