@@ -15,9 +15,11 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     "List operations and types, or show one in full.",
 )
 .parameters(&[
-    ParameterEntry::One(ParameterSpec::required::<String>("query", "What to show.").constraints(
-        &[Constraint::Enum(&[EnumValue::Str("operations"), EnumValue::Str("types")])],
-    )),
+    ParameterEntry::One(
+        ParameterSpec::required::<String>("query", "The list or the entry to show.").constraints(
+            &[Constraint::Enum(&[EnumValue::Str("operations"), EnumValue::Str("types")])],
+        ),
+    ),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "name",
         "One operation or type, in full; a name that does not exist gives null.",

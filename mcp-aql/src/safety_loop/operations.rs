@@ -60,7 +60,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
     ParameterEntry::One(
         ParameterSpec::required::<String>(
             "next_action_hint",
-            "The next action, in words that tell what it does and to what. Also: nextActionHint.",
+            "The next action, in words: the verb and its object. Also: nextActionHint.",
         )
         // Three letters or digits at least are looked for, see `step`.
         .constraints(&[Constraint::MinLength(3), Constraint::MaxLength(4_000)]),

@@ -134,7 +134,7 @@ fn problems(evidence: &Value) -> Vec<String> {
         if !mentions.into_iter().all(|word| message(case).contains(word)) {
             problems.push(format!("{case}: does not say what"));
         }
-        if mcp_aql::leaks_internals(message(case)) {
+        if mcp_aql::leaks_internals(message(case)) || has_at_before_a_word(message(case)) {
             problems.push(format!("{case}: leaks"));
         }
     }
@@ -248,4 +248,13 @@ async fn what_the_collection_leaves_behind_is_told() {
     let _ = runner.evidence().await;
     let told = told.lock().expect("nobody panics").join("\n");
     assert!(told.contains("DELETE operations were not allowed"), "{told:?}");
+}
+
+/// The runner's crudest rule, `/at\s+\S+/i`, which also matches harmless words.
+fn has_at_before_a_word(message: &str) -> bool {
+    let lower = message.to_ascii_lowercase();
+    lower.match_indices("at").any(|(start, matched)| {
+        let rest = lower.get(start + matched.len()..).unwrap_or_default();
+        rest.starts_with(char::is_whitespace) && !rest.trim_start().is_empty()
+    })
 }

@@ -59,7 +59,7 @@ fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec
         },
         required(
             "direction",
-            "Follow relationships that end here (`incoming`), that start here (`outgoing`), or both.",
+            "Follow relationships to this element (`incoming`), from it (`outgoing`), or both.",
             choice(Direction::ALL.map(Direction::as_str).to_vec()),
         ),
         optional("relationship", &kinds(relationships), choice(names(relationships))),

@@ -22,7 +22,7 @@ pub struct Bed {
     /// Identifier, assigned on creation.
     #[resource(id, filter, sort)]
     pub bed_id: String,
-    /// What the label says.
+    /// The text of the label.
     #[resource(search, filter, sort)]
     #[param(min_length = 1, max_length = 80)]
     pub name: String,
@@ -135,7 +135,7 @@ pub enum Crop {
 /// What a new bed starts with: the parameters of `create_bed`.
 #[derive(Debug, Clone, ParamGroup)]
 pub(crate) struct NewBed {
-    /// What the label says.
+    /// The text of the label.
     #[param(min_length = 1, max_length = 80)]
     pub(crate) name: String,
     /// What grows there.

@@ -113,7 +113,7 @@ impl Garden {
         &self,
         /// The bed.
         bed_id: String,
-        /// What it does to the other.
+        /// The effect on the other bed.
         effect: Effect,
         /// The other bed.
         target_id: String,
