@@ -52,10 +52,13 @@ impl Raw {
         self.write.write_all(b"\n").await.unwrap();
     }
 
-    async fn answer(&mut self) -> Value {
+    async fn line(&mut self) -> String {
         let line = timeout(Duration::from_secs(20), self.lines.next_line()).await;
-        let line = line.expect("an answer in time").unwrap().expect("an answer before the end");
-        serde_json::from_str(&line).unwrap()
+        line.expect("an answer in time").unwrap().expect("an answer before the end")
+    }
+
+    async fn answer(&mut self) -> Value {
+        serde_json::from_str(&self.line().await).unwrap()
     }
 
     /// The session is alive, and nothing else was answered.
@@ -339,6 +342,58 @@ async fn an_id_goes_back_only_if_it_is_json() {
         client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
         client.ping().await;
     }
+}
+
+#[tokio::test]
+async fn an_id_goes_back_as_it_was_written() {
+    let mut client = Raw::greeted(&adapter()).await;
+    let arguments = br#"{"operation":"create_note","params":{"title":"Milk"}}"#;
+    for id in [
+        "9223372036854775807",
+        "9223372036854775808",
+        "123456789012345678901234567890",
+        "-9223372036854775809",
+    ] {
+        client.send(call(id, arguments)).await;
+        let answer = client.line().await;
+        assert!(answer.contains(&format!(r#""id":{id},"#)), "{answer}");
+        assert!(answer.contains("success"), "{answer}");
+        client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)).await;
+        assert!(client.line().await.contains(&format!(r#""id":{id},"result""#)));
+        // A method that goes through rmcp is answered too, with a result or with an error.
+        client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
+        assert!(client.line().await.contains(&format!(r#""id":{id},"#)));
+    }
+    // Before the handshake a call is for rmcp to judge.
+    let mut client = Raw::connect(&adapter());
+    client.send(call("9223372036854775808", arguments)).await;
+    let answer = client.line().await;
+    assert!(answer.contains(r#""id":9223372036854775808,"error""#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_message_that_repeats_a_member_is_refused() {
+    // REQ-RQ-01, REQ-RQ-08
+    let mut client = Raw::greeted(&adapter()).await;
+    let arguments =
+        br#"{"operation":"list_notes","operation":"create_note","params":{"title":"Milk"}}"#;
+    client.send(call("1", arguments)).await;
+    assert_eq!(code(&client.answer().await), "VALIDATION_INVALID_VALUE");
+    let params = |params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{{params}}}}}"#)
+    };
+    let list = r#""arguments":{"operation":"list_notes"}"#;
+    for (message, expected) in [
+        (params(&format!(r#""name":"mcp_aql_read","name":"mcp_aql_create",{list}"#)), "-32600"),
+        (params(&format!(r#""name":"mcp_aql_read",{list},{list}"#)), "-32600"),
+        (params(&format!(r#""name":"mcp_aql_read",{list},"_meta":{{"a":1,"a":2}}"#)), "-32602"),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"ping","method":"ping"}"#.to_owned(), "-32600"),
+    ] {
+        client.send(&message).await;
+        let answer = client.answer().await;
+        assert_eq!((&answer["id"], code(&answer).as_str()), (&json!(2), expected), "{message}");
+    }
+    client.ping().await;
 }
 
 /// A line of anything: bytes, JSON of any shape, and calls with a byte changed.

@@ -111,7 +111,8 @@ fn a_stale_version_changes_nothing() {
     let task = data(call(&board, "get_task", json!({ "task_id": "t-1" })))["task"].clone();
     assert_eq!((&task["title"], &task["_version"]), (&json!("Bread"), &json!(2)));
     // Without it, the last one wins.
-    assert_eq!(data(update(Value::Null, "Cheese"))["task"]["_version"], 3);
+    let params = json!({ "task_id": "t-1", "input": { "title": "Cheese" } });
+    assert_eq!(data(call(&board, "update_task", params))["task"]["_version"], 3);
     assert_eq!(code(&update(json!("3"), "a")), Some("VALIDATION_INVALID_TYPE"));
 }
 

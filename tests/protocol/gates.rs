@@ -1114,6 +1114,62 @@ fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
 }
 
 #[test]
+fn a_token_is_taken_wherever_a_parameter_may_be() {
+    // REQ-RQ-03, REQ-TOK-06
+    let garden = Garden::new(|builder| builder);
+    let token = || garden.token("delete_bed", bed("b-1"));
+    for form in [
+        |token: &str| json!({ "params": { "bed_id": "b-1", "_confirmation": token } }),
+        |token: &str| json!({ "params": { "bed_id": "b-1" }, "_confirmation": token }),
+        |token: &str| json!({ "bed_id": "b-1", "_confirmation": token }),
+        |token: &str| json!({ "params": { "bed_id": "b-1", "confirmation_token": token } }),
+        |token: &str| json!({ "bed_id": "b-1", "confirmation_token": token }),
+    ] {
+        let mut request = form(&token());
+        request["operation"] = json!("delete_bed");
+        let reply = garden.ask(None, request.clone());
+        assert_eq!(code(&reply), None, "{request}");
+        // In a batch the same, inside of the item.
+        let mut item = form(&token());
+        item["operation"] = json!("delete_bed");
+        let reply = garden.ask(None, json!({ "operations": [item] }));
+        assert_eq!(reply["summary"]["succeeded"], 1, "{request}");
+    }
+    // Beside a batch it belongs to none of the items, which is said.
+    let item = json!({ "operation": "delete_bed", "params": bed("b-1") });
+    let request = json!({ "operations": [item], "_confirmation": token() });
+    let reply = garden.ask(None, request);
+    assert_eq!(code(&reply), Some("BATCH_VALIDATION_ERROR"));
+    assert!(message(&reply).contains("move '_confirmation' into its items"), "{reply}");
+}
+
+#[test]
+fn pending_operations_can_be_sent_as_they_came() {
+    // REQ-BAT-08, REQ-BAT-11
+    let garden = Garden::new(|builder| builder);
+    let item = |operation: &str, params: Value| json!({ "operation": operation, "params": params });
+    let token = garden.token("delete_bed", bed("b-4"));
+    let reply = garden.ask(
+        None,
+        json!({ "operations": [
+            item("delete_bed", bed("b-2")),
+            item("delete_bed", confirmed("b-4", &token)),
+            item("delete_bed", json!({ "bed_id": "b-5", "force": "\u{0}" })),
+            item("list_beds", json!("{}")),
+        ] }),
+    );
+    let mut rest = reply["pending_operations"].clone();
+    assert_eq!(rest[0]["params"], confirmed("b-4", &token));
+    assert_eq!(rest[1]["params"]["bed_id"], "b-5", "what was refused is not lost");
+    for item in rest.as_array_mut().unwrap() {
+        item.as_object_mut().unwrap().remove("index");
+    }
+    let reply = garden.ask(None, json!({ "operations": rest }));
+    let summary = json!({ "total": 3, "succeeded": 1, "failed": 2 });
+    assert_eq!(reply["summary"], summary, "{reply}");
+}
+
+#[test]
 fn gates_can_be_set_in_the_configuration_file() {
     // REQ-GATE-04, REQ-DNG-13, REQ-TOK-08
     let folder = std::env::temp_dir().join(format!("gates-{}", std::process::id()));

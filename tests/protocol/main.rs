@@ -33,6 +33,7 @@ mod safety_loop;
 mod session;
 mod session_end;
 mod shape;
+mod stored;
 mod support;
 mod unknown;
 mod update;

@@ -31,7 +31,7 @@ use crate::store::SqliteStore;
 use crate::store::{MemoryStore, Store};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory, closest, is_public_name};
+use crate::vocab::{RESERVED_OPERATIONS, ReplyLimits, SemanticCategory, closest, is_public_name};
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -854,8 +854,7 @@ fn render(
     Introspection {
         protocol,
         protocol_of_part: protocol_of_part(),
-        limits: settings.limits,
-        lists_fit: OnceLock::new(),
+        limits: ReplyLimits::new(&settings.limits),
         operations,
         all_operations,
         all_types,

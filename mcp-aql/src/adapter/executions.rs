@@ -20,7 +20,7 @@ use crate::paging::PageRequest;
 use crate::query::Page;
 use crate::request::Credentials;
 use crate::validate::ValidParams;
-use crate::vocab::Limits;
+use crate::vocab::ReplyLimits;
 
 /// A call that has passed validation and gates.
 pub(super) struct Admitted<'a> {
@@ -74,7 +74,7 @@ impl Adapter {
         room: Room,
         kept: Option<Map<String, Value>>,
         context: &Context,
-        limits: &Limits,
+        limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
         let inner = &*self.inner;
         let operation = admitted.operation;
@@ -120,12 +120,7 @@ impl Adapter {
         let session = context.session().cloned();
         let label = context.label().map(str::to_owned);
         // The result goes out inside of the state, and that perhaps inside of a batch.
-        let limits = &inner.settings.limits;
-        let limits = Limits {
-            max_response_size: limits.max_response_size.saturating_sub(AROUND),
-            max_nesting_depth: limits.of_item().max_nesting_depth.saturating_sub(1),
-            ..*limits
-        };
+        let limits = ReplyLimits::new(&inner.settings.limits).of_execution(AROUND);
         let function = Arc::clone(function);
         let states = Arc::clone(&inner.parts.states);
         let envelope: Envelope = operation.envelope.clone();
@@ -187,7 +182,7 @@ impl Adapter {
         asked: Asked<'_>,
         _permit: Permit,
         context: &Context,
-        limits: &Limits,
+        limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
         let executions = &self.inner.executions;
         let id = asked.id();
@@ -217,16 +212,16 @@ impl Adapter {
         found.ok_or_else(|| OperationError::not_found("execution", id))
     }
 
-    async fn state(&self, id: &str, limits: &Limits) -> Result<Payload, OperationError> {
+    async fn state(&self, id: &str, limits: ReplyLimits) -> Result<Payload, OperationError> {
         let state = ExecutionState::new(id, self.found(id).await?, true);
-        state.write(Payload::new(Envelope::Bare, *limits))
+        state.write(Payload::new(Envelope::Bare, limits))
     }
 
     async fn list(
         &self,
         asked: &Asked<'_>,
         context: &Context,
-        limits: &Limits,
+        limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
         let (status, operation) = (asked.text("status"), asked.text("operation_name"));
         let session = context.session();
@@ -250,7 +245,7 @@ impl Adapter {
         self.inner.executions.visit(session, after.as_deref(), visit).await?;
         let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
-        Page::new(items.collect(), info).write(Payload::new(Envelope::Bare, *limits))
+        Page::new(items.collect(), info).write(Payload::new(Envelope::Bare, limits))
     }
 
     /// Stops an execution and waits for its end. Twice is as good as once.

@@ -28,14 +28,14 @@ use crate::operation::{
     RegisteredOperation, Severity, Warning, Warnings,
 };
 use crate::request::{
-    Credentials, OperationInput, Refused, Request, check_response, decode, parse, too_large,
+    Arguments, Credentials, OperationInput, Refused, Request, decode, parse, too_large,
 };
 use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::validate::{Rules, ValidParams, validate};
-use crate::vocab::Limits;
+use crate::vocab::{Limits, ReplyLimits};
 use executions::{Admitted, Asked};
 
 /// An MCP-AQL adapter: operations with everything the protocol asks for around them.
@@ -134,13 +134,23 @@ impl Adapter {
         arguments: Map<String, Value>,
         scope: CallScope,
     ) -> impl Future<Output = Reply> + Send + '_ {
-        erased(self.handle_map(endpoint, arguments, scope))
+        self.handle_arguments(endpoint, arguments.into(), scope)
     }
 
-    async fn handle_map(
+    /// As [`handle`](Self::handle), with what reading the arguments has found.
+    pub(crate) fn handle_arguments(
         &self,
         endpoint: Endpoint,
-        arguments: Map<String, Value>,
+        arguments: Arguments,
+        scope: CallScope,
+    ) -> BoxFuture<'_, Reply> {
+        erased(self.handle_decoded(endpoint, arguments, scope))
+    }
+
+    async fn handle_decoded(
+        &self,
+        endpoint: Endpoint,
+        arguments: Arguments,
         scope: CallScope,
     ) -> Reply {
         let limits = &self.inner.settings.limits;
@@ -148,12 +158,10 @@ impl Adapter {
             Ok(Request::One(input)) => {
                 let introspects = input.operation == introspection::SPEC.name;
                 let context = Context::new(scope);
-                match self.run_one(input, endpoint, &context, limits).await {
+                match self.run_one(input, endpoint, &context, ReplyLimits::new(limits)).await {
                     Ok(payload) => {
-                        let warnings = context.take_warnings();
-                        let measured = payload.is_measured() && warnings.is_empty();
-                        let reply = Reply::success(payload, &warnings.into_vec());
-                        self.bounded(reply, measured, limits, context.scope(), introspects)
+                        let reply = Reply::success(payload, &context.take_warnings().into_vec());
+                        self.bounded(reply, context.scope(), introspects)
                     }
                     Err(error) => self.failure(error),
                 }
@@ -176,7 +184,8 @@ impl Adapter {
 
     /// As [`handle`](Self::handle), for a transport that has the tool arguments as bytes: text that
     /// is no UTF-8 and halves of surrogate pairs get `VALIDATION_INVALID_ENCODING` with their place
-    /// (REQ-ENC-01). Bytes over the request limit are not even parsed.
+    /// (REQ-ENC-01). Bytes over the request limit are not even parsed. Members that a request repeats, and
+    /// numbers that 64 bits do not hold, are refused too, which a map could not show.
     ///
     /// ```
     /// # use mcp_aql::{Adapter, CallScope, Endpoint, ErrorCode};
@@ -202,7 +211,7 @@ impl Adapter {
             parse(arguments, &self.inner.settings.limits)
         };
         match parsed {
-            Ok(arguments) => self.handle(endpoint, arguments, scope).await,
+            Ok(arguments) => self.handle_arguments(endpoint, arguments, scope).await,
             Err(error) => self.refuse(error, &scope),
         }
     }
@@ -221,7 +230,7 @@ impl Adapter {
         scope: CallScope,
     ) -> Reply {
         let limits = &self.inner.settings.limits;
-        let inner = limits.of_item();
+        let inner = ReplyLimits::new(limits).of_item();
         let mut batch = BatchReply::new(limits.max_response_size, items.len());
         let mut warnings = Warnings::default();
         let mut items = items.into_iter();
@@ -238,15 +247,13 @@ impl Adapter {
             }
             let context = Context::new(scope.clone());
             let outcome = match item {
-                Ok(input) => self.run_one(input, endpoint, &context, &inner).await,
+                Ok(input) => self.run_one(input, endpoint, &context, inner).await,
                 Err(refused) => Err(self.labelled(refused.error, &scope, introspects)),
             };
             let reply = match outcome {
                 Ok(payload) => {
                     warnings.extend(context.take_warnings());
-                    let measured = payload.is_measured();
-                    let reply = Reply::success(payload, &[]);
-                    self.bounded(reply, measured, &inner, &scope, introspects)
+                    self.bounded(Reply::success(payload, &[]), &scope, introspects)
                 }
                 Err(error) => self.failure(error),
             };
@@ -267,7 +274,7 @@ impl Adapter {
         input: OperationInput,
         endpoint: Endpoint,
         context: &Context,
-        limits: &Limits,
+        limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
         let scope = context.scope();
         let operation = match self.inner.registry.route(&input.operation, endpoint) {
@@ -288,8 +295,11 @@ impl Adapter {
         // Where nobody logs, nobody asks for the time.
         let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
         let run = self.run_routed(operation, input, context, limits);
-        let outcome =
+        let mut outcome =
             if span.is_disabled() { run.await } else { run.instrument(span.clone()).await };
+        if let Some(warning) = outcome.as_mut().ok().and_then(Payload::take_warning) {
+            context.warn(warning);
+        }
         let _entered = span.enter();
         let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {
@@ -320,7 +330,7 @@ impl Adapter {
         operation: &RegisteredOperation,
         mut input: OperationInput,
         context: &Context,
-        limits: &Limits,
+        limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
         take_confirmation(operation, &mut input);
         let rules = Rules {
@@ -402,7 +412,7 @@ impl Adapter {
             context: context.clone(),
             states: Arc::clone(&self.inner.parts.states),
             envelope: operation.envelope.clone(),
-            limits: *limits,
+            limits,
             execution: None,
             #[cfg(feature = "query")]
             queries: valid.queries,
@@ -420,26 +430,16 @@ impl Adapter {
         outcome
     }
 
-    /// Holds a reply to the limits (REQ-ENC-09 to REQ-ENC-12); one that was measured as it was written
-    /// is only weighed. The operation has run by then, and the error says so.
-    fn bounded(
-        &self,
-        reply: Reply,
-        measured: bool,
-        limits: &Limits,
-        scope: &CallScope,
-        introspects: bool,
-    ) -> Reply {
-        if measured && reply.text.len() <= limits.max_response_size {
+    /// Holds a reply to its limit (REQ-ENC-09), warnings included. The operation has run by then, and the
+    /// error says so.
+    fn bounded(&self, reply: Reply, scope: &CallScope, introspects: bool) -> Reply {
+        let limit = self.inner.settings.limits.max_response_size;
+        if reply.text.len() <= limit {
             return reply;
         }
-        match check_response(&reply.text, limits) {
-            Ok(()) => reply,
-            Err(error) => {
-                let error = error.with_detail("operation_ran", true);
-                self.failure(self.labelled(error, scope, introspects))
-            }
-        }
+        let error = too_large("response_size", limit, reply.text.len(), "bytes")
+            .with_detail("operation_ran", true);
+        self.failure(self.labelled(error, scope, introspects))
     }
 
     /// A failure, which keeps to the response limit as well (REQ-ENC-09).

@@ -1,7 +1,7 @@
 //! What the adapter tells of its operations and types, written when somebody asks for it.
 
 use super::Inner;
-use crate::introspection::{self, Entry, Source};
+use crate::introspection::{self, Source};
 use crate::router::EndpointMode;
 use crate::shape::Members;
 
@@ -27,7 +27,7 @@ impl Source for Inner {
         })
     }
 
-    fn in_full(&self, name: &str) -> Option<&Entry> {
+    fn in_full(&self, name: &str) -> Option<&str> {
         let index = self.registry.place_of(name)?;
         let listed = self.introspection.operations.get(index)?;
         let entry = self.registry.entries.get(index)?;
@@ -38,15 +38,14 @@ impl Source for Inner {
                 EndpointMode::Single => tools.last(),
                 EndpointMode::Semantic | EndpointMode::All => tools.get(entry.family),
             };
-            let details = introspection::details(
+            introspection::details(
                 &entry.operation,
                 self.registry.family_name(entry.family),
                 tool.map_or("", String::as_str),
                 &shown.returns,
                 &shown.examples,
                 &self.shapes,
-            );
-            Entry::new(details, &self.settings.limits)
+            )
         }))
     }
 }

@@ -16,6 +16,7 @@ use crate::error::ErrorCode;
 use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
 use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
+use crate::request::{Arguments, Loss, read, read_value};
 use crate::response::{ErrorDetail, OperationResult, Reply};
 use crate::router::Endpoint;
 use crate::sync::lock;
@@ -44,7 +45,7 @@ impl Asked {
                 .split_once('=')
                 .filter(|(name, _)| !name.is_empty())
                 .ok_or_else(|| Error::Usage(format!("--param {one}: write NAME=VALUE")))?;
-            let value = typed(adapter, &self.operation, name, text);
+            let value = typed(adapter, &self.operation, name, text)?;
             if given.insert(name.to_owned(), value).is_some() {
                 return Err(Error::Usage(format!("parameter '{name}' is given twice")));
             }
@@ -305,9 +306,9 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
         }
         Some(text) => text.to_owned(),
     };
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(params)) => Ok(params),
-        Ok(_) => Err(Error::Usage(
+    match read(&text) {
+        Ok(Ok(Arguments { members, losses })) => complete(members, losses),
+        Ok(Err(_)) => Err(Error::Usage(
             "the parameters must be a JSON object, as in '{\"title\":\"Ship it\"}'".to_owned(),
         )),
         Err(error) => Err(Error::Usage(format!(
@@ -316,11 +317,19 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
     }
 }
 
+/// Returns the value that was read, unless some of it was lost.
+fn complete<T>(read: T, losses: Vec<Loss>) -> Result<T> {
+    match losses.into_iter().next() {
+        None => Ok(read),
+        Some(loss) => Err(Error::Usage(loss.error.message().to_owned())),
+    }
+}
+
 /// A value from the command line, as the parameter's type reads it: text stays text.
-fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Value {
+fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Result<Value> {
     let details = adapter.inner.in_full(operation);
     let details: Value =
-        details.and_then(|entry| serde_json::from_str(&entry.text).ok()).unwrap_or_default();
+        details.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let parameters = details.pointer("/operation/parameters").and_then(Value::as_array);
     let is = |parameter: &Value, key: &str, wanted: &str| {
         parameter.get(key).and_then(Value::as_str) == Some(wanted)
@@ -328,9 +337,12 @@ fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Value {
     if let Some(parameter) = parameters.into_iter().flatten().find(|it| is(it, "name", name))
         && is(parameter, "type", "string")
     {
-        return text.into();
+        return Ok(text.into());
     }
-    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+    match read_value(text, Some(name)) {
+        Ok((value, losses)) => complete(value, losses),
+        Err(_) => Ok(text.into()),
+    }
 }
 
 /// Progress for the person who waits.

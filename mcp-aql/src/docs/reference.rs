@@ -180,8 +180,8 @@ fn types(adapter: &Adapter) -> Types {
         .types
         .iter()
         .map(|(name, listed)| {
-            let entry = listed.text(&introspection.limits);
-            let info = serde_json::from_str::<OneType>(&entry.text).map(|one| one.r#type);
+            let entry = listed.text();
+            let info = serde_json::from_str::<OneType>(entry).map(|one| one.r#type);
             (name.clone(), info.unwrap_or_default())
         })
         .collect()
@@ -191,7 +191,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
     let registered = &entry.operation;
     let spec = &registered.spec;
     let details = adapter.inner.in_full(spec.name);
-    let info = details.and_then(|entry| serde_json::from_str::<OneOperation>(&entry.text).ok());
+    let info = details.and_then(|text| serde_json::from_str::<OneOperation>(text).ok());
     let OperationInfo { tool, parameters, returns, examples } =
         info.map(|one| one.operation).unwrap_or_default();
     let mut examples: Vec<_> = examples

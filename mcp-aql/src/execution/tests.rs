@@ -13,7 +13,7 @@ use crate::operation::{
     CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, Payload,
 };
 use crate::store::{MemoryStore, Store};
-use crate::vocab::{Limits, TrustLevel};
+use crate::vocab::{Limits, ReplyLimits, TrustLevel};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -61,7 +61,7 @@ where
 }
 
 fn seven() -> Outcome {
-    7_u8.write(Payload::new(Envelope::Bare, Limits::default()))
+    7_u8.write(Payload::new(Envelope::Bare, ReplyLimits::new(&Limits::default())))
 }
 
 async fn status(executions: &Executions, id: &str) -> Status {

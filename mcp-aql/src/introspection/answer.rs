@@ -9,10 +9,9 @@ use super::{FurtherQueries, FurtherQuery};
 use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Outcome, Payload, SUCCESS, Session};
 use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
-use crate::request::check_response;
 use crate::router::clean;
 use crate::shape::Members;
-use crate::vocab::{Limits, SemanticCategory, closest};
+use crate::vocab::{ReplyLimits, SemanticCategory, closest};
 
 /// Everything `introspect` can answer (REQ-INT-27). Lists are ready as JSON text; an entry in full is
 /// written when it is first asked for, so that a start does not wait for what few calls read.
@@ -22,9 +21,7 @@ pub(crate) struct Introspection {
     /// The same for a part of the list.
     pub(crate) protocol_of_part: String,
     /// The limits of a reply.
-    pub(crate) limits: Limits,
-    /// Whether the lists that are not in brief keep to them, so that no single one has to be measured.
-    pub(crate) lists_fit: OnceLock<bool>,
+    pub(crate) limits: ReplyLimits,
     /// The list's entries, in the order of the registry.
     pub(crate) operations: Vec<ListedOperation>,
     /// The whole list, joined.
@@ -47,7 +44,7 @@ pub(crate) struct ListedOperation {
     /// The entry with the parameters in its description.
     pub(crate) in_brief: OnceLock<String>,
     /// `{"operation":…}`
-    pub(crate) in_full: OnceLock<Entry>,
+    pub(crate) in_full: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -55,28 +52,12 @@ pub(crate) struct ListedType {
     pub(crate) entry: String,
     pub(crate) details: Members,
     /// `{"type":…}`
-    pub(crate) in_full: OnceLock<Entry>,
+    pub(crate) in_full: OnceLock<String>,
 }
 
 impl ListedType {
-    pub(crate) fn text(&self, limits: &Limits) -> &Entry {
-        self.in_full
-            .get_or_init(|| Entry::new(format!(r#"{{"type":{}}}"#, self.details.to_json()), limits))
-    }
-}
-
-/// An entry in full, as JSON text.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) text: String,
-    /// Whether a reply with it keeps to the limits, also as an item of a batch.
-    fits: bool,
-}
-
-impl Entry {
-    pub(crate) fn new(text: String, limits: &Limits) -> Self {
-        let fits = check_response(&format!("{SUCCESS}{text}}}"), &limits.of_item()).is_ok();
-        Self { text, fits }
+    pub(crate) fn text(&self) -> &str {
+        self.in_full.get_or_init(|| format!(r#"{{"type":{}}}"#, self.details.to_json()))
     }
 }
 
@@ -95,7 +76,7 @@ pub(crate) trait Source {
     /// The entry of the operation at this place of the list, with its parameters in the description.
     fn in_brief(&self, index: usize) -> String;
     /// An operation's entry in full.
-    fn in_full(&self, name: &str) -> Option<&Entry>;
+    fn in_full(&self, name: &str) -> Option<&str>;
 }
 
 /// The parameters of `introspect`.
@@ -181,44 +162,19 @@ impl Introspection {
         question.check(further.map(AsRef::as_ref))?;
         if let Some(further) = further {
             let data = further.answer(question.name).await?;
-            return Ok(Payload::ready(success(&data.to_string()), false));
+            return Ok(Payload::ready(success(&data.to_string()), self.limits));
         }
-        let (text, measured) = match (question.query, question.name) {
-            ("operations", Some(name)) => match source.in_full(name) {
-                Some(entry) => of_entry(entry),
-                None => (success(r#"{"operation":null}"#), true),
-            },
-            ("operations", None) => {
-                let list = self.list_operations(&question, &arguments, session, source)?;
-                (list, !question.parameters && self.lists_fit())
+        let text = match (question.query, question.name) {
+            ("operations", Some(name)) => {
+                success(source.in_full(name).unwrap_or(r#"{"operation":null}"#))
             }
-            (_, Some(name)) => match self.types.get(name) {
-                Some(listed) => of_entry(listed.text(&self.limits)),
-                None => (success(r#"{"type":null}"#), true),
-            },
-            (_, None) => (self.list_types(question.prefix), self.lists_fit()),
+            ("operations", None) => self.list_operations(&question, &arguments, session, source)?,
+            (_, Some(name)) => {
+                success(self.types.get(name).map_or(r#"{"type":null}"#, ListedType::text))
+            }
+            (_, None) => self.list_types(question.prefix),
         };
-        Ok(Payload::ready(text, measured))
-    }
-
-    /// Whether the lists that are not in brief keep to the limits. A part of a list is smaller than the
-    /// whole, and in what surrounds it there is little that varies. Found out when the first list is
-    /// given: a start should not wait for it.
-    fn lists_fit(&self) -> bool {
-        const ROOM: usize = 4_096;
-        *self.lists_fit.get_or_init(|| {
-            let limits = &self.limits;
-            let room = Limits {
-                max_response_size: limits.max_response_size.saturating_sub(ROOM),
-                ..limits.of_item()
-            };
-            let operations = format!(
-                r#"{SUCCESS}{{"_protocol":{}}},"operations":[{}]}}}}"#,
-                self.protocol, self.all_operations
-            );
-            let types = format!("{SUCCESS}{}}}", self.all_types);
-            [operations, types].iter().all(|list| check_response(list, &room).is_ok())
-        })
+        Ok(Payload::ready(text, self.limits))
     }
 
     fn list_operations(
@@ -360,11 +316,6 @@ impl Introspection {
             .collect();
         success(&format!(r#"{{"types":[{}]}}"#, entries.join(",")))
     }
-}
-
-/// A reply with this entry, and whether it is known to keep to the limits.
-fn of_entry(entry: &Entry) -> (String, bool) {
-    (success(&entry.text), entry.fits)
 }
 
 /// Room for what stands around ready-made text.

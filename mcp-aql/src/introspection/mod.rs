@@ -12,7 +12,7 @@ mod table;
 mod type_details;
 mod types;
 
-pub(crate) use answer::{Entry, Introspection, ListedOperation, ListedType, Source};
+pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use example::{repeats_the_table, sample_params};
 pub(crate) use further::{FurtherQueries, FurtherQuery, publish};
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};

@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 
 use crate::dispatch::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::vocab::{Limits, PROTOCOL_VERSION};
+use crate::vocab::{Limits, MAX_REPLY_DEPTH, PROTOCOL_VERSION};
 
 /// What `_protocol` tells of an adapter.
 #[derive(Debug)]
@@ -32,12 +32,20 @@ struct Head<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a str>,
     capabilities: Map<String, Value>,
-    limits: &'a Limits,
+    limits: PublishedLimits<'a>,
     concurrency: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     supports_etag: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_concurrent_requests: Option<usize>,
+}
+
+/// The configured limits, and the one that cannot be configured.
+#[derive(Serialize)]
+struct PublishedLimits<'a> {
+    #[serde(flatten)]
+    limits: &'a Limits,
+    max_response_nesting_depth: usize,
 }
 
 /// `_protocol` of a part of the list, which was asked for to be short. Also without its closing brace.
@@ -79,7 +87,10 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
         mode: facts.mode.as_str(),
         profile: (!facts.profile.is_crude()).then(|| facts.profile.name()),
         capabilities: capabilities.collect(),
-        limits: facts.limits,
+        limits: PublishedLimits {
+            limits: facts.limits,
+            max_response_nesting_depth: MAX_REPLY_DEPTH,
+        },
         concurrency: facts.concurrency.as_str(),
         supports_etag: facts.etags.then_some(true),
         max_concurrent_requests: facts.max_concurrent_requests,

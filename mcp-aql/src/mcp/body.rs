@@ -22,11 +22,11 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::accept::resolve_wildcards;
 use super::body_budget::{BodyBudget, BodyShare};
 use super::direct::{Direct, events};
-use super::server::Server;
+use super::server::{Sent, Server};
 use super::sessions::noticing;
 use super::wire::{
     Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, Salvage, ToolCall, decode, fail_with,
-    respond_with, too_long,
+    is_short_id, respond_with, too_long,
 };
 use crate::request::{parse, too_large};
 use crate::sync::lock;
@@ -48,8 +48,8 @@ pub(super) struct Guard {
 }
 
 /// What has been read of a body, and the rest of it once rmcp does not read any more.
-#[derive(Default)]
-struct Seen {
+#[derive(Debug, Default)]
+pub(super) struct Seen {
     pieces: Vec<Bytes>,
     rest: Option<Body>,
     ended: bool,
@@ -58,6 +58,13 @@ struct Seen {
     crowded: bool,
     /// The share of the budget that its pieces take.
     _share: Option<Arc<BodyShare>>,
+}
+
+impl Seen {
+    /// The bytes that have been read.
+    pub(super) fn read(&self) -> Vec<u8> {
+        self.pieces.concat()
+    }
 }
 
 /// A body that records what is read of it. It fails when it is not complete in time, and when the budget is
@@ -197,6 +204,7 @@ impl Guard {
         let modern = newest(request.headers());
         let until = Instant::now() + guard.patience;
         let (mut request, seen) = Noted::request(request, guard.patience, &guard.budget);
+        request.extensions_mut().insert(Sent::Body(Arc::clone(&seen)));
         let form = guard.direct.form(&request, guard.longest);
         let takes_batches = guard.direct.takes_batches(request.headers());
         if form.is_some() || takes_batches {
@@ -215,7 +223,7 @@ impl Guard {
             match form.and_then(|form| guard.direct.answer(&form, &body)) {
                 Some(answer) => {
                     // An operation may take its time, and nobody looks at these again.
-                    drop((body, seen));
+                    drop((head, body, seen));
                     return answer.await;
                 }
                 None => request = Request::from_parts(head, Body::from(body)),
@@ -223,6 +231,10 @@ impl Guard {
         }
         let (response, noticed) = noticing(next.run(request)).await;
         let status = response.status();
+        if status == StatusCode::ACCEPTED {
+            let body = lock(&seen).read();
+            return guard.refuse_lost_id(&body, modern).unwrap_or(response);
+        }
         if !matches!(
             status,
             StatusCode::PAYLOAD_TOO_LARGE
@@ -292,17 +304,27 @@ impl Guard {
     async fn message(&self, head: &Parts, message: &str, next: &Next) -> Response {
         let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
+        request.extensions_mut().insert(Sent::Line(message.as_bytes().into()));
         let form = self.direct.form(&request, self.longest);
         if let Some(answer) = form.and_then(|form| self.direct.answer(&form, message.as_bytes())) {
             return answer.await;
         }
         let response = next.clone().run(request).await;
+        let modern = newest(&head.headers);
         match response.status() {
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                self.refuse(message.as_bytes(), newest(&head.headers))
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => self.refuse(message.as_bytes(), modern),
+            StatusCode::ACCEPTED => {
+                self.refuse_lost_id(message.as_bytes(), modern).unwrap_or(response)
             }
             _ => response,
         }
+    }
+
+    /// Refuses a message that has been accepted as a notification, if it is a request: rmcp reads a request
+    /// as a notification if it has no room for the id.
+    fn refuse_lost_id(&self, body: &[u8], modern: bool) -> Option<Response> {
+        let id = Salvage::of(body).id?;
+        (!is_short_id(&id)).then(|| self.refuse(body, modern))
     }
 
     /// Reads on, without keeping anything, to find out whom to answer (REQ-ENC-08).
@@ -337,6 +359,9 @@ impl Guard {
     fn refuse(&self, body: &[u8], modern: bool) -> Response {
         let refusal = match decode(body) {
             Message::Refused(refusal) => refusal,
+            Message::Call(ToolCall { id, .. }) | Message::List { id, .. } if !is_short_id(id) => {
+                Refusal { id: Some(id.to_owned()), fault: Fault::Id }
+            }
             Message::Call(ToolCall { id, arguments, .. }) => {
                 let limits = self.server().adapter().limits();
                 let outcome = parse(arguments.unwrap_or("{}").as_bytes(), limits);

@@ -28,7 +28,7 @@ use super::sessions::{Open, Sessions};
 use super::wire::{Message, canonical_id, decode};
 use crate::adapter::erased;
 use crate::operation::BoxFuture;
-use crate::request::parse;
+use crate::request::{Arguments, parse};
 use crate::router::Endpoint;
 use crate::vocab::SemanticCategory;
 
@@ -156,12 +156,12 @@ impl Direct {
         let meta = read_meta(call.meta)?;
         let arguments = match call.arguments {
             Some(json) => parse(json.as_bytes(), self.server.adapter().limits()).ok()?,
-            None => Map::new(),
+            None => Arguments::default(),
         };
-        if progress_token(&meta, &arguments).is_some() {
+        if progress_token(&meta, &arguments.members).is_some() {
             return None;
         }
-        let reads = self.reads(&arguments);
+        let reads = self.reads(&arguments.members);
         let work = match form {
             Form::Alone(tool) => {
                 let fits = *tool == *call.name && is_newest(&meta);
@@ -224,7 +224,7 @@ impl Direct {
 /// A call, decoded.
 struct Call {
     endpoint: Endpoint,
-    arguments: Map<String, Value>,
+    arguments: Arguments,
     meta: RequestMetaObject,
     /// The request's id, as it was written.
     id: Box<str>,

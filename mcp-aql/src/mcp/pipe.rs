@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt as _;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, RequestMetaObject, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestMetaObject,
+    ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
-use serde_json::Map;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -29,16 +29,16 @@ use tokio_util::sync::CancellationToken;
 use super::calls::Calls;
 use super::connection::Connection;
 use super::progress::Notifier;
-use super::server::{Server, Shared, caught, is_newest, read_meta};
+use super::server::{Sent, Server, Shared, caught, is_newest, read_meta};
 use super::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal, Running, Salvage,
-    ToolCall, batch_ids, decode, fail_with, respond_with, too_long,
+    ToolCall, batch_ids, decode, fail_with, is_short_id, respond_with, too_long,
 };
 use crate::adapter::{Adapter, erased};
 use crate::execution::Ends;
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
-use crate::request::{parse, too_large};
+use crate::request::{Arguments, parse, too_large};
 use crate::sync::lock;
 
 /// How long calls may still run when the client has said all that it will say. Enough for the
@@ -384,7 +384,7 @@ impl Pipe {
         match message {
             Message::Call(call) => match self.meta(call.meta) {
                 Some((meta, modern)) => self.call(call, meta, modern, answers),
-                None => self.pass_on(line, answers).await,
+                None => self.pass_on_request(call.id, line, answers).await,
             },
             Message::List { id, meta } => match self.meta(meta) {
                 Some((_, modern)) => {
@@ -393,7 +393,7 @@ impl Pipe {
                     };
                     self.respond(id, write, answers);
                 }
-                None => self.pass_on(line, answers).await,
+                None => self.pass_on_request(id, line, answers).await,
             },
             Message::Cancelled { request } => {
                 if !self.calls.cancel(request) {
@@ -441,7 +441,7 @@ impl Pipe {
         tokio::spawn(async move {
             let arguments = match arguments {
                 Some(json) => parse(json.as_bytes(), server.adapter().limits()),
-                None => Ok(Map::new()),
+                None => Ok(Arguments::default()),
             };
             let notifier = Notifier::Outbox(outbox);
             let work = server.reply(endpoint, arguments, &meta, notifier, cancellation);
@@ -457,12 +457,22 @@ impl Pipe {
         });
     }
 
+    /// Gives a request to rmcp, if it has room for the id.
+    async fn pass_on_request(&self, id: &str, line: &[u8], answers: &Answers) {
+        if is_short_id(id) {
+            return self.pass_on(line, answers).await;
+        }
+        self.refuse(Refusal { id: Some(id.to_owned()), fault: Fault::Id }, answers);
+    }
+
     /// Gives a message to rmcp.
     async fn pass_on(&self, line: &[u8], answers: &Answers) {
         match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
-            Ok(message) => {
-                match &message {
+            Ok(mut message) => {
+                match &mut message {
                     ClientJsonRpcMessage::Request(request) => {
+                        let sent = Sent::Line(line.into());
+                        request.request.extensions_mut().insert(sent);
                         use ClientRequest::{DiscoverRequest, PingRequest};
                         if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
                             self.handshake.begun.store(true, Ordering::Relaxed);

@@ -9,8 +9,8 @@ use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressToken, ProtocolVersion,
-    RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
+    ProtocolVersion, RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -22,10 +22,13 @@ use super::connection::Connection;
 use super::describe::instructions;
 use super::progress::{Notifier, progress};
 use super::tools::ToolTable;
-use super::wire::{BAD_CALL, fail_with, respond_with, tool_result};
+use super::wire::{
+    BAD_CALL, Message, REPEATED_MEMBER, decode, fail_with, respond_with, tool_result,
+};
 use crate::adapter::{Adapter, erased};
 use crate::error::OperationError;
 use crate::operation::CallScope;
+use crate::request::{Arguments, parse, read};
 use crate::response::Reply;
 use crate::router::Endpoint;
 
@@ -93,7 +96,7 @@ impl Server {
     pub(super) async fn reply(
         &self,
         endpoint: Endpoint,
-        arguments: Result<Map<String, Value>, OperationError>,
+        arguments: Result<Arguments, OperationError>,
         meta: &RequestMetaObject,
         notifier: Notifier,
         cancellation: CancellationToken,
@@ -102,10 +105,10 @@ impl Server {
             Ok(arguments) => arguments,
             Err(error) => return self.refuse(error),
         };
-        let Some(token) = progress_token(meta, &arguments) else {
+        let Some(token) = progress_token(meta, &arguments.members) else {
             return self.reply_at_once(endpoint, arguments, meta, cancellation).await;
         };
-        let scope = self.scope(meta, &arguments, cancellation);
+        let scope = self.scope(meta, &arguments.members, cancellation);
         // Apart, so that the future of a call that nobody asks about stays small.
         erased(self.reply_with_progress(endpoint, arguments, scope, notifier, token)).await
     }
@@ -114,12 +117,12 @@ impl Server {
     pub(super) async fn reply_at_once(
         &self,
         endpoint: Endpoint,
-        arguments: Map<String, Value>,
+        arguments: Arguments,
         meta: &RequestMetaObject,
         cancellation: CancellationToken,
     ) -> Reply {
-        let scope = self.scope(meta, &arguments, cancellation);
-        self.adapter().handle(endpoint, arguments, scope).await
+        let scope = self.scope(meta, &arguments.members, cancellation);
+        self.adapter().handle_arguments(endpoint, arguments, scope).await
     }
 
     fn scope(
@@ -136,7 +139,7 @@ impl Server {
     async fn reply_with_progress(
         &self,
         endpoint: Endpoint,
-        arguments: Map<String, Value>,
+        arguments: Arguments,
         mut scope: CallScope,
         notifier: Notifier,
         token: ProgressToken,
@@ -145,7 +148,7 @@ impl Server {
         scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
         let work = async {
-            let reply = self.adapter().handle(endpoint, arguments, scope).await;
+            let reply = self.adapter().handle_arguments(endpoint, arguments, scope).await;
             done.cancel();
             reply
         };
@@ -161,7 +164,20 @@ impl Server {
         let Some(endpoint) = self.tools().endpoint(&request.name) else {
             return Err(ErrorData::invalid_params(self.tools().unknown(&request.name), None));
         };
-        let arguments = Ok(request.arguments.unwrap_or_default());
+        let arguments = match Sent::of(context) {
+            Some(message) => match decode(&message) {
+                Message::Call(call) if read_meta(call.meta).is_none() => {
+                    return Err(ErrorData::invalid_params(REPEATED_MEMBER, None));
+                }
+                Message::Call(call) => match call.arguments {
+                    Some(json) => parse(json.as_bytes(), self.adapter().limits()),
+                    None => Ok(Arguments::default()),
+                },
+                // rmcp accepts a message that repeats a member.
+                _ => return Err(ErrorData::invalid_params(REPEATED_MEMBER, None)),
+            },
+            None => Ok(request.arguments.unwrap_or_default().into()),
+        };
         let cancellation = self.cancellation();
         let notifier = Notifier::Peer(context.peer.clone());
         let work = self.reply(endpoint, arguments, &context.meta, notifier, cancellation.clone());
@@ -207,6 +223,32 @@ impl Server {
     }
 }
 
+/// A message as its client sent it, beside what rmcp made of it: a map does not show which members a
+/// request repeats, and which digits of a number are gone.
+#[derive(Debug, Clone)]
+pub(super) enum Sent {
+    /// A line, or a message of a batch.
+    Line(Arc<[u8]>),
+    /// The body of an HTTP request, as far as it was read.
+    #[cfg(feature = "http")]
+    Body(Arc<std::sync::Mutex<super::body::Seen>>),
+}
+
+impl Sent {
+    fn of(context: &RequestContext<RoleServer>) -> Option<Vec<u8>> {
+        let sent = context.extensions.get::<Self>();
+        #[cfg(feature = "http")]
+        let sent = sent.or_else(|| {
+            context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Self>()
+        });
+        Some(match sent? {
+            Self::Line(line) => line.to_vec(),
+            #[cfg(feature = "http")]
+            Self::Body(seen) => crate::sync::lock(seen).read(),
+        })
+    }
+}
+
 /// Answers a call, or nothing if that panics. A handler that panics would never answer, and the client
 /// would wait for ever. Panics of operations are caught further inside; this is for our own.
 pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
@@ -219,7 +261,9 @@ pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
 
 /// A request's `_meta`, if it has MCP's form.
 pub(super) fn read_meta(json: Option<&RawValue>) -> Option<RequestMetaObject> {
-    json.map_or(Some(RequestMetaObject::default()), |json| serde_json::from_str(json.get()).ok())
+    let Some(json) = json else { return Some(RequestMetaObject::default()) };
+    let Arguments { members, losses } = read(json.get()).ok()?.ok()?;
+    losses.is_empty().then_some(RequestMetaObject(MetaObject(members)))
 }
 
 /// Whether a request says of itself all that MCP 2026-07-28 has it say.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::error::OperationError;
 use crate::update::{Update, UpdateInput};
-use crate::vocab::Limits;
+use crate::vocab::ReplyLimits;
 
 /// One validated call on its way into a function. Generated code takes the arguments out of it one
 /// by one, in the order of the operation's table, and hands the function's result back to it.
@@ -18,7 +18,7 @@ pub struct Call {
     pub(crate) context: Context,
     pub(crate) states: Arc<StateMap>,
     pub(crate) envelope: Envelope,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ReplyLimits,
     /// Of a call that runs in the background.
     pub(crate) execution: Option<ExecutionContext>,
     #[cfg(feature = "query")]

@@ -49,6 +49,8 @@ pub struct ParameterSpec {
     pub constraints: &'static [Constraint],
     /// A secret: masked by clients, redacted in logs, never echoed.
     pub sensitive: bool,
+    /// Whether `null` is refused. Otherwise `null` leaves an optional parameter out (REQ-ENC-15).
+    pub refuses_null: bool,
     /// Set when callers should stop using it.
     pub deprecated: Option<Deprecation>,
     /// The type's JSON schema.
@@ -71,6 +73,7 @@ impl ParameterSpec {
             default: None,
             constraints: &[],
             sensitive: false,
+            refuses_null: false,
             deprecated: None,
             schema: SchemaGenerator::subschema_for::<T>,
             accepts: accepts::<T>,
@@ -103,6 +106,13 @@ impl ParameterSpec {
     #[must_use]
     pub const fn sensitive(mut self) -> Self {
         self.sensitive = true;
+        self
+    }
+
+    /// Refuses `null`, where leaving the parameter out by mistake would do harm.
+    #[must_use]
+    pub const fn refuse_null(mut self) -> Self {
+        self.refuses_null = true;
         self
     }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{Call, SchemaFn};
+use super::{Call, SchemaFn, Warning};
 use crate::error::{ErrorCode, OperationError};
+#[cfg(feature = "query")]
+use crate::query::Room;
 use crate::request::write_json;
-use crate::vocab::Limits;
+use crate::vocab::ReplyLimits;
 
 /// What running an operation comes to: the success half of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
@@ -304,8 +306,9 @@ pub(crate) enum Envelope {
 pub struct Payload {
     text: Text,
     envelope: Envelope,
-    limits: Limits,
-    measured: bool,
+    limits: ReplyLimits,
+    /// The warning that goes with it: a page that was cut to fit.
+    warning: Option<Warning>,
 }
 
 /// Where a reply's text comes from.
@@ -317,17 +320,25 @@ enum Text {
     Ready(String),
 }
 
+/// Room for what a reply has behind a page that was cut: closing braces and warnings.
+#[cfg(feature = "query")]
+const AROUND_PAGE: usize = 4_096;
+
+fn is_too_large(error: &OperationError) -> bool {
+    error.code() == ErrorCode::ValidationPayloadTooLarge
+}
+
 /// What every success starts with.
 pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
 
 impl Payload {
-    pub(crate) fn new(envelope: Envelope, limits: Limits) -> Self {
-        Self { text: Text::Written(Vec::new()), envelope, limits, measured: false }
+    pub(crate) fn new(envelope: Envelope, limits: ReplyLimits) -> Self {
+        Self { text: Text::Written(Vec::new()), envelope, limits, warning: None }
     }
 
-    /// Whether its data is known to keep to the limits.
-    pub(crate) fn is_measured(&self) -> bool {
-        self.measured
+    /// The warning that goes with the data.
+    pub(crate) fn take_warning(&mut self) -> Option<Warning> {
+        self.warning.take()
     }
 
     /// Serializes the result into the reply.
@@ -343,22 +354,37 @@ impl Payload {
             text.extend_from_slice(b"\":");
             depth += 1;
         }
-        write_json(&mut text, data, depth, &self.limits).map_err(|error| match error.code() {
-            ErrorCode::ValidationPayloadTooLarge => error.with_detail("operation_ran", true),
-            _ => error,
+        #[cfg(feature = "query")]
+        let begun = text.len();
+        #[cfg_attr(not(feature = "query"), expect(unused_mut, reason = "pages are cut below"))]
+        let mut written = write_json(&mut text, data, depth, self.limits);
+        #[cfg(feature = "query")]
+        if written.as_ref().is_err_and(is_too_large) {
+            // A page can be cut where the reply has no more room.
+            let limits = self.limits;
+            let room = Room {
+                bytes: limits.bytes.saturating_sub(begun + AROUND_PAGE),
+                depth: limits.depth.saturating_sub(depth),
+            };
+            (written, self.warning) = room.cut(|| {
+                text.truncate(begun);
+                write_json(&mut text, data, depth, limits)
+            });
+        }
+        written.map_err(|error| match is_too_large(&error) {
+            true => error.with_detail("operation_ran", true),
+            false => error,
         })?;
         if self.envelope != Envelope::Bare {
             text.push(b'}');
         }
         self.text = Text::Written(text);
-        self.measured = true;
         Ok(self)
     }
 
     /// A payload that is JSON text already: [`SUCCESS`] and the data behind it.
-    pub(crate) fn ready(text: String, measured: bool) -> Self {
-        let text = Text::Ready(text);
-        Self { text, envelope: Envelope::Bare, limits: Limits::default(), measured }
+    pub(crate) fn ready(text: String, limits: ReplyLimits) -> Self {
+        Self { text: Text::Ready(text), envelope: Envelope::Bare, limits, warning: None }
     }
 
     /// The reply's text up to and including `data`, without the closing brace.

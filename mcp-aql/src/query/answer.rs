@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::aggregate::Aggregations;
 use super::page::Page;
-use super::plan::{Plan, Window};
+use super::page_fit::{Fit, Room};
+use super::plan::{Plan, Seal, Window};
 use super::select::{Picked, Selection, Told};
 use super::value::Scalar;
 use crate::paging::PageInfo;
@@ -23,6 +24,18 @@ pub(crate) struct Answer<T> {
     pub(crate) pagination: Option<Pagination>,
     pub(crate) aggregations: Option<Aggregations>,
     pub(crate) applied: Arc<Applied>,
+    /// Where each row lies, if pages are found by cursors.
+    pub(crate) places: Option<Places>,
+}
+
+/// The places of a page's rows in the collection, for the cursors of a page that is cut.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// The values of the plan's sort keys.
+    values: Vec<Vec<Scalar>>,
+    seal: Arc<Seal>,
+    /// The page ends before a place, instead of beginning behind one.
+    from_end: bool,
 }
 
 /// The values of a row's computed fields, by their names.
@@ -150,7 +163,12 @@ impl Plan {
             info = info.cursors(self.seal(start), self.seal(end));
         }
         info.total_count = total.filter(|_| self.items);
-        let items = rows.into_iter().map(|(row, _)| row).collect();
+        let (items, values) = rows.into_iter().unzip();
+        let places = pagination.is_none().then(|| Places {
+            values,
+            seal: Arc::clone(&self.seal),
+            from_end: matches!(self.window, Window::Last { .. }),
+        });
         let mut page = Page::new(items, info);
         page.answer = Some(Box::new(Answer {
             view,
@@ -158,6 +176,7 @@ impl Plan {
             pagination,
             aggregations,
             applied: Arc::clone(&self.applied),
+            places,
         }));
         page
     }
@@ -170,18 +189,77 @@ impl<T: serde::Serialize> Answer<T> {
         page: &Page<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
+        if let Some(room) = Room::wanted() {
+            return self.serialize_fitting(page, room, serializer);
+        }
+        self.serialize_rows(page, None, &page.page_info, serializer)
+    }
+
+    /// Writes the rows that there is room for. Where pages have numbers, the next page begins where this
+    /// one should have ended: there, only rows are left out that are too large on their own.
+    fn serialize_fitting<S: Serializer>(
+        &self,
+        page: &Page<T>,
+        room: Room,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let around =
+            self.serialize_rows(page, Some(&[]), &page.page_info, serde_json::value::Serializer);
+        let around = around.map_err(S::Error::custom)?.to_string().len();
+        let room = Room {
+            // A cursor may be longer than the one in its place.
+            bytes: room.bytes.saturating_sub(around + CURSORS),
+            depth: room.depth.saturating_sub(2),
+        };
+        let shown = |index: usize| {
+            let view = self.view.as_ref();
+            page.items.get(index).map(|row| (index, OneShown { row, view }))
+        };
+        let found = page.items.len();
+        let from_end = self.places.as_ref().is_some_and(|places| places.from_end);
+        let fit = match from_end {
+            true => Fit::of((0..found).rev().filter_map(shown), room),
+            false => Fit::of((0..found).filter_map(shown), room),
+        };
+        let mut info = page.page_info.clone();
+        if let Some(places) = self.places.as_ref().filter(|_| fit.seen < found) {
+            if fit.seen == 0 {
+                return self.serialize_rows(page, None, &page.page_info, serializer);
+            }
+            let last = if from_end { found - fit.seen } else { fit.seen - 1 };
+            let cursor = places.values.get(last).map(|values| places.seal.seal(values));
+            if from_end {
+                (info.has_previous_page, info.start_cursor) = (true, cursor);
+            } else {
+                (info.has_next_page, info.end_cursor) = (true, cursor);
+            }
+        } else if fit.seen < found {
+            return self.serialize_rows(page, None, &page.page_info, serializer);
+        }
+        fit.warn(found);
+        self.serialize_rows(page, Some(&fit.kept), &info, serializer)
+    }
+
+    fn serialize_rows<S: Serializer>(
+        &self,
+        page: &Page<T>,
+        kept: Option<&[usize]>,
+        info: &PageInfo,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         let mut data = serializer.serialize_struct("Page", 4)?;
         if let Some(aggregations) = &self.aggregations {
             data.serialize_field("aggregations", aggregations)?;
         }
         if self.items {
-            match &self.view {
-                Some(view) => data.serialize_field("items", &Shown { rows: &page.items, view })?,
-                None => data.serialize_field("items", &page.items)?,
-            }
-            match &self.pagination {
-                Some(pagination) => data.serialize_field("pagination", pagination)?,
-                None => data.serialize_field("pageInfo", &page.page_info)?,
+            let rows = Shown { rows: &page.items, kept, view: self.view.as_ref() };
+            data.serialize_field("items", &rows)?;
+            match (&self.pagination, kept) {
+                (Some(pagination), None) => data.serialize_field("pagination", pagination)?,
+                (Some(pagination), Some(kept)) => {
+                    data.serialize_field("pagination", &pagination.with(kept.len()))?;
+                }
+                (None, _) => data.serialize_field("pageInfo", info)?,
             }
         }
         data.serialize_field("applied", &self.applied)?;
@@ -189,17 +267,41 @@ impl<T: serde::Serialize> Answer<T> {
     }
 }
 
+impl Pagination {
+    /// The same of a page with this number of rows.
+    fn with(&self, rows: usize) -> Self {
+        let mut pagination = self.clone();
+        if let Self::Offset { returned, .. } = &mut pagination {
+            *returned = rows;
+        }
+        pagination
+    }
+}
+
+/// The maximum number of bytes by which the cursors of a cut page are longer.
+const CURSORS: usize = 2_048;
+
 /// Rows as they are shown.
 struct Shown<'a, T> {
     rows: &'a [T],
-    view: &'a View<T>,
+    /// The places of the rows that are shown. Without it all are shown.
+    kept: Option<&'a [usize]>,
+    view: Option<&'a View<T>>,
 }
 
 impl<T: serde::Serialize> serde::Serialize for Shown<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.rows.len()))?;
-        for row in self.rows {
-            list.serialize_element(&OneShown { row, view: self.view })?;
+        let Self { rows, kept, view } = *self;
+        let count = kept.map_or(rows.len(), <[usize]>::len);
+        let mut list = serializer.serialize_seq(Some(count))?;
+        match kept {
+            None => {
+                rows.iter().try_for_each(|row| list.serialize_element(&OneShown { row, view }))?
+            }
+            Some(kept) => kept
+                .iter()
+                .filter_map(|place| rows.get(*place))
+                .try_for_each(|row| list.serialize_element(&OneShown { row, view }))?,
         }
         list.end()
     }
@@ -208,12 +310,15 @@ impl<T: serde::Serialize> serde::Serialize for Shown<'_, T> {
 /// One row as it is shown.
 pub(crate) struct OneShown<'a, T> {
     pub(crate) row: &'a T,
-    pub(crate) view: &'a View<T>,
+    /// A row that was cut down already is shown as it is.
+    pub(crate) view: Option<&'a View<T>>,
 }
 
 impl<T: serde::Serialize> serde::Serialize for OneShown<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let View { selection, computed } = self.view;
+        let Some(View { selection, computed }) = self.view else {
+            return self.row.serialize(serializer);
+        };
         let pick = &selection.pick;
         if let Some(open) = &selection.open {
             open.mark_row();

@@ -38,6 +38,8 @@ mod model;
 mod options;
 mod page;
 #[cfg(feature = "query")]
+mod page_fit;
+#[cfg(feature = "query")]
 pub mod plan;
 #[cfg(feature = "query")]
 mod read;
@@ -59,8 +61,6 @@ mod text;
 mod value;
 
 pub use crate::paging::{CursorKey, PageInfo};
-#[cfg(feature = "query")]
-pub(crate) use bound::{Queries, ReadQueries};
 pub(crate) use page::PAGE_MARK;
 pub use page::Page;
 #[cfg(feature = "query")]
@@ -84,4 +84,9 @@ pub use {
     single::{Fields, Selected},
     text::{Term, TextQuery, fold},
     value::{Scalar, ValueKind},
+};
+#[cfg(feature = "query")]
+pub(crate) use {
+    bound::{Queries, ReadQueries},
+    page_fit::Room,
 };

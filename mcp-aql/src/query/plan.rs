@@ -36,7 +36,7 @@ pub struct Plan {
     /// What the reply says was applied.
     pub(crate) applied: Arc<Applied>,
     /// Makes cursors of this order.
-    pub(crate) seal: Seal,
+    pub(crate) seal: Arc<Seal>,
 }
 
 /// Makes cursors, and reads those that it made.
@@ -50,7 +50,14 @@ pub(crate) struct Seal {
 impl Plan {
     /// The cursor of a row with these values of the [sort keys](Self::sort).
     pub fn seal(&self, values: &[Scalar]) -> String {
-        self.seal.key.seal(&self.seal.purpose, &cursor::pack(values))
+        self.seal.seal(values)
+    }
+}
+
+impl Seal {
+    /// The cursor of a row with these values of the sort keys.
+    pub(crate) fn seal(&self, values: &[Scalar]) -> String {
+        self.key.seal(&self.purpose, &cursor::pack(values))
     }
 }
 

@@ -108,7 +108,7 @@ impl<T> Selected<T> {
 
 impl<T: Serialize> Serialize for Selected<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OneShown { row: &self.resource, view: &self.view }.serialize(serializer)
+        OneShown { row: &self.resource, view: Some(&self.view) }.serialize(serializer)
     }
 }
 

@@ -1,14 +1,13 @@
-use serde_json::{Map, Value};
-
+use super::json_reader::{self, Arguments};
 use super::limits::too_large;
 use crate::error::{ErrorCode, OperationError};
 use crate::vocab::{Limits, json_type};
 
 /// serde_json goes no deeper. No limit on nesting that an adapter may have is beyond it.
-const PARSED_DEPTH: usize = 127;
+pub(super) const PARSED_DEPTH: usize = 127;
 
 /// Reads tool arguments from the bytes that a transport received (REQ-ENC-01, REQ-ENC-12).
-pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Map<String, Value>, OperationError> {
+pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, OperationError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => return Err(invalid_encoding(error.valid_up_to())),
@@ -16,13 +15,23 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Map<String, Value>,
     if let Some(offset) = lone_surrogate(text) {
         return Err(invalid_encoding(offset));
     }
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(other) => {
+    match json_reader::read(text) {
+        Ok(Ok(arguments)) => Ok(arguments),
+        Ok(Err(other)) => {
             Err(OperationError::invalid_type("arguments", "object", json_type(&other)))
         }
-        Err(_) if depth(text) > PARSED_DEPTH => {
-            Err(too_large("nesting_depth", limits.max_nesting_depth, depth(text), "levels"))
+        Err(error) if error.to_string().starts_with("number out of range") => {
+            Err(OperationError::invalid_value(
+                "arguments",
+                format!(
+                    "must have no number beyond 1.8e308 (line {}, column {}): send a string",
+                    error.line(),
+                    error.column()
+                ),
+            ))
+        }
+        Err(_) if depth_of(text) > PARSED_DEPTH => {
+            Err(too_large("nesting_depth", limits.max_nesting_depth, depth_of(text), "levels"))
         }
         // What the parser says is about JSON's syntax, and its position helps.
         Err(error) => Err(OperationError::new(
@@ -50,7 +59,7 @@ pub(crate) fn invalid_encoding(byte_offset: usize) -> OperationError {
 }
 
 /// How deep objects and arrays are nested.
-fn depth(text: &str) -> usize {
+pub(super) fn depth_of(text: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut inside, mut escaped) = (false, false);
     for byte in text.bytes() {
@@ -126,9 +135,18 @@ fn escape_length(byte: u8) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use serde_json::{Map, Value};
 
     fn read(bytes: &[u8]) -> Result<Map<String, Value>, OperationError> {
-        parse(bytes, &Limits::default())
+        parse(bytes, &Limits::default()).map(|arguments| arguments.members)
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_named() {
+        // REQ-ENC-05
+        let error = read(b"{\n\"a\":-1e999}").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ValidationInvalidValue);
+        assert!(error.message().contains("line 2, column"), "{}", error.message());
     }
 
     #[test]

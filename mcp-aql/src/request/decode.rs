@@ -1,6 +1,9 @@
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-use super::limits::check_request;
+use serde_json::{Map, Value, json};
+
+use super::json_reader::Arguments;
+use super::limits::{Findings, check_request};
 use crate::error::{ErrorCode, OperationError};
 use crate::vocab::{Limits, json_type};
 
@@ -32,14 +35,35 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Takes them out of `params`. What is no text is no token, and is refused like a wrong one.
-    fn take(params: &mut Map<String, Value>) -> Self {
+    /// Takes them out of `params`, or from beside it (REQ-RQ-03). What is not text is not a token, and is
+    /// refused like a wrong one.
+    fn take(params: &mut Map<String, Value>, beside: Vec<(&'static str, Value)>) -> Self {
+        for (name, token) in beside {
+            params.entry(name).or_insert(token);
+        }
         let mut text = |name: &str| match params.remove(name)? {
             Value::Null => None,
             Value::String(token) => Some(token),
             _ => Some(String::new()),
         };
-        Self { confirmation: text("_confirmation"), quota_continue: text("_quota_continue") }
+        Self { confirmation: text(CONFIRMATION), quota_continue: text(QUOTA_CONTINUE) }
+    }
+}
+
+const CONFIRMATION: &str = "_confirmation";
+const QUOTA_CONTINUE: &str = "_quota_continue";
+
+impl OperationInput {
+    /// The `params` that make the same call, with its tokens.
+    pub(crate) fn into_params(self) -> Map<String, Value> {
+        let Self { mut params, credentials, .. } = self;
+        let Credentials { confirmation, quota_continue } = credentials;
+        for (name, token) in [(CONFIRMATION, confirmation), (QUOTA_CONTINUE, quota_continue)] {
+            if let Some(token) = token {
+                params.insert(name.to_owned(), token.into());
+            }
+        }
+        params
     }
 }
 
@@ -48,6 +72,8 @@ impl Credentials {
 pub(crate) struct Refused {
     /// The operation it names, if it does.
     pub(crate) operation: String,
+    /// The `params` that it has.
+    pub(crate) params: Value,
     /// It was a batch.
     pub(crate) batch: bool,
     pub(crate) error: OperationError,
@@ -61,6 +87,8 @@ struct Members {
     operation: Option<Value>,
     operations: Option<Value>,
     params: Option<Value>,
+    /// Tokens beside `params`.
+    tokens: Vec<(&'static str, Value)>,
     /// What else stands at top level: parameters (REQ-RQ-03).
     rest: Vec<(String, Value)>,
 }
@@ -73,6 +101,8 @@ impl Members {
                 "operation" => members.operation = given(value),
                 "operations" => members.operations = given(value),
                 "params" => members.params = given(value),
+                CONFIRMATION => members.tokens.push((CONFIRMATION, value)),
+                QUOTA_CONTINUE => members.tokens.push((QUOTA_CONTINUE, value)),
                 _ if name.starts_with('_') => {}
                 _ => members.rest.push((name, value)),
             }
@@ -84,6 +114,19 @@ impl Members {
     fn name(&self) -> String {
         self.operation.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }
+
+    /// The refusal of an item that is faulty somewhere inside, which keeps all that it sent.
+    fn refused(self, error: OperationError) -> Refused {
+        let operation = self.name();
+        let mut params = self.params.unwrap_or_else(|| json!({}));
+        if let Value::Object(params) = &mut params {
+            let tokens = self.tokens.into_iter().map(|(name, token)| (name.to_owned(), token));
+            for (name, value) in self.rest.into_iter().chain(tokens) {
+                params.entry(name).or_insert(value);
+            }
+        }
+        Refused { operation, params, batch: false, error }
+    }
 }
 
 fn given(value: Value) -> Option<Value> {
@@ -92,50 +135,35 @@ fn given(value: Value) -> Option<Value> {
 
 /// Measures the tool arguments and reads them.
 pub(crate) fn decode(
-    arguments: Map<String, Value>,
+    mut arguments: Arguments,
     batch: bool,
     limits: &Limits,
 ) -> Result<Request, Refused> {
-    let measured = check_request(&arguments, limits);
-    let mut members = Members::of(arguments);
-    if let Err(error) = measured {
-        let (operation, batch) = (members.name(), members.operations.is_some());
-        return Err(Refused { operation, batch, error });
+    let Findings { whole, items } = check_request(&mut arguments, limits);
+    let mut members = Members::of(arguments.members);
+    if let Some(error) = whole {
+        let batch = members.operations.is_some();
+        return Err(Refused { batch, ..members.refused(error) });
     }
     match members.operations.take() {
         None => operation_input(members).map(Request::One),
-        Some(operations) => decode_batch(operations, &members, batch, limits)
-            .map_err(|error| Refused { operation: members.name(), batch: true, error }),
+        Some(operations) => decode_batch(operations, items, &members, batch, limits)
+            .map_err(|error| Refused { batch: true, ..members.refused(error) }),
     }
 }
 
 fn operation_input(members: Members) -> Result<OperationInput, Refused> {
-    let refused = |operation, error| Err(Refused { operation, batch: false, error });
-    let operation = match members.operation {
-        Some(Value::String(name)) if !name.is_empty() => name,
-        Some(Value::String(empty)) => {
-            let error = OperationError::invalid_value("operation", "must not be empty");
-            return refused(empty, error);
-        }
-        Some(other) => {
-            let actual = json_type(&other);
-            let error = OperationError::invalid_type("operation", "string", actual);
-            return refused(String::new(), error);
-        }
-        None => return refused(String::new(), missing_operation()),
-    };
+    if let Some(error) = fault_of(&members) {
+        return Err(members.refused(error));
+    }
+    let operation = members.name();
     let mut params = match members.params {
         Some(Value::Object(params)) => params,
-        None => Map::new(),
-        Some(other) => {
-            let error = OperationError::invalid_type("params", "object", json_type(&other))
-                .with_detail("operation", operation.as_str());
-            return refused(operation, error);
-        }
+        _ => Map::new(),
     };
     let mut credentials = Credentials::default();
-    if params.keys().any(|name| name.starts_with('_')) {
-        credentials = Credentials::take(&mut params);
+    if !members.tokens.is_empty() || params.keys().any(|name| name.starts_with('_')) {
+        credentials = Credentials::take(&mut params, members.tokens);
         params.retain(|name, _| !name.starts_with('_'));
     }
     for (name, value) in members.rest {
@@ -149,6 +177,23 @@ fn operation_input(members: Members) -> Result<OperationInput, Refused> {
     Ok(OperationInput { operation, params, credentials })
 }
 
+/// Why these members are not those of a request.
+fn fault_of(members: &Members) -> Option<OperationError> {
+    match &members.operation {
+        Some(Value::String(name)) if name.is_empty() => {
+            return Some(OperationError::invalid_value("operation", "must not be empty"));
+        }
+        Some(Value::String(_)) => {}
+        Some(other) => {
+            return Some(OperationError::invalid_type("operation", "string", json_type(other)));
+        }
+        None => return Some(missing_operation()),
+    }
+    let params = members.params.as_ref().filter(|params| !params.is_object())?;
+    let error = OperationError::invalid_type("params", "object", json_type(params));
+    Some(error.with_detail("operation", members.name()))
+}
+
 fn missing_operation() -> OperationError {
     OperationError::new(
         ErrorCode::ValidationMissingParam,
@@ -160,6 +205,7 @@ fn missing_operation() -> OperationError {
 
 fn decode_batch(
     operations: Value,
+    mut faults: BTreeMap<usize, OperationError>,
     members: &Members,
     batch: bool,
     limits: &Limits,
@@ -173,7 +219,8 @@ fn decode_batch(
         .as_ref()
         .map(|_| "operation")
         .or_else(|| members.params.as_ref().map(|_| "params"))
-        .or_else(|| members.rest.first().map(|(name, _)| name.as_str()));
+        .or_else(|| members.rest.first().map(|(name, _)| name.as_str()))
+        .or_else(|| members.tokens.first().map(|(name, _)| *name));
     if let Some(name) = beside {
         let name = crate::router::clean(name);
         return Err(fault(format!(
@@ -182,7 +229,9 @@ fn decode_batch(
     }
     let Value::Array(items) = operations else {
         let actual = json_type(&operations);
-        return Err(fault(format!("'operations' expected 'array', got '{actual}'")));
+        return Err(fault(format!(
+            "'operations' expected 'array', got '{actual}'. {ITEM_FORM}, in a list"
+        )));
     };
     let most = limits.max_batch_operations;
     if items.is_empty() {
@@ -192,15 +241,43 @@ fn decode_batch(
         let given = items.len();
         return Err(fault(format!("A batch takes up to {most} operations, got {given}: split it")));
     }
-    Ok(Request::Batch(items.into_iter().map(batch_item).collect()))
+    let items = items.into_iter().enumerate();
+    Ok(Request::Batch(
+        items.map(|(index, item)| batch_item(index, item, faults.remove(&index))).collect(),
+    ))
 }
 
-fn batch_item(item: Value) -> Result<OperationInput, Refused> {
+/// The form of an item, for callers that send something else.
+const ITEM_FORM: &str =
+    "Each operation is an object: {\"operation\": \"its name\", \"params\": {}}";
+
+fn batch_item(
+    index: usize,
+    item: Value,
+    fault: Option<OperationError>,
+) -> Result<OperationInput, Refused> {
     let Value::Object(item) = item else {
-        let error = OperationError::invalid_type("operations", "object", json_type(&item));
-        return Err(Refused { operation: String::new(), batch: false, error });
+        let error = fault.unwrap_or_else(|| item_type(index, &item));
+        let params = json!({});
+        return Err(Refused { operation: String::new(), params, batch: false, error });
     };
-    operation_input(Members::of(item))
+    let members = Members::of(item);
+    match fault {
+        Some(error) => Err(members.refused(error)),
+        None => operation_input(members),
+    }
+}
+
+/// An item that is not an object.
+fn item_type(index: usize, item: &Value) -> OperationError {
+    let (path, actual) = (format!("operations[{index}]"), json_type(item));
+    OperationError::new(
+        ErrorCode::ValidationInvalidType,
+        format!("Parameter '{path}' expected 'object', got '{actual}'. {ITEM_FORM}"),
+    )
+    .with_detail("param_name", path)
+    .with_detail("expected_type", "object")
+    .with_detail("actual_type", actual)
 }
 
 #[cfg(test)]
@@ -209,7 +286,7 @@ mod tests {
     use serde_json::json;
 
     fn decoded(value: Value) -> Result<Request, OperationError> {
-        decode(value.as_object().unwrap().clone(), true, &Limits::default())
+        decode(value.as_object().unwrap().clone().into(), true, &Limits::default())
             .map_err(|refused| refused.error)
     }
 
@@ -261,6 +338,44 @@ mod tests {
             assert_eq!(error.code(), ErrorCode::BatchValidationError, "{value}");
             assert!(error.message().contains(fragment), "{}", error.message());
             assert!(error.details().is_empty());
+        }
+    }
+
+    #[test]
+    fn tokens_are_taken_from_params_or_from_beside_it() {
+        // REQ-RQ-03, REQ-TOK-06, REQ-RATE-07
+        for (value, confirmation, quota_continue) in [
+            (json!({"params": {"_confirmation": "c"}}), Some("c"), None),
+            (json!({"_confirmation": "c", "params": {"a": 1}}), Some("c"), None),
+            (json!({"_confirmation": "c", "a": 1}), Some("c"), None),
+            (json!({"_confirmation": "x", "params": {"_confirmation": "c"}}), Some("c"), None),
+            (json!({"_confirmation": null, "_quota_continue": "q"}), None, Some("q")),
+            (json!({"_confirmation": 7}), Some(""), None),
+            (json!({"_meta": {"_confirmation": "c"}}), None, None),
+        ] {
+            let mut request = value.clone();
+            request["operation"] = json!("a");
+            let input = one(request);
+            assert_eq!(input.credentials.confirmation.as_deref(), confirmation, "{value}");
+            assert_eq!(input.credentials.quota_continue.as_deref(), quota_continue, "{value}");
+            assert!(!input.params.keys().any(|name| name.starts_with('_')), "{value}");
+        }
+        let error = decoded(json!({"operations": [{"operation": "a"}], "_confirmation": "c"}));
+        let message = error.unwrap_err().message().to_owned();
+        assert!(message.contains("move '_confirmation' into its items"), "{message}");
+    }
+
+    #[test]
+    fn a_list_of_names_and_one_object_are_answered_with_the_same_form() {
+        // REQ-BAT-01, REQ-BAT-02
+        let Ok(Request::Batch(items)) = decoded(json!({"operations": ["list_tasks"]})) else {
+            panic!("no batch")
+        };
+        let item = items.into_iter().next().unwrap().unwrap_err().error;
+        assert_eq!(item.details()["param_name"], "operations[0]");
+        let list = decoded(json!({"operations": {"operation": "list_tasks"}})).unwrap_err();
+        for error in [item, list] {
+            assert!(error.message().contains(ITEM_FORM), "{}", error.message());
         }
     }
 

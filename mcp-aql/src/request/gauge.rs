@@ -1,28 +1,30 @@
-//! Measures a result while it is written, so that nobody has to read it again.
+//! Writes a result as JSON and stops where a reply has no room for it.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{CharEscape, Formatter, Serializer};
+use serde_json::ser::{Formatter, Serializer};
 
-use super::limits::{Broken, Measure, too_large};
+use super::bytes::depth_of;
+use super::limits::too_large;
 use crate::error::OperationError;
-use crate::vocab::Limits;
+use crate::vocab::ReplyLimits;
 
-/// Writes data as compact JSON behind what `text` holds, within the limits of a reply (REQ-ENC-09 to
-/// REQ-ENC-12). `depth` objects and arrays are open already.
+/// Writes data as compact JSON behind what `text` holds, within the limits of a reply (REQ-ENC-09).
+/// `depth` objects and arrays are open already.
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     text: &mut Vec<u8>,
     data: &T,
     depth: usize,
-    limits: &Limits,
+    limits: ReplyLimits,
 ) -> Result<(), OperationError> {
-    let most = limits.max_response_size;
+    let most = limits.bytes;
     let mut writer = Bounded { text, most, over: false };
-    let mut gauge = Gauge { measure: Measure::new(depth, limits), broken: None };
+    let mut gauge = Gauge { depth, limit: limits.depth, over: false };
     let written = data.serialize(&mut Serializer::with_formatter(&mut writer, &mut gauge));
-    if let Some(broken) = gauge.broken {
-        return Err(broken.error(limits));
+    if gauge.over {
+        // Deeper values are not read: the count says that the limit is exceeded, not by how much.
+        return Err(too_large("nesting_depth", limits.depth, limits.depth + 1, "levels"));
     }
     if writer.over || text.len() > most {
         return Err(too_large("response_size", most, most.saturating_add(1), "bytes"));
@@ -69,174 +71,113 @@ impl Write for Bounded<'_> {
     }
 }
 
-/// Compact JSON that is counted.
-struct Gauge<'a> {
-    measure: Measure<'a>,
-    broken: Option<Broken>,
+/// Compact JSON whose depth is counted.
+struct Gauge {
+    /// Objects and arrays that are open.
+    depth: usize,
+    limit: usize,
+    over: bool,
 }
 
-impl Gauge<'_> {
+impl Gauge {
     #[inline]
-    fn note(&mut self, measured: Result<(), Broken>) -> io::Result<()> {
-        measured.map_err(|broken| {
-            self.broken = Some(broken);
-            stop()
-        })
+    fn open(&mut self) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > self.limit {
+            self.over = true;
+            return Err(stop());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn close(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
     }
 }
 
-/// Ends the writing; what is told about it is kept elsewhere.
+/// Ends the writing; the reason is kept elsewhere.
 #[cold]
 fn stop() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
 }
 
-impl Formatter for &mut Gauge<'_> {
+impl Formatter for &mut Gauge {
     #[inline]
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        let measured = self.measure.open(true);
-        self.note(measured)?;
+        self.open()?;
         writer.write_all(b"[")
     }
 
     #[inline]
-    fn begin_array_value<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        let measured = self.measure.element();
-        self.note(measured)?;
-        if first { Ok(()) } else { writer.write_all(b",") }
-    }
-
-    #[inline]
     fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.measure.close(true);
+        self.close();
         writer.write_all(b"]")
     }
 
     #[inline]
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        let measured = self.measure.open(false);
-        self.note(measured)?;
+        self.open()?;
         writer.write_all(b"{")
     }
 
     #[inline]
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.measure.close(false);
+        self.close();
         writer.write_all(b"}")
     }
 
-    #[inline]
-    fn begin_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.measure.begin_text();
-        writer.write_all(b"\"")
-    }
-
-    #[inline]
-    fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        let measured = self.measure.end_text();
-        self.note(measured)?;
-        writer.write_all(b"\"")
-    }
-
-    #[inline]
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        self.measure.text(fragment.len());
-        writer.write_all(fragment.as_bytes())
-    }
-
-    #[inline]
-    fn write_char_escape<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        escape: CharEscape,
-    ) -> io::Result<()> {
-        // An escape stands for one byte.
-        self.measure.text(1);
-        serde_json::ser::CompactFormatter.write_char_escape(writer, escape)
-    }
-
-    /// JSON that somebody else wrote: it is read.
+    /// JSON text that is part of the data.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        let measured = self.measure.json(fragment);
-        self.note(measured)?;
+        if self.depth + depth_of(fragment) > self.limit {
+            self.over = true;
+            return Err(stop());
+        }
         writer.write_all(fragment.as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::limits::check_response;
     use super::*;
     use crate::error::ErrorCode;
-    use proptest::prelude::*;
-    use serde_json::{Value, json, value::RawValue};
+    use serde_json::{json, value::RawValue};
 
-    fn limits() -> Limits {
-        Limits {
-            max_response_size: 400,
-            max_string_length: 10,
-            max_array_elements: 3,
-            max_nesting_depth: 4,
-            ..Limits::default()
+    const LIMITS: ReplyLimits = ReplyLimits { bytes: 400, depth: 4 };
+
+    fn limit_type(data: &impl Serialize, depth: usize) -> Option<String> {
+        let mut text = Vec::new();
+        let error = write_json(&mut text, data, depth, LIMITS).err()?;
+        assert_eq!(error.code(), ErrorCode::ValidationPayloadTooLarge);
+        error.details()["limit_type"].as_str().map(str::to_owned)
+    }
+
+    #[test]
+    fn size_and_depth_of_a_reply_are_limited_and_nothing_else() {
+        // REQ-ENC-09
+        for (data, expected) in [
+            (json!({"a": {"b": {"c": {}}}}), None),
+            (json!({"a": {"b": {"c": {"d": {}}}}}), Some("nesting_depth")),
+            (json!([[[[[]]]]]), Some("nesting_depth")),
+            (json!([{"[[[[[[": "{{{{{{\"[["}, [], [], []]), None),
+            (json!("x".repeat(398)), None),
+            (json!("x".repeat(399)), Some("response_size")),
+            (json!(vec![1; 199]), None),
+            (json!(vec![1; 200]), Some("response_size")),
+        ] {
+            assert_eq!(limit_type(&data, 0).as_deref(), expected, "{data}");
+            let raw = RawValue::from_string(data.to_string()).unwrap();
+            assert_eq!(limit_type(&raw, 0).as_deref(), expected, "{data}");
         }
-    }
-
-    fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<i32>().prop_map(Value::from),
-            "[a-zé\"\\\\\u{1}\\[\\]{},]{0,12}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(5, 24, 5, |inner| {
-            prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-                proptest::collection::btree_map("[a-z\n]{0,11}", inner, 0..4)
-                    .prop_map(|map| Value::Object(map.into_iter().collect())),
-            ]
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn written_and_read_measure_the_same(data in any_json(), raw: bool) {
-            // REQ-ENC-09 to REQ-ENC-12
-            let reply = json!({ "data": data }).to_string();
-            let expected = check_response(&reply, &limits());
-            let mut text = Vec::new();
-            let written = if raw {
-                let data = RawValue::from_string(data.to_string()).unwrap();
-                write_json(&mut text, &json_with(&data), 0, &limits())
-            } else {
-                write_json(&mut text, &json!({ "data": data }), 0, &limits())
-            };
-            let kind = |outcome: Result<(), OperationError>| {
-                outcome.map_err(|error| error.details()["limit_type"].clone())
-            };
-            match kind(expected) {
-                Ok(()) => {
-                    prop_assert_eq!(kind(written), Ok(()));
-                    prop_assert_eq!(String::from_utf8(text).unwrap(), reply);
-                }
-                // Several limits may be broken, and another one is met first.
-                Err(_) => prop_assert!(written.is_err()),
-            }
-        }
-    }
-
-    fn json_with(data: &RawValue) -> std::collections::BTreeMap<&str, &RawValue> {
-        std::collections::BTreeMap::from([("data", data)])
+        assert_eq!(limit_type(&json!([[]]), 2), None);
+        assert_eq!(limit_type(&json!([[]]), 3).as_deref(), Some("nesting_depth"));
+        let mut text = b"x".to_vec();
+        write_json(&mut text, &json!({"a": [1, "\n"]}), 1, LIMITS).unwrap();
+        assert_eq!(text, br#"x{"a":[1,"\n"]}"#);
     }
 
     #[test]
@@ -253,7 +194,7 @@ mod tests {
             }
         }
         let mut text = Vec::new();
-        let error = write_json(&mut text, &Endless, 1, &limits()).unwrap_err();
+        let error = write_json(&mut text, &Endless, 1, LIMITS).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ValidationPayloadTooLarge);
         assert_eq!(error.details()["limit_type"], "response_size");
         assert!(text.capacity() <= 2 * 400);

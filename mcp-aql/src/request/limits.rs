@@ -1,5 +1,9 @@
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::bytes::PARSED_DEPTH;
+use super::json_reader::Arguments;
 use crate::error::{ErrorCode, OperationError};
 use crate::router::clean;
 use crate::shape::Path;
@@ -22,33 +26,97 @@ pub(crate) fn too_large(
     .with_detail("unit", unit)
 }
 
-/// Measures a request against the limits and refuses U+0000 in text (REQ-ENC-02, REQ-ENC-08,
-/// REQ-ENC-10 to REQ-ENC-12). The size is that of the serialised tool arguments.
-pub(crate) fn check_request(
-    arguments: &Map<String, Value>,
-    limits: &Limits,
-) -> Result<(), OperationError> {
-    let mut seen = Seen::default();
-    look_at_object(arguments, 1, limits, &mut seen)?;
-    // Nearly every request is far from the limit, whatever its text needs as escapes.
-    if seen.at_most > limits.max_request_size {
-        let bytes = object_length(arguments);
-        if bytes > limits.max_request_size {
-            return Err(too_large("request_size", limits.max_request_size, bytes, "bytes"));
+/// The faults of a request as a whole, and of the items of a batch by themselves.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) whole: Option<OperationError>,
+    pub(crate) items: BTreeMap<usize, OperationError>,
+}
+
+impl Findings {
+    fn add(&mut self, item: Option<usize>, error: OperationError) {
+        match item {
+            None => drop(self.whole.get_or_insert(error)),
+            Some(index) => drop(self.items.entry(index).or_insert(error)),
         }
     }
-    if !seen.nul {
-        return Ok(());
+}
+
+/// Measures a request against the limits, and finds U+0000 in text and values that were lost in reading it
+/// (REQ-ENC-02, REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12). The size is that of the serialised
+/// tool arguments. Values inside of a batch's item are the item's matter (REQ-BAT-02).
+pub(crate) fn check_request(arguments: &mut Arguments, limits: &Limits) -> Findings {
+    let members = &arguments.members;
+    let mut findings = Findings::default();
+    let mut at_most = 2_usize;
+    let mut note = |item, measured: Result<usize, OperationError>| match measured {
+        Ok(bytes) => at_most = at_most.saturating_add(bytes),
+        Err(error) => {
+            at_most = usize::MAX;
+            findings.add(item, error);
+        }
+    };
+    for (name, value) in members {
+        let path = Path::Root(name);
+        match value {
+            Value::Array(items) if name == "operations" => {
+                let list = check_list(items, 2, limits).map(|()| name.len() + 6 + items.len());
+                note(None, list.map_err(|broken| broken.located(name, value, path, limits)));
+                for (index, item) in items.iter().enumerate() {
+                    note(Some(index), examine("", item, Path::Item(&path, index), limits));
+                }
+            }
+            _ => note(None, examine(name, value, path, limits)),
+        }
     }
-    let location = find_nul(arguments).map(|location| clean(&location)).unwrap_or_default();
-    Err(OperationError::new(
+    // Nearly every request is far from the limit, whatever its text needs as escapes.
+    if at_most > limits.max_request_size {
+        let bytes = object_length(members, 1);
+        let is_first =
+            |error: &OperationError| error.code() == ErrorCode::ValidationPayloadTooLarge;
+        if bytes > limits.max_request_size && !findings.whole.as_ref().is_some_and(is_first) {
+            let error = too_large("request_size", limits.max_request_size, bytes, "bytes");
+            findings.whole = Some(error);
+        }
+    }
+    for loss in arguments.losses.drain(..) {
+        findings.add(loss.item, loss.error);
+    }
+    findings
+}
+
+/// Measures a member of a request, or an item of a batch. Returns the maximum number of bytes that it
+/// has when it is serialised.
+fn examine(
+    name: &str,
+    value: &Value,
+    path: Path<'_>,
+    limits: &Limits,
+) -> Result<usize, OperationError> {
+    let mut seen = Seen::default();
+    let measured = look_at_text(name, limits, &mut seen)
+        .and_then(|()| look_at(value, depth_of(path), limits, &mut seen));
+    match measured {
+        Ok(()) if seen.nul => Err(Broken::Nul.located(name, value, path, limits)),
+        Ok(()) => Ok(seen.at_most + 2),
+        Err(broken) => Err(broken.located(name, value, path, limits)),
+    }
+}
+
+/// The number of objects and arrays that a member of the request, or an item of a batch, lies in.
+fn depth_of(path: Path<'_>) -> usize {
+    if matches!(path, Path::Item(..)) { 2 } else { 1 }
+}
+
+fn nul_error(location: String) -> OperationError {
+    OperationError::new(
         ErrorCode::ValidationInvalidEncoding,
         format!("Invalid character encoding in request: '{location}' holds U+0000"),
     )
-    .with_detail("location", location))
+    .with_detail("location", location)
 }
 
-/// What one pass over a request tells.
+/// The result of one pass over a value.
 #[derive(Default)]
 struct Seen {
     /// It is no longer than this when it is serialised.
@@ -57,38 +125,22 @@ struct Seen {
     nul: bool,
 }
 
-fn look_at_object(
-    fields: &Map<String, Value>,
-    depth: usize,
-    limits: &Limits,
-    seen: &mut Seen,
-) -> Result<(), OperationError> {
-    check_depth(depth, limits)?;
-    seen.at_most += 2;
-    for (name, value) in fields {
-        look_at_text(name, limits, seen)?;
-        seen.at_most += 2;
-        look_at(value, depth, limits, seen)?;
-    }
-    Ok(())
-}
-
-fn look_at(
-    value: &Value,
-    depth: usize,
-    limits: &Limits,
-    seen: &mut Seen,
-) -> Result<(), OperationError> {
+fn look_at(value: &Value, depth: usize, limits: &Limits, seen: &mut Seen) -> Result<(), Broken> {
     match value {
         // The longest number has a sign, 17 digits, a point and an exponent.
         Value::Null | Value::Bool(_) | Value::Number(_) => seen.at_most += 32,
         Value::String(text) => look_at_text(text, limits, seen)?,
-        Value::Object(fields) => look_at_object(fields, depth + 1, limits, seen)?,
-        Value::Array(values) => {
+        Value::Object(fields) => {
             check_depth(depth + 1, limits)?;
-            if values.len() > limits.max_array_elements {
-                return Err(Broken::Elements(values.len()).error(limits));
+            seen.at_most += 2;
+            for (name, value) in fields {
+                look_at_text(name, limits, seen)?;
+                seen.at_most += 2;
+                look_at(value, depth + 1, limits, seen)?;
             }
+        }
+        Value::Array(values) => {
+            check_list(values, depth + 1, limits)?;
             seen.at_most += 2 + values.len();
             for value in values {
                 look_at(value, depth + 1, limits, seen)?;
@@ -98,9 +150,17 @@ fn look_at(
     Ok(())
 }
 
-fn look_at_text(text: &str, limits: &Limits, seen: &mut Seen) -> Result<(), OperationError> {
+fn check_list(values: &[Value], depth: usize, limits: &Limits) -> Result<(), Broken> {
+    check_depth(depth, limits)?;
+    if values.len() > limits.max_array_elements {
+        return Err(Broken::Elements(values.len()));
+    }
+    Ok(())
+}
+
+fn look_at_text(text: &str, limits: &Limits, seen: &mut Seen) -> Result<(), Broken> {
     if text.len() > limits.max_string_length {
-        return Err(Broken::Text(text.len()).error(limits));
+        return Err(Broken::Text(text.len()));
     }
     seen.at_most += text.len().saturating_mul(LONGEST_ESCAPE) + 2;
     seen.nul |= holds_nul(text);
@@ -119,22 +179,26 @@ fn holds_nul(text: &str) -> bool {
 /// `\u0001`
 const LONGEST_ESCAPE: usize = 6;
 
-/// How long an object is when it is serialised.
-fn object_length(fields: &Map<String, Value>) -> usize {
+/// How long an object is when it is serialised. What lies deeper than any parser goes is left out.
+fn object_length(fields: &Map<String, Value>, depth: usize) -> usize {
     // Braces, and for each field a colon and, but for the first, a comma.
     let signs = 2 + (fields.len() * 2).saturating_sub(1);
-    fields.iter().map(|(name, value)| text_length(name) + length(value)).sum::<usize>() + signs
+    fields.iter().map(|(name, value)| text_length(name) + length(value, depth)).sum::<usize>()
+        + signs
 }
 
-fn length(value: &Value) -> usize {
+fn length(value: &Value, depth: usize) -> usize {
     match value {
         Value::Null | Value::Bool(true) => 4,
         Value::Bool(false) => 5,
         Value::Number(number) => number.to_string().len(),
         Value::String(text) => text_length(text),
-        Value::Object(fields) => object_length(fields),
+        Value::Object(_) | Value::Array(_) if depth >= PARSED_DEPTH => 2,
+        Value::Object(fields) => object_length(fields, depth + 1),
         Value::Array(values) => {
-            values.iter().map(length).sum::<usize>() + 2 + values.len().saturating_sub(1)
+            values.iter().map(|value| length(value, depth + 1)).sum::<usize>()
+                + 2
+                + values.len().saturating_sub(1)
         }
     }
 }
@@ -151,58 +215,24 @@ fn text_length(text: &str) -> usize {
     text.len() + escapes + 2
 }
 
-fn check_depth(depth: usize, limits: &Limits) -> Result<(), OperationError> {
-    if depth > limits.max_nesting_depth {
-        return Err(Broken::Depth(depth).error(limits));
-    }
-    Ok(())
+fn check_depth(depth: usize, limits: &Limits) -> Result<(), Broken> {
+    if depth > limits.max_nesting_depth { Err(Broken::Depth(depth)) } else { Ok(()) }
 }
 
-/// Where the request holds U+0000, if it does.
-fn find_nul(arguments: &Map<String, Value>) -> Option<String> {
-    arguments.iter().find_map(|(name, value)| {
-        if name.contains('\0') {
-            return Some(Path::Root(name).to_string());
-        }
-        nul_in(value, Path::Root(name))
-    })
-}
-
-fn nul_in(value: &Value, path: Path<'_>) -> Option<String> {
-    match value {
-        Value::String(text) => text.contains('\0').then(|| path.to_string()),
-        Value::Array(values) => values
-            .iter()
-            .enumerate()
-            .find_map(|(index, value)| nul_in(value, Path::Item(&path, index))),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
-            let at = Path::Field(&path, name);
-            if name.contains('\0') { Some(at.to_string()) } else { nul_in(value, at) }
-        }),
-        _ => None,
-    }
-}
-
-/// Measures a reply, which is JSON text that we wrote ourselves, in one pass over its bytes.
-pub(crate) fn check_response(text: &str, limits: &Limits) -> Result<(), OperationError> {
-    if text.len() > limits.max_response_size {
-        return Err(too_large("response_size", limits.max_response_size, text.len(), "bytes"));
-    }
-    Measure::new(0, limits).json(text).map_err(|broken| broken.error(limits))
-}
-
-/// A limit that is broken; small, as it is passed around for every piece of JSON.
+/// A limit that a request exceeds; small, as it is passed around for every value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Broken {
+enum Broken {
     Depth(usize),
     Elements(usize),
     Text(usize),
+    Nul,
 }
 
 impl Broken {
+    /// The error, with the place of the first value that exceeds the limit.
     #[cold]
-    pub(super) fn error(self, limits: &Limits) -> OperationError {
-        match self {
+    fn located(self, name: &str, value: &Value, path: Path<'_>, limits: &Limits) -> OperationError {
+        let error = match self {
             Self::Depth(depth) => {
                 too_large("nesting_depth", limits.max_nesting_depth, depth, "levels")
             }
@@ -212,119 +242,63 @@ impl Broken {
             Self::Text(bytes) => {
                 too_large("string_length", limits.max_string_length, bytes, "bytes")
             }
-        }
+            Self::Nul => return nul_error(place_of(self, name, value, path, limits)),
+        };
+        error.with_detail("location", place_of(self, name, value, path, limits))
     }
 }
 
-/// Counts what limits are about, of JSON that is written or read piece by piece.
-pub(super) struct Measure<'a> {
-    limits: &'a Limits,
-    /// Objects and arrays that are open.
-    depth: usize,
-    /// Elements of each open array so far.
-    elements: Vec<usize>,
-    /// Bytes of the string so far.
-    length: usize,
+/// The path of the first value that is wrong in this way, by the name of a member and its value.
+fn place_of(broken: Broken, name: &str, value: &Value, path: Path<'_>, limits: &Limits) -> String {
+    let wrong_text = |text: &str| match broken {
+        Broken::Nul => text.contains('\0'),
+        Broken::Text(_) => text.len() > limits.max_string_length,
+        Broken::Depth(_) | Broken::Elements(_) => false,
+    };
+    let wrong_list = |values: &[Value]| {
+        matches!(broken, Broken::Elements(_)) && values.len() > limits.max_array_elements
+    };
+    let deepest = match broken {
+        Broken::Depth(depth) => depth,
+        _ => usize::MAX,
+    };
+    let search = Search { wrong_text: &wrong_text, wrong_list: &wrong_list, deepest };
+    let found = if wrong_text(name) {
+        Some(path.to_string())
+    } else {
+        search.find(value, path, depth_of(path))
+    };
+    clean(&found.unwrap_or_default())
 }
 
-impl<'a> Measure<'a> {
-    /// So many objects and arrays are open already.
-    pub(super) fn new(depth: usize, limits: &'a Limits) -> Self {
-        Self { limits, depth, elements: Vec::new(), length: 0 }
-    }
+/// Looks for the first value that is wrong.
+struct Search<'a> {
+    wrong_text: &'a dyn Fn(&str) -> bool,
+    wrong_list: &'a dyn Fn(&[Value]) -> bool,
+    deepest: usize,
+}
 
-    #[inline]
-    pub(super) fn open(&mut self, array: bool) -> Result<(), Broken> {
-        self.depth += 1;
-        // What lies deeper is not looked at: the count tells that the limit is passed, not by how much.
-        if self.depth > self.limits.max_nesting_depth {
-            return Err(Broken::Depth(self.depth));
+impl Search<'_> {
+    fn find(&self, value: &Value, path: Path<'_>, depth: usize) -> Option<String> {
+        if (value.is_array() || value.is_object()) && depth + 1 >= self.deepest {
+            return Some(path.to_string());
         }
-        if array {
-            self.elements.push(0);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    pub(super) fn close(&mut self, array: bool) {
-        self.depth = self.depth.saturating_sub(1);
-        if array {
-            self.elements.pop();
-        }
-    }
-
-    /// Another element of the innermost array.
-    #[inline]
-    pub(super) fn element(&mut self) -> Result<(), Broken> {
-        let Some(count) = self.elements.last_mut() else { return Ok(()) };
-        *count += 1;
-        if *count > self.limits.max_array_elements {
-            return Err(Broken::Elements(*count));
-        }
-        Ok(())
-    }
-
-    #[inline]
-    pub(super) fn begin_text(&mut self) {
-        self.length = 0;
-    }
-
-    #[inline]
-    pub(super) fn text(&mut self, bytes: usize) {
-        self.length += bytes;
-    }
-
-    #[inline]
-    pub(super) fn end_text(&mut self) -> Result<(), Broken> {
-        if self.length > self.limits.max_string_length {
-            return Err(Broken::Text(self.length));
-        }
-        Ok(())
-    }
-
-    /// Valid JSON, as a whole.
-    pub(super) fn json(&mut self, text: &str) -> Result<(), Broken> {
-        // Whether each thing that is open is an array.
-        let mut open: Vec<bool> = Vec::new();
-        let mut bytes = text.bytes();
-        let mut fresh = false;
-        while let Some(byte) = bytes.next() {
-            if byte.is_ascii_whitespace() {
-                continue;
-            }
-            if fresh && byte != b']' {
-                self.element()?;
-            }
-            fresh = false;
-            match byte {
-                b'"' => self.quoted(&mut bytes)?,
-                b'{' | b'[' => {
-                    fresh = byte == b'[';
-                    open.push(fresh);
-                    self.open(fresh)?;
+        match value {
+            Value::String(text) => (self.wrong_text)(text).then(|| path.to_string()),
+            Value::Array(values) if (self.wrong_list)(values) => Some(path.to_string()),
+            Value::Array(values) => values
+                .iter()
+                .enumerate()
+                .find_map(|(index, value)| self.find(value, Path::Item(&path, index), depth + 1)),
+            Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+                let at = Path::Field(&path, name);
+                if (self.wrong_text)(name) {
+                    return Some(at.to_string());
                 }
-                b'}' | b']' => self.close(open.pop() == Some(true)),
-                b',' if open.last() == Some(&true) => self.element()?,
-                _ => {}
-            }
+                self.find(value, at, depth + 1)
+            }),
+            _ => None,
         }
-        Ok(())
-    }
-
-    /// A string, up to its closing quotation mark.
-    fn quoted(&mut self, bytes: &mut std::str::Bytes<'_>) -> Result<(), Broken> {
-        self.begin_text();
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'"' => break,
-                // An escape stands for one byte or, as `\uXXXX`, for one control character.
-                b'\\' if bytes.next() == Some(b'u') => bytes.by_ref().take(4).for_each(drop),
-                _ => {}
-            }
-            self.text(1);
-        }
-        self.end_text()
     }
 }
 
@@ -344,6 +318,13 @@ mod tests {
         }
     }
 
+    fn checked(value: &Value) -> Result<(), OperationError> {
+        let mut arguments = Arguments::from(value.as_object().unwrap().clone());
+        let findings = check_request(&mut arguments, &limits());
+        assert!(findings.items.is_empty());
+        findings.whole.map_or(Ok(()), Err)
+    }
+
     fn limit_type(result: Result<(), OperationError>) -> Option<String> {
         let error = result.err()?;
         assert_eq!(error.code(), ErrorCode::ValidationPayloadTooLarge);
@@ -354,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_holds_for_requests_and_replies() {
+    fn every_limit_holds_for_requests() {
         // REQ-ENC-08 to REQ-ENC-13
         for (shows, value, expected) in [
             ("the specification's example is 4 levels", json!({"a": {"b": {"c": {}}}}), None),
@@ -369,21 +350,60 @@ mod tests {
             ("escapes count as what they stand for", json!({"a": "\"\"\"\"\"\"\"\"\"\u{1}"}), None),
             ("commas inside of text are no elements", json!({"a": [",,,", "],[", "\""]}), None),
         ] {
-            let request = check_request(value.as_object().unwrap(), &limits());
-            assert_eq!(limit_type(request).as_deref(), expected, "{shows}, request");
-            let reply = check_response(&value.to_string(), &limits());
-            assert_eq!(limit_type(reply).as_deref(), expected, "{shows}, reply");
+            assert_eq!(limit_type(checked(&value)).as_deref(), expected, "{shows}");
         }
         let long = json!({"a": ["0123456789", "0123456789", "0123456789"], "b": {"c": ["0123456789", "0123456789", "0123456789"]}});
         let long = json!({"x": long, "y": long, "z": long});
+        assert_eq!(limit_type(checked(&long)).as_deref(), Some("request_size"));
+    }
+
+    #[test]
+    fn a_limit_is_refused_with_the_place_where_it_is_exceeded() {
+        // REQ-ENC-10 to REQ-ENC-13
+        for (value, location) in [
+            (json!({"a": {"b": {"c": {"d": {}}}}}), "a.b.c.d"),
+            (json!({"a": 1, "b": [[], [[[]]]]}), "b[1][0][0]"),
+            (json!({"a": [1, {"b": [1, 2, 3, 4]}]}), "a[1].b"),
+            (json!({"a": {"b": ["x", "0123456789x"]}}), "a.b[1]"),
+            (json!({"0123456789x": 1}), "0123456789x"),
+        ] {
+            let error = checked(&value).unwrap_err();
+            assert_eq!(error.details()["location"], location, "{value}");
+        }
+    }
+
+    #[test]
+    fn faults_of_items_are_found_beside_faults_of_the_batch() {
+        // REQ-BAT-02, REQ-ENC-02, REQ-ENC-10 to REQ-ENC-12
+        let items = json!([
+            {"a": "\u{0}"}, {"a": 1}, {"a": {"b": {}}}, {"a": "0123456789x"}, [[[]]], {"a": [1, 2, 3, 4]}
+        ]);
+        let limits = Limits { max_array_elements: 10, max_string_length: 10, ..limits() };
+        let mut arguments =
+            Arguments::from(json!({ "operations": items }).as_object().unwrap().clone());
+        let findings = check_request(&mut arguments, &limits);
+        assert!(findings.whole.is_none());
+        let found: Vec<_> = findings
+            .items
+            .iter()
+            .map(|(index, error)| {
+                (*index, error.details()["location"].as_str().unwrap_or_default())
+            })
+            .collect();
         assert_eq!(
-            limit_type(check_request(long.as_object().unwrap(), &limits())).as_deref(),
-            Some("request_size")
+            found,
+            [
+                (0, "operations[0].a"),
+                (2, "operations[2].a.b"),
+                (3, "operations[3].a"),
+                (4, "operations[4][0][0]"),
+            ]
         );
-        assert_eq!(
-            limit_type(check_response(&long.to_string(), &limits())).as_deref(),
-            Some("response_size")
-        );
+        // A request that is too large is refused as a whole, even if its items are faulty too.
+        let long = json!({ "operations": ["x".repeat(11), "y".repeat(200)] });
+        let mut arguments = Arguments::from(long.as_object().unwrap().clone());
+        let whole = check_request(&mut arguments, &limits).whole;
+        assert_eq!(whole.unwrap().details()["limit_type"], "request_size");
     }
 
     #[test]
@@ -396,10 +416,14 @@ mod tests {
         ] {
             let value = value.as_object().unwrap();
             let length = Value::from(value.clone()).to_string().len();
-            assert_eq!(object_length(value), length, "{value:?}");
-            let mut seen = Seen::default();
-            look_at_object(value, 1, &Limits::default(), &mut seen).unwrap();
-            assert!(seen.at_most >= length, "{value:?}");
+            assert_eq!(object_length(value, 1), length, "{value:?}");
+            let at_most: usize = value
+                .iter()
+                .map(|(name, value)| {
+                    examine(name, value, Path::Root(name), &Limits::default()).unwrap()
+                })
+                .sum();
+            assert!(at_most + 2 >= length, "{value:?}");
         }
     }
 
@@ -411,7 +435,7 @@ mod tests {
             (json!({"a": {"b": ["ok", "\u{0}"]}}), "a.b[1]"),
             (json!({"a": {"\u{0}": 1}}), "a.?"),
         ] {
-            let error = check_request(value.as_object().unwrap(), &limits()).unwrap_err();
+            let error = checked(&value).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ValidationInvalidEncoding);
             assert_eq!(error.details()["location"], location);
         }
@@ -426,12 +450,11 @@ mod tests {
         }
         let mut arguments = Map::new();
         arguments.insert("a".into(), value);
-        assert_eq!(
-            limit_type(check_request(&arguments, &Limits::default())).as_deref(),
-            Some("nesting_depth")
-        );
+        let mut arguments = Arguments::from(arguments);
+        let whole = check_request(&mut arguments, &Limits::default()).whole;
+        assert_eq!(whole.unwrap().details()["limit_type"], "nesting_depth");
         // Dropping so deep a value recurses too: take it apart level by level.
-        let mut inner = arguments.remove("a").unwrap();
+        let mut inner = arguments.members.remove("a").unwrap();
         while let Value::Array(mut values) = inner {
             inner = values.pop().unwrap();
         }

@@ -3,9 +3,13 @@
 mod bytes;
 mod decode;
 mod gauge;
+mod json_reader;
 mod limits;
 
 pub(crate) use bytes::{invalid_encoding, parse};
 pub(crate) use decode::{Credentials, OperationInput, Refused, Request, decode};
 pub(crate) use gauge::write_json;
-pub(crate) use limits::{check_response, too_large};
+pub(crate) use json_reader::{Arguments, read};
+#[cfg(feature = "cli")]
+pub(crate) use json_reader::{Loss, read_value};
+pub(crate) use limits::too_large;

@@ -1,4 +1,4 @@
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Reply;
 use super::reply::push_warnings;
@@ -92,8 +92,11 @@ impl BatchReply {
         let mut pending = Vec::new();
         for (place, item) in (halted + 1..).zip(rest) {
             let (operation, params) = match item {
-                Ok(input) => (input.operation, input.params),
-                Err(refused) => (refused.operation, Map::new()),
+                Ok(mut input) => {
+                    let operation = std::mem::take(&mut input.operation);
+                    (operation, input.into_params().into())
+                }
+                Err(refused) => (refused.operation, refused.params),
             };
             pending.push(json!({ "index": place, "operation": operation, "params": params }));
         }
@@ -135,9 +138,16 @@ mod tests {
     use super::*;
     use crate::error::OperationError;
     use crate::operation::Payload;
+    use crate::vocab::{Limits, ReplyLimits};
 
     fn success(data: &str) -> Reply {
-        Reply::success(Payload::ready(format!("{}{data}", crate::operation::SUCCESS), false), &[])
+        Reply::success(
+            Payload::ready(
+                format!("{}{data}", crate::operation::SUCCESS),
+                ReplyLimits::new(&Limits::default()),
+            ),
+            &[],
+        )
     }
 
     #[test]

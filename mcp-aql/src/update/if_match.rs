@@ -31,7 +31,9 @@ use crate::operation::{Call, ParamGroup, ParameterSpec};
 /// assert_eq!(error.details()["actual_version"], "3");
 /// ```
 ///
-/// `V` is the type of the version: the parameter takes the JSON type of `V` and no other.
+/// `V` is the type of the version: the parameter takes the JSON type of `V` and no other. A call that
+/// leaves it out does not compare versions. `null` is refused: a caller that sends it has lost the version,
+/// and would overwrite the changes of others.
 /// Check before you change anything, and make check and write one step: in one transaction, or with
 /// the version in the `WHERE` clause.
 ///
@@ -77,7 +79,7 @@ impl<V> IfMatch<V> {
 #[diagnostic::do_not_recommend]
 impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
     const PARAMETERS: &'static [ParameterSpec] =
-        &[ParameterSpec::optional::<V>("if_match", "Expected _version or _etag.")];
+        &[ParameterSpec::optional::<V>("if_match", "Expected _version or _etag.").refuse_null()];
 
     fn decode(call: &mut Call) -> Result<Self, OperationError> {
         Ok(Self { expected: call.optional()? })
@@ -111,7 +113,7 @@ mod tests {
                 context: crate::operation::Context::new(crate::CallScope::default()),
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
-                limits: crate::vocab::Limits::default(),
+                limits: crate::vocab::ReplyLimits::new(&crate::vocab::Limits::default()),
                 execution: None,
             };
             let if_match = IfMatch::<u64>::decode(&mut call).unwrap();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{ErrorCode, OperationError, leaks_internals, screened};
+use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Argument, Deprecation, Parameter, RegisteredOperation};
 use crate::router::clean;
 use crate::shape::{Fault, FaultKind, Faults, Hint, Path, Shapes, type_name};
@@ -73,7 +73,9 @@ pub(crate) fn validate(
     for (parameter, argument) in operation.parameters.iter().zip(&mut arguments) {
         match &argument.value {
             // For a parameter that may be left out, null means that it is left out (REQ-ENC-15).
-            Some(value) if parameter.spec.required || !value.is_null() => {
+            Some(value)
+                if parameter.spec.required || parameter.spec.refuses_null || !value.is_null() =>
+            {
                 let path = Path::Root(parameter.spec.name);
                 parameter.shape.check(value, path, shapes, &mut faults);
                 note_deprecated(parameter, value, &mut deprecated);
@@ -234,11 +236,13 @@ fn missing_error(
         let separator = if message.is_empty() { "" } else { ". " };
         let expected = type_name(&parameter.shape, shapes);
         let name = &parameter.name;
-        let plain = format!("{separator}Missing required parameter '{name}'. Expected: {expected}");
         let summary = crate::operation::summary(parameter.description());
-        let full = format!("{plain} ({})", summary.trim_end_matches('.'));
-        // A description is the author's prose: it stays out where it would look like a leak.
-        message.push_str(if leaks_internals(&full) { &plain } else { &full });
+        let summary = summary.trim_end_matches('.');
+        let full = format!(
+            "{separator}Missing required parameter '{name}'. Expected: {expected} ({summary})"
+        );
+        // The description is the author's own text, which is never filtered.
+        message.push_str(&full);
     }
     for name in unknown.iter().take(SHOWN) {
         let near = closest(name, missing.iter().map(|parameter| &*parameter.name));
@@ -275,13 +279,12 @@ fn type_error(
     let sentence = |fault: &Fault| {
         let path = clean(&fault.path);
         match &fault.kind {
+            // Types have the author's names, which are never filtered.
             FaultKind::Type { expected, actual } => {
-                let full = format!("Parameter '{path}' expected '{expected}', got '{actual}'");
-                screened(full, || format!("Parameter '{path}' has the wrong type: '{actual}'"))
+                format!("Parameter '{path}' expected '{expected}', got '{actual}'")
             }
             FaultKind::Missing { expected } => {
-                let full = format!("Missing required parameter '{path}'. Expected: {expected}");
-                screened(full, || format!("Missing required parameter '{path}'"))
+                format!("Missing required parameter '{path}'. Expected: {expected}")
             }
             _ => String::new(),
         }
@@ -324,10 +327,8 @@ fn value_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationEr
         .iter()
         .map(|fault| {
             let path = clean(&fault.path);
-            // Patterns and allowed values are the author's words.
-            screened(format!("Parameter '{path}' {}", expectation(fault)), || {
-                format!("Parameter '{path}' is not accepted: see 'expected' in the details")
-            })
+            // Patterns and allowed values are the author's own text, which is never filtered.
+            format!("Parameter '{path}' {}", expectation(fault))
         })
         .collect::<Vec<_>>()
         .join(". ");

@@ -1,7 +1,10 @@
 use serde::Serialize;
 
-/// Payload limits of an adapter, enforced on requests and on responses and published in
-/// `_protocol.limits`.
+/// Payload limits of an adapter, published in `_protocol.limits`.
+///
+/// They are enforced on requests, but for `max_response_size`, which is the limit of a reply. Data that
+/// was stored within the limits of a request is never too deep, and no text or list in it too long, for
+/// the replies that return it.
 ///
 /// ```
 /// use mcp_aql::Limits;
@@ -41,11 +44,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits of a batch's item, whose reply sits three levels down in the batch's.
-    pub(crate) const fn of_item(self) -> Self {
-        Self { max_nesting_depth: self.max_nesting_depth.saturating_sub(3), ..self }
-    }
-
     /// Every limit that lies outside of the protocol's range.
     ///
     /// # Errors
@@ -64,6 +62,35 @@ impl Limits {
         .map(|(limit, value, low, high)| LimitOutOfRange { limit, value, low, high })
         .collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+}
+
+/// The maximum nesting depth of a reply: the deepest request has 64 levels, and the replies of lists,
+/// batches and executions add a few around what it has stored. Parsers that are in wide use read 127.
+pub(crate) const MAX_REPLY_DEPTH: usize = 120;
+
+/// The limits of a reply.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplyLimits {
+    pub(crate) bytes: usize,
+    /// Nested objects and arrays, the root included.
+    pub(crate) depth: usize,
+}
+
+impl ReplyLimits {
+    pub(crate) const fn new(limits: &Limits) -> Self {
+        Self { bytes: limits.max_response_size, depth: MAX_REPLY_DEPTH }
+    }
+
+    /// The limits of a batch's item, whose reply sits three levels down in the batch's.
+    pub(crate) const fn of_item(self) -> Self {
+        Self { depth: self.depth.saturating_sub(3), ..self }
+    }
+
+    /// The limits of a result that its execution's state holds, with `bytes` of other data.
+    pub(crate) const fn of_execution(self, bytes: usize) -> Self {
+        let item = self.of_item();
+        Self { bytes: item.bytes.saturating_sub(bytes), depth: item.depth.saturating_sub(1) }
     }
 }
 

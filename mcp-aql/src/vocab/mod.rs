@@ -9,6 +9,7 @@ pub use category::{EndpointPermissions, SemanticCategory};
 pub use danger::{DANGER_PATTERNS, DangerLevel, TrustLevel, UnknownLevel};
 pub(crate) use danger::{inferred_danger, names_match};
 pub use limits::{LimitOutOfRange, Limits};
+pub(crate) use limits::{MAX_REPLY_DEPTH, ReplyLimits};
 pub use names::{RESERVED_OPERATIONS, is_public_name};
 pub(crate) use names::{closest, json_type};
 

@@ -342,6 +342,62 @@ async fn a_session_does_not_end_while_it_reads() {
     assert_eq!(server.post(&headers, &list).await.0, 200);
 }
 
+#[tokio::test]
+async fn a_repeated_member_is_refused_in_whatever_form() {
+    // REQ-RQ-01, REQ-RQ-08
+    let server = start(builder(), HttpOptions::new()).await;
+    let id = session(&server).await;
+    let twice = |call: Value| {
+        call.to_string().replace(r#""title":"Milk""#, r#""title":"Tea","title":"Milk""#)
+    };
+    let create = json!({ "operation": "create_note", "params": { "title": "Milk" } });
+    let (alone_headers, alone_call) = alone("mcp_aql_create", create.clone());
+    let alone_headers = alone_headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let of_session = call("mcp_aql_create", create);
+    let in_session = [("Mcp-Session-Id", id.as_str())];
+    for (headers, body) in [
+        (&alone_headers[..], &alone_call),
+        (&[&alone_headers[..], &[DETOUR]].concat()[..], &alone_call),
+        (&in_session[..], &of_session),
+        (&[&in_session[..], &[DETOUR]].concat()[..], &of_session),
+    ] {
+        let (status, answer) = server.post(headers, twice(body.clone())).await;
+        assert_eq!(status, 200, "{answer}");
+        let text = opened(&answer).1["result"]["content"][0]["text"].to_string();
+        assert!(text.contains("VALIDATION_INVALID_VALUE"), "{answer}");
+        assert!(text.contains("params.title"), "{answer}");
+    }
+    let list = json!({ "operation": "list_notes" });
+    let (_, answer) = server.post(&in_session, call("mcp_aql_read", list).to_string()).await;
+    assert!(!answer.contains("Milk"), "nothing was stored: {answer}");
+}
+
+#[tokio::test]
+async fn an_id_of_any_size_is_answered_in_whatever_form() {
+    let server = start(builder(), HttpOptions::new()).await;
+    let session = session(&server).await;
+    let id = "9223372036854775808";
+    let of_id = |call: &Value| call.to_string().replace(r#""id":"a""#, &format!(r#""id":{id}"#));
+    let list = json!({ "operation": "list_notes" });
+    let create = json!({ "operation": "create_note", "params": { "title": "Milk" } });
+    let in_session = [("Mcp-Session-Id", session.as_str())];
+    let (alone_headers, alone_call) = alone("mcp_aql_read", list.clone());
+    let alone_headers = alone_headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let ping = json!({ "jsonrpc": "2.0", "id": "a", "method": "ping" });
+    for (headers, body) in [
+        (&in_session[..], of_id(&call("mcp_aql_read", list))),
+        (&in_session[..], of_id(&call("mcp_aql_create", create))),
+        (&[&in_session[..], &[DETOUR]].concat()[..], of_id(&ping)),
+        (&in_session[..], of_id(&ping)),
+        (&alone_headers[..], of_id(&alone_call)),
+        (&[&alone_headers[..], &[DETOUR]].concat()[..], of_id(&alone_call)),
+    ] {
+        let (status, answer) = server.post(headers, &body).await;
+        assert!([200, 400].contains(&status), "{body}: {answer}");
+        assert!(answer.contains(&format!(r#""id":{id},"#)), "{body}: {answer}");
+    }
+}
+
 impl Server {
     /// As [`post`](Self::post), with another header in place of ours.
     async fn post_as(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::salvage::{Salvage, Salvaged, is_id};
+use super::salvage::{Salvage, Salvaged, is_id, is_short_id};
 use crate::error::OperationError;
 use crate::request::invalid_encoding;
 
@@ -55,8 +55,12 @@ pub(crate) enum Fault {
     Call(OperationError),
     /// Not JSON.
     Syntax,
+    /// A member that is repeated.
+    Repeated,
     /// JSON, and no message of JSON-RPC.
     Form,
+    /// An id that is too large for what the method goes through.
+    Id,
     /// Longer than any message may be.
     Length,
     /// `tools/call` with parameters that are not MCP's.
@@ -74,6 +78,11 @@ impl Fault {
                 "Invalid request: a message has 'jsonrpc' \"2.0\", a 'method', and as 'id' a string or \
                  a whole number",
             )),
+            Self::Repeated => Some((-32600, REPEATED_MEMBER)),
+            Self::Id => Some((
+                -32600,
+                "Invalid request: this method takes as 'id' a string or a whole number of 64 bits",
+            )),
             Self::Length => {
                 Some((-32600, "Invalid request: the message is longer than any may be"))
             }
@@ -81,6 +90,9 @@ impl Fault {
         }
     }
 }
+
+/// The answer to a message that has a member twice.
+pub(crate) const REPEATED_MEMBER: &str = "Invalid request: the message repeats one of its members";
 
 /// What a call without MCP's form is told.
 pub(crate) const BAD_CALL: &str =
@@ -145,10 +157,19 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
         Ok(envelope) => sort(envelope),
         Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => batch(text),
         Err(error) => {
-            let fault = if error.is_data() { Fault::Form } else { Fault::Syntax };
+            let fault = match error.is_data() {
+                true if is_repetition(&error) => Fault::Repeated,
+                true => Fault::Form,
+                false => Fault::Syntax,
+            };
             Message::Refused(Refusal { id: Salvage::of(bytes).id, fault })
         }
     }
+}
+
+/// Whether serde has found a field twice.
+fn is_repetition(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("duplicate field")
 }
 
 /// A list of messages.
@@ -203,6 +224,7 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                     }
                     Message::Call(ToolCall { id, name, arguments, meta })
                 }
+                Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => refused(Fault::Parameters),
             }
         }
@@ -210,6 +232,7 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             let params = params.map(|params| object::<ListParams<'_>>(params.get()));
             match params.transpose() {
                 Ok(params) => Message::List { id, meta: params.unwrap_or_default().meta },
+                Err(_) if !is_short_id(id) => refused(Fault::Id),
                 Err(_) => Message::Other,
             }
         }
@@ -220,6 +243,7 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                 Err(_) => Message::Other,
             }
         }
+        (_, Some(id)) if !is_short_id(id) => refused(Fault::Id),
         _ => Message::Other,
     }
 }
@@ -275,6 +299,11 @@ mod tests {
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}"#, Some("1"), "-32602"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, Some("1"), "-32602"),
             (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, "-32600"),
+            (br#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#, Some("9223372036854775808"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":-9223372036854775809,"method":"tools/list","params":7}"#, Some("-9223372036854775809"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","name":"u"}}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{},"arguments":{}}}"#, Some("1"), "-32600"),
             (br#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Some("1"), "-32600"),
             (br#"{"jsonrpc":"2.0","id":1,"method":7}"#, Some("1"), "-32600"),
             (br#"{"id":1,"method":"ping"}"#, Some("1"), "-32600"),

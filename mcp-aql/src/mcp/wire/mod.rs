@@ -8,11 +8,11 @@ mod write;
 
 pub(super) use lines::{Line, Lines};
 pub(super) use message::{
-    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, ToolCall, batch_ids, decode,
-    too_long,
+    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, REPEATED_MEMBER, Refusal, ToolCall,
+    batch_ids, decode, too_long,
 };
 pub(super) use outbox::{Outbox, Running};
-pub(super) use salvage::Salvage;
 #[cfg(feature = "http")]
 pub(super) use salvage::canonical_id;
+pub(super) use salvage::{Salvage, is_short_id};
 pub(super) use write::{fail_with, respond_with, tool_result};

@@ -166,9 +166,17 @@ impl Salvage {
     }
 }
 
-/// Whether a JSON value is an id as MCP has it: a string or a whole number.
+/// Whether a JSON value is an id as MCP has it: a string or a whole number. It goes back as it was
+/// written, so that a number may have any size.
 pub(crate) fn is_id(json: &str) -> bool {
-    serde_json::from_str::<String>(json).is_ok() || json.parse::<i64>().is_ok()
+    let digits = json.strip_prefix('-').unwrap_or(json);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && json.len() <= LONGEST) || serde_json::from_str::<String>(json).is_ok()
+}
+
+/// Whether rmcp has room for an id: its numbers have 64 bits.
+pub(crate) fn is_short_id(json: &str) -> bool {
+    json.starts_with('"') || json.parse::<i64>().is_ok()
 }
 
 /// An id as rmcp writes it: JSON may write the characters of a string in several ways.
@@ -214,6 +222,7 @@ mod tests {
             (r#"[{"id":1}]"#, None, None),
             (r#""id":1,"#, None, None),
             ("", None, None),
+            (r#"{"id":18446744073709551616,"#, Some("18446744073709551616"), None),
             (r#"{"id":00,"#, None, None),
             (r#"{"id":+7,"#, None, None),
             (r#"{"id":1 2,"#, None, None),

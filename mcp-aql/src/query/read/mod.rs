@@ -24,7 +24,7 @@ use super::options::{Control, QueryOptions, TextControl};
 use super::plan::{Plan, Seal, SortBy, SortKey};
 use super::select::Pick;
 use super::text::TextQuery;
-use crate::error::{ErrorCode, OperationError, screened};
+use crate::error::{ErrorCode, OperationError};
 use crate::operation::{Severity, Warning};
 use crate::paging::Contradiction;
 use crate::router::clean;
@@ -246,12 +246,6 @@ impl Faults {
     /// One error for all of them; the details are those of the first.
     pub(crate) fn into_error(self) -> Option<OperationError> {
         let first = self.0.first()?;
-        // Names and choices are the author's words.
-        let sentence = |fault: &Fault| {
-            screened(fault.message.clone(), || {
-                format!("Parameter '{}' is not accepted: see the details", fault.param)
-            })
-        };
         let mut message = String::new();
         for fault in &self.0 {
             let separator = match message.chars().last() {
@@ -260,7 +254,7 @@ impl Faults {
                 Some(_) => ". ",
             };
             message.push_str(separator);
-            message.push_str(&sentence(fault));
+            message.push_str(&fault.message);
         }
         let code = match first.kind {
             FaultKind::Type(..) | FaultKind::Paging(_) => ErrorCode::ValidationInvalidType,
@@ -348,7 +342,7 @@ pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan
         window: paged.window,
         count: offer.options.count && items,
         applied: Arc::new(applied),
-        seal,
+        seal: Arc::new(seal),
     })
 }
 

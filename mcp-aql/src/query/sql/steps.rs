@@ -57,7 +57,8 @@ fn read<T: DeserializeOwned>(members: Members) -> Result<T, SqlError> {
 }
 
 fn shown<T: Resource + Serialize>(row: &T, view: &View<T>) -> Result<Record<T>, SqlError> {
-    let json = serde_json::value::to_raw_value(&OneShown { row, view }).map_err(SqlError::Row)?;
+    let json = serde_json::value::to_raw_value(&OneShown { row, view: Some(view) })
+        .map_err(SqlError::Row)?;
     Ok(Record::shown(json))
 }
 

@@ -1,0 +1,455 @@
+//! A request that is accepted stores nothing that cannot be read, and one that is refused says why and
+//! where.
+
+use std::sync::Mutex;
+
+use mcp_aql::prelude::*;
+use mcp_aql::{Adapter, CallScope, Endpoint, Limits};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::board::board;
+use crate::shape;
+use crate::support::{ask, block_on, call, code, data, details, message};
+
+/// A note.
+#[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
+struct Note {
+    /// Its number.
+    #[resource(id)]
+    note_id: usize,
+    /// Free-form data.
+    anything: Map<String, Value>,
+}
+
+/// Notes in memory.
+#[derive(Default)]
+struct Notes(Mutex<Vec<Note>>);
+
+impl Notes {
+    fn all(&self) -> Vec<Note> {
+        self.0.lock().expect("no test panics with it").clone()
+    }
+
+    fn add(&self, anything: Map<String, Value>) -> Note {
+        let mut notes = self.0.lock().expect("no test panics with it");
+        let note = Note { note_id: notes.len(), anything };
+        notes.push(note.clone());
+        note
+    }
+}
+
+#[operations]
+impl Notes {
+    /// Create a note.
+    #[operation(category = "CREATE")]
+    fn create_note(
+        &self,
+        // A description with words that a crude filter would reject.
+        /// What to write at the beginning, that is, the note's own data.
+        anything: Map<String, Value>,
+    ) -> Note {
+        self.add(anything)
+    }
+
+    /// Get a note.
+    #[operation(category = "READ")]
+    fn get_note(
+        &self,
+        /// Its number.
+        note_id: usize,
+    ) -> Result<Note, OperationError> {
+        let found = self.all().get(note_id).cloned();
+        found.ok_or_else(|| OperationError::not_found("note", note_id))
+    }
+
+    /// List the notes.
+    #[operation(category = "READ")]
+    fn list_notes(
+        &self,
+        #[query(accept(offset))] query: CollectionQuery<Note>,
+    ) -> Result<Page<Note>, OperationError> {
+        query.run(&self.all())
+    }
+
+    /// Write all notes into one text.
+    #[operation(category = "EXECUTE", lifecycle)]
+    async fn export_notes(&self) -> String {
+        serde_json::to_string(&self.all()).unwrap_or_default()
+    }
+
+    /// Store a note that no request could store.
+    #[operation(category = "CREATE")]
+    fn grow_note(
+        &self,
+        /// The length of a text in it.
+        length: usize,
+        /// The number of lists inside each other.
+        depth: usize,
+    ) -> usize {
+        let deep = (0..depth).fold(json!(1), |value, _| json!([value]));
+        let anything = Map::from_iter([
+            ("text".to_owned(), Value::from("x".repeat(length))),
+            ("deep".to_owned(), deep),
+        ]);
+        self.add(anything).note_id
+    }
+}
+
+fn adapter(limits: Limits) -> Adapter {
+    let builder = Adapter::builder("notes").operations(Notes::default());
+    builder.limits(limits).without_config().build().expect("the adapter is sound")
+}
+
+/// Sends tool arguments as text.
+fn send(adapter: &Adapter, text: &str) -> Value {
+    let reply =
+        block_on(adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), CallScope::default()));
+    let value: Value = serde_json::from_str(&reply.text).expect("a reply is JSON");
+    // The check of the form reads the request as well.
+    if let Ok(asked) = serde_json::from_str(text) {
+        shape::checked(&asked, &reply);
+    }
+    value
+}
+
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!({}), |value, _| json!({ "a": value }))
+}
+
+#[test]
+fn the_deepest_value_of_a_request_is_in_every_reply() {
+    // REQ-ENC-12
+    for levels in [8, 32, 64] {
+        let adapter = adapter(Limits { max_nesting_depth: levels, ..Limits::default() });
+        // Beside `operation`, which is one level less than inside of `params`.
+        let deepest = nested(levels - 2);
+        let created = ask(&adapter, json!({ "operation": "create_note", "anything": deepest }));
+        assert_eq!(data(created)["note"]["anything"], deepest);
+        let got = call(&adapter, "get_note", json!({ "note_id": 0 }));
+        assert_eq!(data(got)["note"]["anything"], deepest);
+        let full = json!({ "operation": "list_notes", "params": { "fields": "full" } });
+        assert_eq!(data(ask(&adapter, full.clone()))["items"][0]["anything"], deepest);
+        let batch = ask(&adapter, json!({ "operations": [full] }));
+        let item = &batch["results"][0]["result"];
+        assert_eq!(item["data"]["items"][0]["anything"], deepest, "{levels}");
+        let deeper =
+            ask(&adapter, json!({ "operation": "create_note", "anything": nested(levels - 1) }));
+        assert_eq!(code(&deeper), Some("VALIDATION_PAYLOAD_TOO_LARGE"));
+        let place = details(&deeper)["location"].as_str().unwrap_or_default();
+        assert!(place.starts_with("anything.a.a"), "{place}");
+    }
+}
+
+#[test]
+fn the_smallest_limits_leave_introspection_whole() {
+    // REQ-INT-09, REQ-ENC-10 to REQ-ENC-12
+    let limits = Limits {
+        max_request_size: 64 << 10,
+        max_response_size: 1 << 20,
+        max_string_length: 64 << 10,
+        max_array_elements: 100,
+        max_nesting_depth: 8,
+        ..Limits::default()
+    };
+    let board = crate::board::builder().limits(limits).build().expect("the limits are legal");
+    let all = data(call(&board, "introspect", json!({ "query": "operations" })));
+    for entry in all["operations"].as_array().expect("a list") {
+        let about = json!({ "query": "operations", "name": entry["name"] });
+        let one = data(call(&board, "introspect", about.clone()));
+        assert_eq!(one["operation"]["name"], entry["name"]);
+        let item = json!({ "operation": "introspect", "params": about });
+        let batch = ask(&board, json!({ "operations": [item] }));
+        assert_eq!(batch["results"][0]["result"]["success"], true, "{batch}");
+    }
+}
+
+#[test]
+fn a_long_text_that_was_made_of_many_is_in_the_reply() {
+    // REQ-ENC-09, REQ-ENC-10, REQ-LIF-04
+    let limits = Limits { max_string_length: 64 << 10, ..Limits::default() };
+    let adapter = adapter(limits);
+    let text = "x".repeat(60 << 10);
+    for _ in 0..4 {
+        data(call(&adapter, "create_note", json!({ "anything": { "text": text } })));
+    }
+    block_on(async {
+        let ask = |operation: &str, params: Value| {
+            let arguments = json!({ "operation": operation, "params": params });
+            let Value::Object(arguments) = arguments else { panic!("an object") };
+            let adapter = &adapter;
+            async move {
+                let reply =
+                    adapter.handle(Endpoint::Unified, arguments, CallScope::default()).await;
+                serde_json::from_str::<Value>(&reply.text).expect("JSON")
+            }
+        };
+        let begun = ask("export_notes", json!({})).await;
+        let id = begun["data"]["execution_id"].clone();
+        let params = json!({ "execution_id": id, "wait_seconds": 20 });
+        let state = ask("get_execution", params).await;
+        assert_eq!(state["data"]["status"], "completed", "{state}");
+        let length = state["data"]["result"].to_string().len();
+        assert!(length > 240 << 10, "{length}");
+    });
+}
+
+#[test]
+fn rows_that_do_not_fit_leave_the_others_in_their_place() {
+    // REQ-ENC-09, REQ-PAG-01, REQ-WRN-08
+    let adapter = adapter(Limits { max_response_size: 1 << 20, ..Limits::default() });
+    // Two are too much on their own, and of the others four fill a reply.
+    let bad = [2, 7];
+    for index in 0..12_usize {
+        let (length, depth) = match index {
+            2 => (2 << 20, 0),
+            7 => (1, 118),
+            _ => (250_000, 0),
+        };
+        data(call(&adapter, "grow_note", json!({ "length": length, "depth": depth })));
+    }
+    let id = |item: &Value| item["note_id"].as_u64().expect("an id");
+    let expected: Vec<_> = (0..12).filter(|index| !bad.contains(index)).collect();
+    for (size, cursor, more, edge) in [
+        ("first", "after", "hasNextPage", "endCursor"),
+        ("last", "before", "hasPreviousPage", "startCursor"),
+    ] {
+        let mut found = Vec::new();
+        let mut params = json!({ "fields": "full", size: 12 });
+        loop {
+            let reply = call(&adapter, "list_notes", params.clone());
+            let warning = &reply["warnings"][0];
+            let page = data(reply.clone());
+            let mut ids: Vec<_> = page["items"].as_array().expect("items").iter().map(id).collect();
+            assert!(ids.len() <= 4, "{ids:?}");
+            if size == "last" {
+                ids.reverse();
+            }
+            found.extend(ids);
+            if page["pageInfo"][more] == false {
+                break;
+            }
+            assert_eq!(warning["code"], "VALIDATION_TRUNCATED_WARNING", "{warning}");
+            assert_eq!(warning["details"]["field"], "items");
+            params[cursor] = page["pageInfo"][edge].clone();
+        }
+        found.sort_unstable();
+        assert_eq!(found, expected, "{size}");
+    }
+    // A row that is too large is still found by its other fields.
+    let page = data(call(&adapter, "list_notes", json!({ "fields": ["note_id"] })));
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(12));
+    // Pages with numbers lose a row that is too large on its own, and say so.
+    let reply = call(&adapter, "list_notes", json!({ "fields": "full", "limit": 2, "offset": 1 }));
+    let warned = reply["warnings"][0].clone();
+    let page = data(reply);
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&page["pagination"]["returned"], &page["pagination"]["limit"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(warned["details"]["left_out"], 1, "{warned}");
+    let reply = call(&adapter, "list_notes", json!({ "fields": "full", "limit": 12 }));
+    assert_eq!(details(&reply)["limit_type"], "response_size");
+}
+
+#[test]
+fn a_repeated_member_is_refused_wherever_it_is() {
+    // REQ-RQ-01, REQ-RQ-08
+    let adapter = adapter(Limits::default());
+    for (text, place) in [
+        (r#"{"operation":"list_notes","operation":"create_note"}"#, "operation"),
+        (r#"{"operation":"create_note","params":{},"params":{"anything":{}}}"#, "params"),
+        (r#"{"operation":"create_note","params":{"anything":{"a":1,"a":2}}}"#, "params.anything.a"),
+        (r#"{"operation":"create_note","anything":[{"b":{"a":1,"\u0061":2}}]}"#, "anything[0].b.a"),
+        (r#"{"operations":[],"operations":[{"operation":"list_notes"}]}"#, "operations"),
+    ] {
+        let reply = send(&adapter, text);
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{text}");
+        assert!(message(&reply).contains(&format!("'{place}'")), "{}", message(&reply));
+    }
+    let listed = data(call(&adapter, "list_notes", json!({})));
+    assert_eq!(listed["items"], json!([]), "nothing was stored");
+}
+
+#[test]
+fn a_faulty_value_fails_its_item_and_no_other() {
+    // REQ-BAT-02, REQ-ENC-02, REQ-ENC-05
+    let adapter = adapter(Limits { max_array_elements: 100, ..Limits::default() });
+    let long = vec!["1"; 101].join(",");
+    for (value, expected, place) in [
+        (r#"{"a":"\u0000"}"#, "VALIDATION_INVALID_ENCODING", "operations[1].params.anything.a"),
+        (r#"{"\u0000":1}"#, "VALIDATION_INVALID_ENCODING", "operations[1].params.anything"),
+        (r#"{"a":1,"a":1}"#, "VALIDATION_INVALID_VALUE", "operations[1].params.anything.a"),
+        (
+            r#"{"a":[123456789012345678901234567890]}"#,
+            "VALIDATION_INVALID_VALUE",
+            "operations[1].params.anything.a[0]",
+        ),
+        (
+            &format!(r#"{{"a":[{long}]}}"#),
+            "VALIDATION_PAYLOAD_TOO_LARGE",
+            "operations[1].params.anything.a",
+        ),
+        (
+            &nested(40).to_string(),
+            "VALIDATION_PAYLOAD_TOO_LARGE",
+            "operations[1].params.anything.a",
+        ),
+    ] {
+        let good = r#"{"operation":"create_note","params":{"anything":{}}}"#;
+        let bad = format!(r#"{{"operation":"create_note","params":{{"anything":{value}}}}}"#);
+        let reply = send(&adapter, &format!(r#"{{"operations":[{good},{bad},{good}]}}"#));
+        assert_eq!(reply["summary"], json!({ "total": 3, "succeeded": 2, "failed": 1 }), "{reply}");
+        let result = &reply["results"][1]["result"];
+        assert_eq!(code(result), Some(expected), "{value}");
+        assert!(result["error"].to_string().contains(place), "{result}");
+        assert_eq!(reply["results"][1]["operation"], "create_note");
+        // By itself it is refused with the same code.
+        assert_eq!(code(&send(&adapter, &bad)), Some(expected), "{value}");
+    }
+}
+
+#[test]
+fn numbers_beyond_64_bits_are_refused_and_others_come_back_as_they_were() {
+    // REQ-ENC-05
+    let adapter = adapter(Limits::default());
+    let create = |number: &str| {
+        format!(r#"{{"operation":"create_note","params":{{"anything":{{"n":{number}}}}}}}"#)
+    };
+    for number in ["18446744073709551616", "3.14159265358979323846", "-9223372036854775809"] {
+        let reply = send(&adapter, &create(number));
+        assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{number}");
+        assert!(message(&reply).contains("'params.anything.n'"), "{}", message(&reply));
+    }
+    for number in ["18446744073709551615", "-9223372036854775808", "0.30000000000000004", "1e300"] {
+        let reply = send(&adapter, &create(number));
+        let sent: Value = serde_json::from_str(number).expect("a number");
+        assert_eq!(data(reply)["note"]["anything"]["n"], sent, "{number}");
+    }
+}
+
+#[test]
+fn null_is_not_a_version() {
+    // REQ-CON-03, REQ-ENC-15
+    let board = board();
+    data(call(&board, "create_task", json!({ "title": "Milk" })));
+    let change = |if_match: Value| {
+        let input = json!({ "title": "Bread" });
+        call(
+            &board,
+            "update_task",
+            json!({ "task_id": "t-1", "input": input, "if_match": if_match }),
+        )
+    };
+    let reply = change(Value::Null);
+    assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"), "{reply}");
+    assert_eq!(details(&reply)["param_name"], "if_match");
+    let task = data(call(&board, "get_task", json!({ "task_id": "t-1" })));
+    assert_eq!(task["task"]["title"], "Milk", "nothing has changed");
+    assert_eq!(code(&change(task["task"]["_version"].clone())), None);
+}
+
+#[test]
+fn the_authors_own_text_is_in_messages_as_it_was_written() {
+    // REQ-ERR-05, REQ-ERR-06
+    let reply = call(&adapter(Limits::default()), "create_note", json!({}));
+    let description = "What to write at the beginning, that is, the note's own data";
+    assert!(message(&reply).contains(description), "{}", message(&reply));
+}
+
+/// JSON of every kind, some of it too deep, too long or too precise.
+fn any_value() -> impl Strategy<Value = String> {
+    let number = prop_oneof![
+        any::<i64>().prop_map(|number| number.to_string()),
+        "-?[1-9][0-9]{0,30}",
+        "-?[0-9]\\.[0-9]{0,12}[1-9]",
+        "-?[0-9]\\.[0-9]{20,30}[1-9]",
+    ];
+    let text = prop_oneof![
+        8 => "[a-zé\"\\\\ ]{0,8}",
+        1 => Just("x".repeat(70_000)),
+        1 => Just("a\u{0}".to_owned()),
+    ];
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        any::<bool>().prop_map(|flag| flag.to_string()),
+        number,
+        text.prop_map(|text| json!(text).to_string()),
+        (1..130_usize).prop_map(|count| format!("[{}]", vec!["1"; count].join(","))),
+        (1..70_usize).prop_map(|depth| format!("{}1{}", "[".repeat(depth), "]".repeat(depth))),
+    ];
+    leaf.prop_recursive(4, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(|items| format!("[{}]", items.join(","))),
+            btree_map("[a-c]", inner.clone(), 0..3).prop_map(|members| {
+                let members: Vec<_> =
+                    members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+                format!("{{{}}}", members.join(","))
+            }),
+            // A member may be repeated.
+            vec(("[a-c]", inner), 0..3).prop_map(|members| {
+                let members: Vec<_> =
+                    members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+                format!("{{{}}}", members.join(","))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_stored_can_be_read_and_whatever_is_refused_says_where(
+        value in any_value(),
+        form in 0..3_usize,
+        depth in prop::sample::select(vec![8_usize, 32, 64]),
+    ) {
+        // REQ-RQ-08, REQ-ENC-02, REQ-ENC-05, REQ-ENC-09 to REQ-ENC-13, REQ-BAT-02
+        let adapter = adapter(Limits {
+            max_request_size: 256 << 10,
+            max_string_length: 64 << 10,
+            max_array_elements: 100,
+            max_nesting_depth: depth,
+            ..Limits::default()
+        });
+        let anything = format!(r#"{{"value":{value}}}"#);
+        let inside = format!(r#"{{"operation":"create_note","params":{{"anything":{anything}}}}}"#);
+        let text = match form {
+            0 => inside.clone(),
+            1 => format!(r#"{{"operation":"create_note","anything":{anything}}}"#),
+            _ => format!(r#"{{"operations":[{inside}]}}"#),
+        };
+        let mut reply = send(&adapter, &text);
+        if reply["success"] == true && form == 2 {
+            reply = reply["results"][0]["result"].clone();
+        }
+        if reply["success"] == false {
+            let error = &reply["error"];
+            prop_assert!(!error["message"].as_str().unwrap_or_default().is_empty());
+            let place = ["location", "param_name"].map(|key| error["details"][key].as_str());
+            let is_whole = error["details"]["limit_type"] == "request_size";
+            prop_assert!(place.iter().flatten().any(|place| !place.is_empty()) || is_whole, "{}", error);
+            let listed = data(call(&adapter, "list_notes", json!({})));
+            prop_assert_eq!(&listed["items"], &json!([]), "nothing is stored");
+            return Ok(());
+        }
+        let stored = reply["data"]["note"]["anything"].to_string();
+        let sent: Value = serde_json::from_str(&anything).expect("JSON");
+        // Compared as text, which shows each digit.
+        prop_assert_eq!(&stored, &sent.to_string());
+        let get = json!({ "operation": "get_note", "params": { "note_id": 0 } });
+        let list = json!({ "operation": "list_notes", "params": { "fields": "full" } });
+        let one = data(ask(&adapter, get.clone()));
+        prop_assert_eq!(one["note"]["anything"].to_string(), stored.clone());
+        let all = data(ask(&adapter, list.clone()));
+        prop_assert_eq!(all["items"][0]["anything"].to_string(), stored.clone());
+        let batch = ask(&adapter, json!({ "operations": [get, list] }));
+        prop_assert_eq!(&batch["summary"]["succeeded"], &json!(2), "{}", batch);
+        let listed = &batch["results"][1]["result"]["data"]["items"][0]["anything"];
+        prop_assert_eq!(listed.to_string(), stored);
+    }
+}
