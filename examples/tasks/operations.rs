@@ -9,6 +9,9 @@ use crate::export::{Export, Format};
 use crate::model::{Deleted, DeletedMany, Link, NewTask, Relationship, Task};
 use crate::store::{self, TaskStore};
 
+/// The maximum size of a task as JSON.
+const MAX_TASK_BYTES: usize = 2 << 20;
+
 /// The operations on tasks.
 pub(crate) struct Tasks {
     store: TaskStore,
@@ -127,6 +130,13 @@ impl Tasks {
         let change = move |task: &mut Task| {
             if_match.check(&task.version)?;
             input.merge_into(task);
+            // Each update may add to the metadata. Without a bound the task would one day not fit into
+            // any reply.
+            let bytes = serde_json::to_string(task).map_err(OperationError::internal)?.len();
+            if bytes > MAX_TASK_BYTES {
+                let expected = format!("must leave the task with at most {MAX_TASK_BYTES} bytes");
+                return Err(OperationError::invalid_value("input", expected));
+            }
             Ok(())
         };
         self.store.change(task_id, change).await

@@ -17,6 +17,35 @@ fn fields(task: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn the_deepest_metadata_is_listed_in_full() {
+    // REQ-ENC-12
+    let (_directory, mut client) = tasks();
+    // The arguments and `params` are two levels of 32.
+    let metadata = (1..30).fold(json!({}), |inner, _| json!({ "a": inner }));
+    let params = json!({"title": "Deep", "metadata": metadata});
+    client.data("create", "create_task", params);
+    let listed = client.data("read", "list_tasks", json!({"fields": "full"}));
+    assert_eq!(listed["items"][0]["metadata"], metadata);
+    client.close();
+}
+
+#[test]
+fn a_task_does_not_grow_beyond_what_a_reply_holds() {
+    // REQ-ENC-09
+    let (_directory, mut client) = tasks();
+    client.data("create", "create_task", json!({"title": "Large"}));
+    let text = "x".repeat(900_000);
+    let change = |name: &str| json!({"task_id": "t-1", "input": {"metadata": {name: text}}});
+    client.data("update", "update_task", change("a"));
+    client.data("update", "update_task", change("b"));
+    let error = client.error("update", "update_task", change("c"));
+    assert_eq!(error["code"], "VALIDATION_INVALID_VALUE");
+    let task = client.data("read", "get_task", json!({"task_id": "t-1"}))["task"].take();
+    assert_eq!(task["metadata"].as_object().unwrap().len(), 2, "nothing was changed");
+    client.close();
+}
+
+#[test]
 fn a_task_lives_from_create_to_delete() {
     // REQ-RSP-11, REQ-RQ-09, REQ-UPD-11
     let (_directory, mut client) = tasks();
