@@ -71,7 +71,7 @@ impl Notes {
         &self,
         #[query(accept(offset))] query: CollectionQuery<Note>,
     ) -> Result<Page<Note>, OperationError> {
-        query.run(&self.all())
+        query.run(self.all())
     }
 
     /// Write all notes into one text.
