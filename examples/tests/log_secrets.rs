@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 const PIN: &str = "91827364";
 /// A token that was never issued.
-const TOKEN: &str = "conf_planted5ecret5ecret5ecret5ecret5ecret0";
+const TOKEN: &str = "conf_plantedTokenTokenTokenTokenTokenToken0";
 /// A code that was never issued.
 const CODE: &str = "pl4nted-c0de";
 

@@ -131,7 +131,8 @@ fuzz_target!(|bytes: &[u8]| {
             // the bytes repeat and digits that they have too many of.
             if let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) {
                 let text = Value::from(arguments.clone()).to_string();
-                let read = ADAPTER.handle_bytes(unified, text.as_bytes(), CallScope::default()).await;
+                let read =
+                    ADAPTER.handle_bytes(unified, text.as_bytes(), CallScope::default()).await;
                 let same = ADAPTER.handle(unified, arguments, CallScope::default()).await;
                 assert_eq!(read.text, same.text);
             }

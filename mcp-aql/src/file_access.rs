@@ -80,7 +80,18 @@ pub(crate) fn exposures(_: &Path, _: Forbidden) -> Vec<String> {
 /// Whether what belongs to this user is as trustworthy as this process.
 #[cfg(unix)]
 fn is_trusted(owner: u32) -> bool {
-    owner == 0 || owner == rustix::process::geteuid().as_raw()
+    owner == 0 || Some(owner) == own_user()
+}
+
+/// The user of this process: the owner of its entry in `/proc`, or of the home directory on systems without
+/// one. The standard library has no function for it.
+#[cfg(unix)]
+fn own_user() -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let own = std::fs::metadata("/proc/self");
+    let own = own.or_else(|error| std::env::home_dir().ok_or(error).and_then(std::fs::metadata));
+    own.ok().map(|metadata| metadata.uid())
 }
 
 /// All directories and links on the way to a file, and the file, as far as they exist.
@@ -167,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_belongs_to_another_user_is_found() {
-        assert!(is_trusted(0) && is_trusted(rustix::process::geteuid().as_raw()));
+        assert!(is_trusted(0) && own_user().is_some_and(is_trusted));
         assert!(!is_trusted(4_242_424));
         // Root alone can give files away.
         let folder = std::env::temp_dir().join(crate::vocab::new_id("access"));

@@ -171,7 +171,7 @@ impl ServerHandler for Handler {
         if request.method != CallToolRequestMethod::VALUE {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
         }
-        let (field, reason) = input::misformed_call(request.params.as_ref());
+        let (field, reason) = input::malformed_call(request.params.as_ref());
         Err(invalid(field, &reason))
     }
 

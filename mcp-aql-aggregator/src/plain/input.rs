@@ -52,7 +52,7 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
 }
 
 /// The fault of a `tools/call` whose parameters have another form: its field, and the reason.
-pub(super) fn misformed_call(params: Option<&Value>) -> (&'static str, String) {
+pub(super) fn malformed_call(params: Option<&Value>) -> (&'static str, String) {
     // JSON-RPC itself refuses parameters that are neither an object nor missing.
     let Some(Value::Object(members)) = params else {
         return ("params", "Is required".to_owned());

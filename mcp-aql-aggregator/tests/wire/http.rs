@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::support::{Setup, TOOL, at, misformed, query, refused, scripted, started};
+use super::support::{Setup, TOOL, at, malformed, query, refused, scripted, started};
 
 #[tokio::test]
 async fn clients_over_http_get_the_same() {
@@ -66,11 +66,11 @@ async fn post(address: &str, headers: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn misformed_calls_are_invalid_parameters() {
+async fn malformed_calls_are_invalid_parameters() {
     // REQ-AGR-10
     let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
     let (_child, address) = setup.listen(&[]).await;
-    for (params, field, reason) in misformed() {
+    for (params, field, reason) in malformed() {
         let mut request = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" });
         request["params"] = params;
         let answer = post(&address, "Host: localhost", &request.to_string()).await;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::support::{Setup, TOOL, misformed, query, refused, scripted, started};
+use super::support::{Setup, TOOL, malformed, query, refused, scripted, started};
 
 #[tokio::test]
 async fn the_tool_is_listed_as_the_contract_has_it() {
@@ -119,7 +119,7 @@ fn plain(mut answer: Value) -> String {
 }
 
 #[tokio::test]
-async fn misformed_calls_are_invalid_parameters() {
+async fn malformed_calls_are_invalid_parameters() {
     // REQ-AGR-10
     let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
     let mut child =
@@ -134,7 +134,7 @@ async fn misformed_calls_are_invalid_parameters() {
     lines.next_line().await.unwrap();
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     stdin.write_all(format!("{ready}\n").as_bytes()).await.unwrap();
-    for (params, field, reason) in misformed() {
+    for (params, field, reason) in malformed() {
         let mut request = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" });
         request["params"] = params;
         stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();

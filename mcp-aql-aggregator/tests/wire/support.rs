@@ -141,7 +141,7 @@ fn text(result: &CallToolResult) -> String {
 }
 
 /// Parameters of `tools/call` that have another form, with the field and the reason that are answered.
-pub(crate) fn misformed() -> Vec<(Value, &'static str, &'static str)> {
+pub(crate) fn malformed() -> Vec<(Value, &'static str, &'static str)> {
     let call = |arguments: Value| json!({ "name": TOOL, "arguments": arguments });
     vec![
         (call(json!([])), "arguments", "Must be an object, got a list"),
