@@ -151,7 +151,7 @@ impl Operations for Hostile {
     const OPERATIONS: &'static [Method<Self>] = &[Method::new(
         OperationSpec::new("show_text", SemanticCategory::Read, HOSTILE)
             .rationale(HOSTILE)
-            .deprecated(Deprecation::new().replacement(HOSTILE).removal_date(HOSTILE))
+            .deprecated(Deprecation::new().removal_date(HOSTILE))
             .parameters(&[
                 ParameterEntry::One(
                     ParameterSpec::required::<String>("text", HOSTILE)

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
 use crate::operation::{DataKey, Envelope, SchemaFn};
-use crate::query::PAGE_MARK;
+use crate::query::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
 
 /// Collects the types of all parameters and results, from their JSON schemas, so that every type is
@@ -121,7 +121,7 @@ impl TypeRegistry {
         let named = matches!(shape.kind, Kind::Named(_));
         let auto = match &resolved.kind {
             Kind::Array(_) => Some("items".to_owned()),
-            Kind::Object(_) if named && !self.is_page(&shape) => Some(snake_case(&name)),
+            Kind::Object(_) if named && !self.is_whole_data(&shape) => Some(snake_case(&name)),
             Kind::Union(_) if named => Some(snake_case(&name)),
             _ => None,
         };
@@ -156,12 +156,12 @@ impl TypeRegistry {
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }
 
-    /// Whether this is a [`Page`](crate::Page), which says so in its schema: the fields of a type decide
-    /// nothing.
-    fn is_page(&self, shape: &Shape) -> bool {
+    /// Whether values of this type are the whole `data` of a reply, as those of [`Page`](crate::Page) are. The
+    /// type's schema says so; its fields decide nothing.
+    fn is_whole_data(&self, shape: &Shape) -> bool {
         let Kind::Named(name) = &shape.kind else { return false };
         let schema = self.outputs.definitions().get(&**name);
-        schema.is_some_and(|schema| schema.get(PAGE_MARK) == Some(&Value::Bool(true)))
+        schema.is_some_and(|schema| schema.get(DATA_MARK) == Some(&Value::Bool(true)))
     }
 
     /// Adds a type that no Rust type stands for.

@@ -61,7 +61,7 @@ mod text;
 mod value;
 
 pub use crate::paging::{CursorKey, PageInfo};
-pub(crate) use page::PAGE_MARK;
+pub(crate) use page::DATA_MARK;
 pub use page::Page;
 #[cfg(feature = "query")]
 pub use {

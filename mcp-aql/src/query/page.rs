@@ -5,8 +5,9 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::paging::PageInfo;
 
-/// The keyword of a schema that marks it as the one of a [`Page`]. It stays inside of the crate.
-pub(crate) const PAGE_MARK: &str = "x-mcp-aql-page";
+/// The keyword of a schema whose values are the whole `data` of a reply: [`Page`] and the graph of
+/// relationships have it. It stays inside of the crate.
+pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 
 /// One page of a collection: `data.items` with `data.pageInfo` beside it.
 ///
@@ -70,7 +71,7 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
         #[cfg(feature = "query")]
         let page = json_schema!({
             "type": "object",
-            PAGE_MARK: true,
+            DATA_MARK: true,
             "description": "One page of a collection, and what a query asked for beside it.",
             "properties": {
                 "items": {
@@ -90,7 +91,7 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
         #[cfg(not(feature = "query"))]
         let page = json_schema!({
             "type": "object",
-            PAGE_MARK: true,
+            DATA_MARK: true,
             "description": "One page of a collection.",
             "properties": {
                 "items": {

@@ -15,7 +15,11 @@ use crate::query::PageInfo;
 ///
 /// Source: features/relationship-queries §3 (REQ-REL-03, REQ-REL-04, choice C-61).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(description = "What a walk along relationships found.")]
+#[schemars(
+    description = "What a walk along relationships found.",
+    // `DATA_MARK`, which an attribute cannot name.
+    extend("x-mcp-aql-data" = true),
+)]
 #[non_exhaustive]
 pub struct RelationshipGraph {
     /// Where the walk started.
