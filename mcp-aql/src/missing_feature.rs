@@ -12,8 +12,6 @@ pub use query::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 mod query {
     use std::marker::PhantomData;
 
-    use crate::adapter::AdapterBuilder;
-
     /// The bound of everything here. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `query` of `mcp-aql` is off, and this needs it",
@@ -37,13 +35,6 @@ mod query {
     /// Stands in for the answer to a query for relationships, which is an error already.
     #[derive(Debug)]
     pub struct RelationshipGraph(());
-
-    impl AdapterBuilder {
-        #[doc(hidden)]
-        pub fn cursor_key<K: QueryFeature>(self, _key: K) -> Self {
-            self
-        }
-    }
 }
 
 #[cfg(not(feature = "limits"))]
