@@ -23,6 +23,19 @@ async fn sent(server: &Server, text: &str) -> TcpStream {
     stream
 }
 
+/// A request for a call that runs until it is cancelled, with this text as metadata.
+fn waiting_call(session: &str, id: u32, text: &str) -> String {
+    let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+        "name": "mcp_aql_execute",
+        "arguments": { "operation": "execute_wait", "_text": text } } });
+    let call = call.to_string();
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nMcp-Session-Id: {session}\r\nContent-Length: {}\r\n\r\n{call}",
+        call.len()
+    )
+}
+
 /// All that comes until the server closes the connection.
 async fn read_to_end(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
@@ -37,15 +50,7 @@ async fn idle_connections_make_room_the_oldest_first() {
     let server = start(builder_with(&signals), HttpOptions::new().max_connections(4)).await;
     // A call that runs keeps its connection.
     let session = server.session("2025-11-25").await;
-    let wait = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "mcp_aql_execute", "arguments": { "operation": "execute_wait" } } });
-    let wait = wait.to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
-         Content-Type: application/json\r\nMcp-Session-Id: {session}\r\nContent-Length: {}\r\n\r\n",
-        wait.len()
-    );
-    let busy = sent(&server, &(head + &wait)).await;
+    let busy = sent(&server, &waiting_call(&session, 1, "")).await;
     reached(&signals.started, 1).await;
     // Without the bound, each of these would be kept for the client timeout.
     let mut idle = Vec::new();
@@ -97,4 +102,24 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
         assert!(answer.is_empty() || expected.iter().all(|part| answer.contains(part)), "{answer}");
     }
     assert!(refused > 0);
+}
+
+#[tokio::test]
+async fn calls_that_run_leave_the_room_to_other_requests() {
+    let signals = Signals::default();
+    // The longest request takes 256 KiB, which is then the whole room.
+    let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
+    let options = HttpOptions::new().max_inflight_bytes(1);
+    let server = start(builder_with(&signals).limits(limits), options).await;
+    let session = server.session("2025-11-25").await;
+    let text = "x".repeat(64_000);
+    let mut running = Vec::new();
+    for id in 1..=4 {
+        running.push(sent(&server, &waiting_call(&session, id, &text)).await);
+    }
+    reached(&signals.started, 4).await;
+    let read = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
+        "name": "mcp_aql_read", "arguments": { "operation": "list_notes", "_text": text } } });
+    let (status, answer) = server.post(&[("Mcp-Session-Id", &session)], read.to_string()).await;
+    assert_eq!(status, 200, "{answer}");
 }
