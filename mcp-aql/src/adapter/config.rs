@@ -469,6 +469,7 @@ mod tests {
             "[gatekeeper]\nclock_skew_tolerance_seconds = 300",
             "gatekeeper.clock_skew_tolerance_seconds",
         ),
+        ("[gatekeeper]\nconfirmations_per_minute = 9999", "gatekeeper.confirmations_per_minute"),
         ("[gatekeeper.trust]\nlevel = 'certified'", "gatekeeper.trust"),
         (
             "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'",
@@ -558,6 +559,7 @@ mod tests {
             "[limits]\nmax_request_size = 2048",
             "[executions]\nmax_running = 1",
             "[gatekeeper]\nconfirmation_ttl_seconds = 60\nclock_skew_tolerance_seconds = 0",
+            "[gatekeeper]\nconfirmations_per_minute = 5",
             "[gatekeeper.trust]\nlevel = 'untested'",
             "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'deny'",
             "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'confirm'",
