@@ -9,7 +9,7 @@
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors good for longer | [`CursorKey`] |
 //!
-//! All but [`Page`], [`PageInfo`] and [`CursorKey`] needs the feature `query`.
+//! Everything except [`Page`], [`PageInfo`] and [`CursorKey`] needs the feature `query`.
 
 #[cfg(feature = "query")]
 mod aggregate;

@@ -10,8 +10,8 @@ use crate::router::EndpointMode;
 ///
 /// **Everything is called**: operations of all categories, with values made from what the adapter says of
 /// its parameters, and what is created is changed and deleted again. Give it an adapter of the test's own,
-/// over a store and services of the test's own. The number of confirmation tokens is not limited meanwhile. [`assert_conforms_with`] lets less run, asks for level 1,
-/// and takes values that cannot be made up.
+/// over a store and services of the test's own. The number of confirmation tokens is not limited meanwhile.
+/// [`assert_conforms_with`] lets less run, asks for level 1, and takes values that cannot be made up.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
