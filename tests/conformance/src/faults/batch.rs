@@ -160,17 +160,22 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
-        "token-not-taken-in-batches",
-        "batch.continues",
-        Tamper::Request(|request| {
-            if let Some(Value::Array(items)) = request.pointer_mut("/params/arguments/operations") {
-                for item in items {
-                    if let Some(Value::Object(params)) = item.get_mut("params") {
-                        params.remove("_confirmation");
+    Fault {
+        neighbours: &["batch.pending_whole"],
+        ..fault(
+            "token-not-taken-in-batches",
+            "batch.continues",
+            Tamper::Request(|request| {
+                if let Some(Value::Array(items)) =
+                    request.pointer_mut("/params/arguments/operations")
+                {
+                    for item in items {
+                        if let Some(Value::Object(params)) = item.get_mut("params") {
+                            params.remove("_confirmation");
+                        }
                     }
                 }
-            }
-        }),
-    ),
+            }),
+        )
+    },
 ];

@@ -120,20 +120,23 @@ pub(super) const FAULTS: &[Fault] = &[
         "pagination.bad_cursor",
         Tamper::Request(|request| drop_if(request, "list_beds", "after", |after| after == "%%%%")),
     ),
-    fault(
-        "changed-cursor-taken",
-        "pagination.tampered_cursor",
-        Tamper::Body(|arguments, body| {
-            let after = arguments["params"]["after"].as_str().unwrap_or_default();
-            if calls(arguments, "list_beds")
-                && body["error"]["details"]["param_name"] == "after"
-                && body["error"]["code"] == "VALIDATION_INVALID_VALUE"
-                && after.len() > 12
-            {
-                *body = json!({ "success": true, "data": last_page() });
-            }
-        }),
-    ),
+    Fault {
+        neighbours: &["pagination.forged_cursor"],
+        ..fault(
+            "changed-cursor-taken",
+            "pagination.tampered_cursor",
+            Tamper::Body(|arguments, body| {
+                let after = arguments["params"]["after"].as_str().unwrap_or_default();
+                if calls(arguments, "list_beds")
+                    && body["error"]["details"]["param_name"] == "after"
+                    && body["error"]["code"] == "VALIDATION_INVALID_VALUE"
+                    && after.len() > 12
+                {
+                    *body = json!({ "success": true, "data": last_page() });
+                }
+            }),
+        )
+    },
     fault(
         "forged-cursor-is-the-end",
         "pagination.forged_cursor",

@@ -42,7 +42,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "loop-without-a-way-out",
         check: "safety_loop.complete",
-        neighbours: &["introspection.list_agrees_with_details"],
+        neighbours: &["introspection.list_agrees_with_details", "introspection.list_complete"],
         tamper: Tamper::Both(watched, |arguments, body| {
             if lists(arguments)
                 && let Some(list) =

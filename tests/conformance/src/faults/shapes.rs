@@ -82,7 +82,12 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "list-under-its-own-name",
         check: "shapes.collection_items",
-        neighbours: &["lifecycle.listed", "pagination.items_or_edges"],
+        neighbours: &[
+            "lifecycle.listed",
+            "pagination.items_or_edges",
+            "pagination.clamp",
+            "pagination.zero",
+        ],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "list_executions")
                 && let Some(Value::Object(data)) = body.get_mut("data")

@@ -110,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "changed-in-part",
         check: "updates.nothing_on_failure",
-        neighbours: &["updates.if_match"],
+        neighbours: &["updates.if_match", "updates.if_match_null"],
         tamper: Tamper::Proxy(|| {
             Behind::boxed(|arguments, body| {
                 let name = arguments["params"]["input"].get("name")?;
