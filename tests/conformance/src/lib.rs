@@ -3,8 +3,9 @@
 
 pub mod faults;
 pub mod garden;
+pub mod mutants;
 mod proxy;
 
 pub use faults::{Fault, Tamper};
 pub use garden::{Garden, GardenOptions, garden};
-pub use proxy::{Faulty, Proxy, Shared, Wire};
+pub use proxy::{Faulty, Proxy, Shared, Wire, serve_mutated};

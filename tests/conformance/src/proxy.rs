@@ -2,13 +2,13 @@
 //! is told to.
 
 use std::collections::HashMap;
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream,
-};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::process::Command;
 use tokio::sync::mpsc;
 
 use crate::faults::Tamper;
@@ -136,20 +136,6 @@ impl Faulty {
         Self { garden, tamper, shared: Arc::new(Mutex::new(json!({}))) }
     }
 
-    fn proxy(&self) -> Option<Box<dyn Proxy>> {
-        let calls = Calls::default();
-        Some(match self.tamper? {
-            Tamper::Garden(_) => return None,
-            Tamper::Body(change) | Tamper::Both(_, change) => {
-                Box::new(Bodies { change: *change, calls })
-            }
-            Tamper::Answer(change) => Box::new(Answers { change: *change, calls }),
-            Tamper::Request(change) => Box::new(Requests(*change)),
-            Tamper::Proxy(make) => make(),
-            Tamper::Shared(make) => make(Arc::clone(&self.shared)),
-        })
-    }
-
     /// Serves one connection to its end.
     ///
     /// # Errors
@@ -161,25 +147,71 @@ impl Faulty {
         to_client: impl AsyncWrite + Send + Unpin + 'static,
     ) -> mcp_aql::Result<()> {
         let adapter = self.garden.adapter(mode)?;
-        let Some(proxy) = self.proxy() else {
+        let Some(proxy) = self.tamper.and_then(|tamper| proxy_of(tamper, &self.shared)) else {
             return adapter.serve(tokio::io::join(from_client, to_client)).await;
         };
         let (ours, theirs) = tokio::io::duplex(BUFFER);
         let serving = tokio::spawn(async move { adapter.serve(theirs).await });
-        pass(proxy, ours, from_client, to_client).await;
+        let (from_adapter, to_adapter) = tokio::io::split(ours);
+        pass(proxy, from_adapter, to_adapter, from_client, to_client).await;
         let _ = serving.await;
         Ok(())
     }
 }
 
+/// The proxy that applies a change to one connection, or `None` where the garden itself has the fault.
+fn proxy_of(tamper: &Tamper, shared: &Shared) -> Option<Box<dyn Proxy>> {
+    let calls = Calls::default();
+    Some(match tamper {
+        Tamper::Garden(_) => return None,
+        Tamper::Body(change) | Tamper::Both(_, change) => {
+            Box::new(Bodies { change: *change, calls })
+        }
+        Tamper::Answer(change) => Box::new(Answers { change: *change, calls }),
+        Tamper::Request(change) => Box::new(Requests(*change)),
+        Tamper::Proxy(make) => make(),
+        Tamper::Shared(make) => make(Arc::clone(shared)),
+    })
+}
+
+/// Starts an adapter as a process and serves one connection to it through a mutant's proxy, to its end. A
+/// `tamper` of `None` hands every message on unchanged.
+///
+/// # Errors
+/// The error of starting the process.
+pub async fn serve_mutated(
+    mut command: Command,
+    tamper: Option<&Tamper>,
+    from_client: impl AsyncRead + Send + Unpin + 'static,
+    to_client: impl AsyncWrite + Send + Unpin + 'static,
+) -> std::io::Result<()> {
+    let shared = Arc::default();
+    let proxy = tamper.and_then(|tamper| proxy_of(tamper, &shared));
+    let mut process =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+    let (Some(to_adapter), Some(from_adapter)) = (process.stdin.take(), process.stdout.take())
+    else {
+        return Err(std::io::Error::other("the process has no pipes"));
+    };
+    let proxy = proxy.unwrap_or_else(|| Box::new(Unchanged));
+    pass(proxy, from_adapter, to_adapter, from_client, to_client).await;
+    process.wait().await?;
+    Ok(())
+}
+
+/// Hands every message on as it is.
+struct Unchanged;
+
+impl Proxy for Unchanged {}
+
 /// Hands lines back and forth, until one of the two is gone.
 async fn pass(
     mut proxy: Box<dyn Proxy>,
-    adapter: DuplexStream,
+    from_adapter: impl AsyncRead + Send + Unpin,
+    mut to_adapter: impl AsyncWrite + Send + Unpin + 'static,
     from_client: impl AsyncRead + Send + Unpin,
     to_client: impl AsyncWrite + Send + Unpin + 'static,
 ) {
-    let (from_adapter, mut to_adapter) = tokio::io::split(adapter);
     let (say, mut said) = mpsc::unbounded_channel::<Vec<u8>>();
     // Apart from the reading, so that neither side waits for the other to read first.
     let writing = tokio::spawn(async move {

@@ -1,0 +1,144 @@
+//! Mutants of `examples/tasks`: small changes to its requests and replies, each a mistake that an adapter's
+//! author could make. A conformance run over a mutant must find at least one fault.
+//!
+//! Faults (`crate::faults`) show that each check works on the adapter it was written with. Mutants measure
+//! how much of a foreign adapter the checks see together.
+
+mod collections;
+mod introspection;
+mod memory;
+mod records;
+mod replies;
+mod requests;
+
+use serde_json::{Map, Value};
+
+use crate::Tamper;
+use crate::faults::{arguments_of, asks_for, calls, entry, params_of, succeeds};
+
+/// One mutant.
+#[derive(Debug)]
+pub struct Mutant {
+    /// The mistake in a few words with hyphens.
+    pub name: &'static str,
+    /// The change that makes the mistake.
+    pub tamper: Tamper,
+}
+
+/// All mutants.
+pub fn all() -> impl Iterator<Item = &'static Mutant> {
+    [
+        collections::MUTANTS,
+        introspection::MUTANTS,
+        memory::MUTANTS,
+        records::MUTANTS,
+        replies::MUTANTS,
+        requests::MUTANTS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// A mutant that changes the results of operations.
+const fn body(name: &'static str, change: fn(&Value, &mut Value)) -> Mutant {
+    Mutant { name, tamper: Tamper::Body(change) }
+}
+
+/// A mutant that changes requests before the adapter reads them.
+const fn request(name: &'static str, change: fn(&mut Value)) -> Mutant {
+    Mutant { name, tamper: Tamper::Request(change) }
+}
+
+/// A mutant that changes whole JSON-RPC answers.
+const fn answer(name: &'static str, change: fn(&Value, &mut Value)) -> Mutant {
+    Mutant { name, tamper: Tamper::Answer(change) }
+}
+
+/// The `data` of a successful call of this operation.
+fn data<'v>(arguments: &Value, body: &'v mut Value, operation: &str) -> Option<&'v mut Value> {
+    (calls(arguments, operation) && succeeds(body)).then(|| body.get_mut("data")).flatten()
+}
+
+/// The `data` of a successful `list_tasks` or `search_tasks`.
+fn page<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Value> {
+    let is_page = calls(arguments, "list_tasks") || calls(arguments, "search_tasks");
+    (is_page && succeeds(body)).then(|| body.get_mut("data")).flatten()
+}
+
+/// The items of a page of tasks.
+fn items<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Vec<Value>> {
+    page(arguments, body)?.get_mut("items")?.as_array_mut()
+}
+
+/// The `pageInfo` of a page of tasks.
+fn info<'v>(arguments: &Value, body: &'v mut Value) -> Option<&'v mut Map<String, Value>> {
+    page(arguments, body)?.get_mut("pageInfo")?.as_object_mut()
+}
+
+/// Calls a function with every task of a result: of a single result, of a page, and of a batch.
+fn each_task(body: &mut Value, change: fn(&mut Map<String, Value>)) {
+    match body {
+        Value::Object(members)
+            if members.contains_key("task_id") && members.contains_key("title") =>
+        {
+            change(members);
+        }
+        Value::Object(members) => members.values_mut().for_each(|member| each_task(member, change)),
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| each_task(entry, change)),
+        _ => {}
+    }
+}
+
+/// The params of a call of `list_tasks` or `search_tasks`.
+fn page_params(message: &mut Value) -> Option<&mut Map<String, Value>> {
+    let arguments = arguments_of(message)?;
+    let is_page = calls(arguments, "list_tasks") || calls(arguments, "search_tasks");
+    is_page.then(|| arguments.get_mut("params")).flatten()?.as_object_mut()
+}
+
+/// The params of `create_task`, or the input of `update_task`.
+fn fields(message: &mut Value) -> Option<&mut Map<String, Value>> {
+    let arguments = arguments_of(message)?;
+    let path = if calls(arguments, "create_task") {
+        "/params"
+    } else if calls(arguments, "update_task") {
+        "/params/input"
+    } else {
+        return None;
+    };
+    arguments.pointer_mut(path)?.as_object_mut()
+}
+
+/// The input of `update_task`.
+fn input(message: &mut Value) -> Option<&mut Map<String, Value>> {
+    params_of(message, "update_task")?.get_mut("input")?.as_object_mut()
+}
+
+/// The list of operations or types that `introspect` answers with.
+fn listed<'v>(arguments: &Value, body: &'v mut Value, query: &str) -> Option<&'v mut Vec<Value>> {
+    data(arguments, body, "introspect")?.get_mut(query)?.as_array_mut()
+}
+
+/// The details of an operation that `introspect` answers with.
+fn details<'v>(arguments: &Value, body: &'v mut Value, name: &str) -> Option<&'v mut Value> {
+    if !asks_for(arguments, name) {
+        return None;
+    }
+    data(arguments, body, "introspect")?.get_mut("operation")
+}
+
+/// The definition of a parameter in the details of its operation.
+fn parameter<'v>(
+    arguments: &Value,
+    body: &'v mut Value,
+    operation: &str,
+    name: &str,
+) -> Option<&'v mut Value> {
+    entry(details(arguments, body, operation)?.get_mut("parameters"), name)
+}
+
+/// The error of a result, if it has this code.
+fn error<'v>(body: &'v mut Value, code: &str) -> Option<&'v mut Map<String, Value>> {
+    let error = body.get_mut("error")?.as_object_mut()?;
+    (error.get("code")? == code).then_some(error)
+}
