@@ -273,10 +273,28 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }
     }),
     request("unknown-fields-ignored", |message| {
-        if let Some(Value::Array(paths)) = page_params(message).and_then(|it| it.get_mut("fields"))
-            && paths.len() > 1
+        const PATHS: [&str; 13] = [
+            "task_id",
+            "title",
+            "description",
+            "status",
+            "priority",
+            "tags",
+            "metadata",
+            "due_date",
+            "created_at",
+            "updated_at",
+            "_version",
+            "_computed.age_days",
+            "_computed.is_overdue",
+        ];
+        if let Some(params) = page_params(message)
+            && let Some(Value::Array(paths)) = params.get_mut("fields")
         {
-            paths.retain(|path| path.as_str().is_some_and(|path| !path.contains("conformance")));
+            paths.retain(|path| path.as_str().is_some_and(|path| PATHS.contains(&path)));
+            if paths.is_empty() {
+                params.remove("fields");
+            }
         }
     }),
     body("fields-always-with-the-title", |arguments, body| {

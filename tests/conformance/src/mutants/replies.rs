@@ -109,7 +109,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         replace_code(body, "NOT_FOUND_OPERATION", "INTERNAL_ERROR");
     }),
     body("wrong-endpoint-is-an-unknown-operation", |_, body| {
-        replace_code(body, "ENDPOINT_MISMATCH", "NOT_FOUND_OPERATION");
+        replace_code(body, "VALIDATION_ENDPOINT_MISMATCH", "NOT_FOUND_OPERATION");
     }),
     body("unknown-parameter-without-the-valid-ones", |_, body| {
         drop_detail(body, "VALIDATION_UNKNOWN_PARAM", "valid_params");
@@ -323,7 +323,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         }
     }),
     body("ended-execution-can-be-retried", |arguments, body| {
-        if calls(arguments, "retry_execution") && error(body, "CONFLICT_INVALID_STATE").is_some() {
+        if calls(arguments, "retry_execution") && error(body, "VALIDATION_INVALID_VALUE").is_some()
+        {
             let id = &arguments["params"]["execution_id"];
             *body = json!({ "success": true, "data": {
                 "execution_id": id, "status": "running", "operation": "execute_export", "attempt": 2,

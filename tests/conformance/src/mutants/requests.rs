@@ -96,13 +96,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             fields.remove("due_date");
         }
     }),
-    request("too-many-tags-cut", |message| {
-        change(message, "tags", |tags| {
-            if let Value::Array(tags) = tags {
-                tags.truncate(20);
-            }
-        });
-    }),
     request("missing-title-replaced", |message| {
         if let Some(params) = params_of(message, "create_task") {
             params.entry("title").or_insert(json!("Untitled"));
@@ -137,7 +130,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             params.remove("priority");
         }
     }),
-    request("create-drops-empty-lists-and-the-rest-of-tags", |message| {
+    request("create-keeps-the-first-tag-alone", |message| {
         if let Some(Value::Array(tags)) =
             params_of(message, "create_task").and_then(|it| it.get_mut("tags"))
         {
