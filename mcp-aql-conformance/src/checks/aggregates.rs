@@ -238,6 +238,21 @@ async fn numbers(run: &Run, cases: &Cases) {
         for field in fields {
             let values: Vec<f64> =
                 items.iter().filter_map(|item| pages::at(item, field)?.as_f64()).collect();
+            let is_number = |value: &Value| {
+                value.is_null()
+                    || value.is_number()
+                    || value.as_str().is_some_and(|text| text.parse::<f64>().is_ok())
+            };
+            let other =
+                items.iter().filter_map(|item| pages::at(item, field)).find(|it| !is_number(it));
+            cases.expect(other.is_none(), || {
+                Finding::shown(
+                    about(operation, field),
+                    other.cloned().unwrap_or_default(),
+                    format!("numbers in `{field}`, which `numeric_fields` lists"),
+                    "list in `numeric_fields` the fields that can be added up",
+                )
+            });
             if values.is_empty() {
                 continue;
             }

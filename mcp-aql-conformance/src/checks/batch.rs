@@ -66,6 +66,12 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(extra_member)),
     ),
     should(check(
+        "batch.as_many_as_stated",
+        "A batch has as many items as `max_batch_operations` says, and no more",
+        &["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
+        Body::Reads(later!(as_many_as_stated)),
+    )),
+    should(check(
         "batch.mixed",
         "A batch over two families is refused, or routed item by item",
         &["REQ-BAT-07"],
@@ -398,7 +404,12 @@ async fn extra_member(run: &Run, cases: &Cases) {
         return;
     }
     let Some((tool, items)) = reading(run, cases) else { return };
-    for (name, value) in [("conformance_probe", json!(1)), ("params", json!({}))] {
+    let operation = items.first().and_then(|item| item.get("operation")).cloned();
+    for (name, value) in [
+        ("conformance_probe", json!(1)),
+        ("params", json!({})),
+        ("operation", operation.unwrap_or_default()),
+    ] {
         let sent = json!({ "operations": items, name: value });
         let Some(exchange) = run.refused(&tool, sent, cases).await else { return };
         cases.expect(is_batch_failure(&exchange), || {
@@ -407,6 +418,42 @@ async fn extra_member(run: &Run, cases: &Cases) {
                 format!("{tool}: {name}"),
                 "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` alone",
                 "take nothing beside `operations`: what stands there would be ignored",
+            )
+        });
+    }
+}
+
+async fn as_many_as_stated(run: &Run, cases: &Cases) {
+    /// The maximum number of items that are sent.
+    const MAX_ITEMS: u64 = 500;
+    if is_without(run, cases).await {
+        return;
+    }
+    let stated = run.adapter.protocol().pointer("/limits/max_batch_operations");
+    let Some(stated) = stated.and_then(Value::as_u64).filter(|stated| *stated < MAX_ITEMS) else {
+        return cases
+            .not_applicable("`_protocol.limits` states no `max_batch_operations`, or a large one");
+    };
+    // Each item fails by itself: there is no such operation.
+    let absent = item(&run.absent_operation(), Map::new());
+    for count in [stated, stated + 1] {
+        let Ok(length) = usize::try_from(count) else { return };
+        let items = vec![absent.clone(); length];
+        let Some(exchange) = send(run, &run.adapter.introspect, items, cases).await else { return };
+        let is_allowed = count == stated;
+        let holds = match is_allowed {
+            true => results(&exchange).len() == length,
+            false => exchange.failure().is_some(),
+        };
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                format!("a batch of {count} items"),
+                match is_allowed {
+                    true => format!("{count} results: `max_batch_operations` allows so many items"),
+                    false => format!("a failure: `max_batch_operations` is {stated}"),
+                },
+                "state the number of items that are really taken, and refuse a larger batch as a whole",
             )
         });
     }

@@ -1,5 +1,7 @@
 //! Filters, sorting and searching.
 
+mod operators;
+
 use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
@@ -29,6 +31,18 @@ pub(super) const CHECKS: &[Check] = &[
         "A filter lets through what matches, and nothing else",
         &["REQ-COL-04", "REQ-COL-10"],
         Body::Reads(later!(filter_applied)),
+    ),
+    check(
+        "collections.filter_operators",
+        "The operators of a filter that its type names compare as they are called",
+        &["REQ-COL-10", "REQ-COL-11"],
+        Body::Reads(later!(operators::filter_operators)),
+    ),
+    check(
+        "collections.applied_told",
+        "A page tells by which field its items were sorted, and in which order",
+        &["REQ-COL-10"],
+        Body::Reads(later!(applied_told)),
     ),
     check(
         "collections.sort_unknown",
@@ -321,6 +335,50 @@ async fn sort_applied(run: &Run, cases: &Cases) {
                 "no field is known by which `{}` sorts, or there is nothing to sort",
                 operation.name
             )));
+        }
+    });
+    do_all(jobs).await;
+}
+
+/// Whether a value names a field and an order, together in one object or text.
+fn names_order(value: &Value, field: &str, order: &str) -> bool {
+    match value {
+        Value::Object(members) => {
+            let has = |wanted: &str| members.values().any(|member| member == wanted);
+            (has(field) && has(order))
+                || members.get(field).is_some_and(|told| told == order)
+                || members.values().any(|member| names_order(member, field, order))
+        }
+        Value::Array(items) => items.iter().any(|item| names_order(item, field, order)),
+        Value::String(text) => text.contains(field) && text.contains(order),
+        _ => false,
+    }
+}
+
+async fn applied_told(run: &Run, cases: &Cases) {
+    let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        for field in fields_to_sort_by(operation, &items).into_iter().take(1) {
+            for order in ["asc", "desc"] {
+                let mut params = params.clone();
+                params.insert("sort".to_owned(), json!({ "field": field, "order": order }));
+                let Some(exchange) = run.call(operation, params, cases).await else { return };
+                let Some(Value::Object(data)) = exchange.data() else { return };
+                let mut told =
+                    data.iter().filter(|(name, _)| !matches!(name.as_str(), "items" | "edges"));
+                let meta = exchange.body().and_then(|body| body.get("_meta"));
+                let is_told = told.any(|(_, value)| names_order(value, &field, order))
+                    || meta.is_some_and(|meta| names_order(meta, &field, order));
+                cases.expect(is_told, || {
+                    Finding::of(
+                        &exchange,
+                        format!("{}: sort by {field}, {order}", operation.name),
+                        format!("the field `{field}` and the order `{order}` beside the items"),
+                        "tell in `data.applied` which controls were applied, and how",
+                    )
+                });
+            }
         }
     });
     do_all(jobs).await;

@@ -1,13 +1,16 @@
 //! What is created can be read, as it was submitted.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::encoding::is_free;
 use super::{Body, Check, Keyword, later};
+use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::learn::{Operation, Parameter};
 use crate::pages;
-use crate::resources::{self, Role, same};
+use crate::resources::{self, Role, Thing, same};
 use crate::run::{Run, arguments};
-use crate::values::Shape;
+use crate::values::{self, Shape};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -25,6 +28,30 @@ pub(super) const CHECKS: &[Check] = &[
         keyword: Keyword::Must,
         level: 2,
         body: Body::Changes(later!(read_back)),
+    },
+    Check {
+        id: "creates.values_kept",
+        title: "Blanks around texts, and the order and the repetitions in lists, are read as submitted",
+        requirements: &["REQ-CNF-13"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(values_kept)),
+    },
+    Check {
+        id: "creates.answer_true",
+        title: "A CREATE operation answers with what is read afterwards",
+        requirements: &["REQ-CNF-13", "REQ-RQ-09"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(answer_true)),
+    },
+    Check {
+        id: "creates.made_once",
+        title: "One call of a CREATE operation creates one thing",
+        requirements: &["REQ-CNF-04", "REQ-CNF-13"],
+        keyword: Keyword::Must,
+        level: 2,
+        body: Body::Changes(later!(made_once)),
     },
     Check {
         id: "creates.defaults_shown",
@@ -80,7 +107,15 @@ async fn read_back(run: &Run, cases: &Cases) {
     for kind in run.kinds(Role::Create, cases) {
         let Some(create) = kind.operation(run, Role::Create) else { continue };
         let Some(thing) = run.make(kind, cases).await else { continue };
-        let Some(looked) = run.look(&thing, cases).await else { continue };
+        compare(run, create, &thing, cases).await;
+    }
+}
+
+/// Compares what is read of a thing with what was submitted.
+async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases) {
+    let kind = thing.resource;
+    {
+        let Some(looked) = run.look(thing, cases).await else { return };
         let Some(object) = looked.data().and_then(|data| kind.object(data)) else {
             cases.fail(Finding::of(
                 &looked,
@@ -88,7 +123,7 @@ async fn read_back(run: &Run, cases: &Cases) {
                 format!("a success with the {} that `{}` has just created", kind.name, create.name),
                 "store what is created before you answer that it is",
             ));
-            continue;
+            return;
         };
         let returned = looked_type(run, looked.operation());
         for (name, sent) in &thing.sent {
@@ -120,6 +155,147 @@ async fn read_back(run: &Run, cases: &Cases) {
                 }
             }
         }
+    }
+}
+
+/// A value of this parameter that adapters often change: with blanks around it, with entries out of order.
+fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
+    let shape = Shape::of(&run.adapter, parameter);
+    let is_plain = !resources::is_control(&parameter.name)
+        && !values::is_identifier(&parameter.name)
+        && parameter.member("sensitive").is_none();
+    let is_set = parameter.member("uniqueItems") == Some(&Value::Bool(true));
+    let made = match parameter.kind.as_str() {
+        "string" if is_free(run, parameter) => json!("  Zeta and alpha  "),
+        "array" if is_set => json!(["zeta", "alpha"]),
+        "array" => json!(["zeta", "Alpha", "zeta"]),
+        _ => return None,
+    };
+    Some(made).filter(|made| is_plain && shape.accepts(made))
+}
+
+async fn values_kept(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for kind in run.kinds(Role::Create, cases) {
+        let Some(create) = kind.operation(run, Role::Create) else { continue };
+        let configured = run.settings.file.params.get(&create.name);
+        if configured.is_some_and(|configured| !configured.is_empty()) {
+            continue;
+        }
+        let hard = create
+            .parameters
+            .iter()
+            .filter_map(|parameter| Some((parameter.name.clone(), hard(run, parameter)?)));
+        let hard: Map<String, Value> = hard.collect();
+        if hard.is_empty() {
+            continue;
+        }
+        is_any = true;
+        let mut params = match run.valid(create) {
+            Ok(params) => params,
+            Err(why) => {
+                cases.skip(why);
+                continue;
+            }
+        };
+        params.extend(hard);
+        let Some(thing) = run.make_with(kind, params, cases).await else { continue };
+        compare(run, create, &thing, cases).await;
+    }
+    if !is_any {
+        cases.not_applicable("no CREATE operation takes free text or lists");
+    }
+}
+
+async fn answer_true(run: &Run, cases: &Cases) {
+    for kind in run.kinds(Role::Create, cases) {
+        let Some(create) = kind.operation(run, Role::Create) else { continue };
+        let params = match run.valid(create) {
+            Ok(params) => params,
+            Err(why) => {
+                cases.skip(why);
+                continue;
+            }
+        };
+        let Some(thing) = run.make_with(kind, params, cases).await else { continue };
+        let Some(looked) = run.look(&thing, cases).await else { continue };
+        let Some(stored) = run.shown(&thing, &looked, cases) else { continue };
+        agrees(run, &thing, &thing.made, &stored, cases);
+    }
+}
+
+/// Compares the fields of a thing in an answer with what is stored: those that a caller can set.
+pub(super) fn agrees(
+    run: &Run,
+    thing: &Thing<'_>,
+    answer: &Exchange,
+    stored: &Value,
+    cases: &Cases,
+) {
+    let kind = thing.resource;
+    let Some(told) = answer.data().and_then(|data| kind.object(data)) else { return };
+    let settable = kind.settable(run);
+    let differs = |name: &&String| {
+        let both = told.get(name.as_str()).zip(stored.get(name.as_str()));
+        both.is_some_and(|(told, stored)| !same(told, stored))
+    };
+    let differing = settable.iter().find(differs);
+    cases.expect(differing.is_none(), || {
+        let name = differing.map(String::as_str).unwrap_or_default();
+        Finding::of(
+            answer,
+            format!("{}: `{name}`", answer.operation()),
+            format!(
+                "`{name}` as it is read afterwards: {}",
+                stored.get(name).unwrap_or(&Value::Null)
+            ),
+            "answer with what is stored after the change",
+        )
+    });
+}
+
+async fn made_once(run: &Run, cases: &Cases) {
+    for kind in run.kinds(Role::Create, cases) {
+        let Some(create) = kind.operation(run, Role::Create) else { continue };
+        let Some(list) = kind.operation(run, Role::List) else {
+            cases.not_applicable(format!("no operation lists what `{}` creates", create.name));
+            continue;
+        };
+        let text = create.parameters.iter().find(|parameter| {
+            is_free(run, parameter)
+                && !resources::is_control(&parameter.name)
+                && !values::is_identifier(&parameter.name)
+                && Shape::of(&run.adapter, parameter).accepts(&json!("once and once again"))
+        });
+        let Some(text) = text else {
+            cases.not_applicable(format!("`{}` takes no free text", create.name));
+            continue;
+        };
+        // Another run may have left something in the store.
+        let unique = json!(format!("once {}", chrono::Utc::now().timestamp_micros()));
+        let mut params = match run.valid(create) {
+            Ok(params) => params,
+            Err(why) => {
+                cases.skip(why);
+                continue;
+            }
+        };
+        params.insert(text.name.clone(), unique.clone());
+        let Some(thing) = run.make_with(kind, params, cases).await else { continue };
+        if thing.sent.get(&text.name) != Some(&unique) {
+            cases.skip(Skip::NoFixture(format!("a text that only one {} has", kind.name)));
+            continue;
+        }
+        let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };
+        let count = items.iter().filter(|item| item.get(&text.name) == Some(&unique)).count();
+        cases.expect(count < 2, || {
+            Finding::of(
+                &thing.made,
+                &create.name,
+                format!("one {} whose `{}` is {unique}; there are {count}", kind.name, text.name),
+                "run every call once",
+            )
+        });
     }
 }
 

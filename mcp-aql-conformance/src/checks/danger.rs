@@ -282,7 +282,11 @@ async fn gated(run: &Run, cases: &Cases) {
                 )));
                 continue;
             }
-            let is_held = code == "CONFIRMATION_REQUIRED" || code.starts_with("PERMISSION_");
+            let is_asked = code == "CONFIRMATION_REQUIRED";
+            // Nothing but a confirmation is said to be missing.
+            let is_only_confirmed = stated.says_confirmed(operation)
+                && permission.is_some_and(|permission| permission == "confirm");
+            let is_held = is_asked || (code.starts_with("PERMISSION_") && !is_only_confirmed);
             let is_there = if kind.operation(run, Role::Read).is_some() {
                 let Some(after) = run.look(&thing, cases).await else { continue };
                 let after = after.data().and_then(|data| kind.object(data));
@@ -333,6 +337,17 @@ async fn gated(run: &Run, cases: &Cases) {
 async fn as_stated(run: &Run, cases: &Cases) {
     let Some(asked) = super::confirmation::ask(run, cases).await else { return };
     let stated = Stated::ask(run).await;
+    let entry = stated.of(&asked.operation.name);
+    let confirmed = entry.and_then(|entry| entry.get("requires_confirmation"));
+    cases.expect(confirmed != Some(&Value::Bool(false)), || {
+        Finding::of(
+            &asked.exchange,
+            &asked.operation.name,
+            "no request for confirmation: `introspect` with the query `danger` says \
+             `requires_confirmation: false`",
+            "let introspection show what the gate goes by",
+        )
+    });
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
     let Some(named) = named.and_then(Value::as_str) else {
         // That it has none is for `confirmation.issued` to say.

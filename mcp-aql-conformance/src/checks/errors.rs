@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "errors.not_found",
         title: "Asking for what is not there gives NOT_FOUND_RESOURCE",
-        requirements: &["REQ-ERR-02", "REQ-ERR-08"],
+        requirements: &["REQ-ERR-02", "REQ-ERR-08", "REQ-ERR-07"],
         keyword: Keyword::Should,
         level: 1,
         body: Body::Reads(later!(not_found)),
@@ -569,11 +569,18 @@ async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter
     };
     params.insert(parameter.name.clone(), value);
     let Some(exchange) = run.call(operation, params, cases).await else { return };
-    cases.expect(exchange.code() == Some("NOT_FOUND_RESOURCE"), || {
+    let is_told = exchange.failure().is_some_and(|failure| {
+        failure.code == "NOT_FOUND_RESOURCE"
+            && ["resource_type", "resource_id"]
+                .iter()
+                .all(|name| failure.details.get(name).is_some())
+    });
+    cases.expect(is_told, || {
         Finding::of(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),
-            "a failure NOT_FOUND_RESOURCE, since nothing is called like that",
+            "a failure NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details, since \
+             nothing is called like that",
             "answer NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details; an empty \
              success reads as if there were something",
         )

@@ -327,11 +327,14 @@ async fn readable(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         let Some(looked) = execution.look(run, cases).await else { continue };
-        cases.expect(member(&looked, "execution_id") == Some(execution.id.as_str()), || {
+        let name = &starter.operation.name;
+        let is_it = member(&looked, "execution_id") == Some(execution.id.as_str())
+            && member(&looked, "operation").is_none_or(|told| told == name);
+        cases.expect(is_it, || {
             Finding::of(
                 &looked,
                 looked.operation(),
-                format!("the state of the execution `{}`", execution.id),
+                format!("the state of the execution `{}` of `{name}`", execution.id),
                 "answer with the state of the execution that was asked for",
             )
         });
@@ -503,6 +506,7 @@ async fn claims(run: &Run, cases: &Cases) {
             });
         }
         begins_one(run, starter, cases).await;
+        reports(run, starter, cases).await;
         let Some(cancel) = steering.cancel else { continue };
         let Some(execution) = starter.begin(run, cases).await else { continue };
         let Some(tried) = execution.call(run, cancel, cases).await else { continue };
@@ -528,6 +532,27 @@ async fn claims(run: &Run, cases: &Cases) {
             },
         );
     }
+}
+
+/// An operation that is said not to report progress shows none.
+async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
+    if supports(starter.operation, "progress_reporting") {
+        return;
+    }
+    let Some(execution) = starter.begin(run, cases).await else { return };
+    let Some(seen) = execution.follow(run, cases).await else { return };
+    let progress = |state: &&Exchange| {
+        state.data().and_then(|data| data.get("progress")).is_some_and(|told| !told.is_null())
+    };
+    let reporting = seen.iter().find(progress);
+    cases.expect(reporting.is_none(), || {
+        Finding::of(
+            reporting.unwrap_or(&execution.begun),
+            format!("{}: lifecycle.progress_reporting", starter.operation.name),
+            "no `progress`: `lifecycle` says that none is reported",
+            "state in `lifecycle` what is really done",
+        )
+    });
 }
 
 /// An operation that documents a lifecycle answers with an execution.

@@ -645,7 +645,10 @@ async fn total(run: &Run, cases: &Cases) {
             let Some(params) = params_with(run, operation, [], cases) else { return };
             let walk = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await;
             let Some(walk) = walk.filter(|walk| walk.broken.is_none()) else { return };
-            for page in &walk.pages {
+            let mut short = params;
+            short.insert("first".to_owned(), 1.into());
+            let short = run.call(operation, short, cases).await;
+            for page in walk.pages.iter().chain(&short) {
                 let info = page.data().and_then(pages::info);
                 let Some(total) = info.and_then(|info| info.get("totalCount")) else { continue };
                 counted.store(true, std::sync::atomic::Ordering::Relaxed);

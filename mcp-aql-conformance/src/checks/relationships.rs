@@ -16,7 +16,7 @@ use crate::values;
 /// The operation that follows relationships.
 pub(super) const OPERATION: &str = "query_relationships";
 /// So many elements are tried, to find one that has relationships.
-const MOST_ROOTS: usize = 8;
+const MOST_ROOTS: usize = 24;
 /// So many records are walked one by one.
 const MOST_RECORDS: usize = 100;
 
@@ -56,6 +56,12 @@ pub(super) const CHECKS: &[Check] = &[
         "A walk goes as far as `max_depth` says, and no further",
         &["REQ-REL-07"],
         Body::Reads(later!(max_depth)),
+    ),
+    check(
+        "relationships.narrowed",
+        "Every type that is listed is taken as `relationship`, and brings records of that type alone",
+        &["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
+        Body::Reads(later!(narrowed)),
     ),
     check(
         "relationships.include",
@@ -207,6 +213,20 @@ fn is_text(value: &Value, path: &str) -> bool {
     value.pointer(path).is_some_and(Value::is_string)
 }
 
+/// Whether a graph has an edge of the type of a record that leads to its target, or comes from there.
+fn has_edge(record: &Value, nodes: &[&Value], edges: &[&Value]) -> bool {
+    let target = record.get("target").unwrap_or(&Value::Null);
+    let names = ["element_type", "element_name"];
+    let node = nodes.iter().find(|node| names.iter().all(|it| node.get(it) == target.get(it)));
+    let Some(id) = node.and_then(|node| node.get("id")) else { return false };
+    let end = if record.get("direction").is_some_and(|told| told == "incoming") {
+        "source"
+    } else {
+        "target"
+    };
+    edges.iter().any(|edge| edge.get("type") == record.get("type") && edge.get(end) == Some(id))
+}
+
 async fn form(run: &Run, cases: &Cases) {
     let Some((_, _, exchange)) = root(run, cases).await else { return };
     let (nodes, edges) = (list(&exchange, "/graph/nodes"), list(&exchange, "/graph/edges"));
@@ -236,6 +256,10 @@ async fn form(run: &Run, cases: &Cases) {
         (nodes.iter().all(is_node), "nodes with `id`, `element_type` and `element_name`"),
         (edges.iter().all(is_edge), "edges with `source`, `target` and `type`"),
         (is_closed, "edges between nodes that are there"),
+        (
+            nodes.is_empty() || records(&exchange).iter().all(|it| has_edge(it, &nodes, &edges)),
+            "an edge for each record",
+        ),
     ] {
         cases.expect(holds, || {
             Finding::of(&exchange, OPERATION, what, "give the protocol's members to each of them")
@@ -352,6 +376,30 @@ async fn max_depth(run: &Run, cases: &Cases) {
             "state the depth that is really taken",
         )
     });
+}
+
+async fn narrowed(run: &Run, cases: &Cases) {
+    let Some((operation, root, _)) = root(run, cases).await else { return };
+    let types = told(operation).get("relationship_types").and_then(Value::as_array);
+    let Some(types) = types.filter(|_| operation.parameter("relationship").is_some()) else {
+        return cases.not_applicable("`query_relationships` documents no `relationship`");
+    };
+    for kind in types {
+        let more = json!({
+            "depth": furthest(operation), "first": MOST_RECORDS, "relationship": kind,
+        });
+        let asked = ask(run, operation, (&root, "both"), more, cases).await;
+        let Some(exchange) = asked else { return };
+        let is_narrow = records(&exchange).iter().all(|record| record.get("type") == Some(kind));
+        cases.expect(exchange.succeeded() && is_narrow, || {
+            Finding::of(
+                &exchange,
+                format!("{OPERATION}: relationship {kind}"),
+                format!("records of the type {kind} alone, or none: `relationship_types` lists it"),
+                "follow only the relationships that were asked for, and list the types that exist",
+            )
+        });
+    }
 }
 
 async fn include(run: &Run, cases: &Cases) {

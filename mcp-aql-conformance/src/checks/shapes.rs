@@ -1,12 +1,13 @@
 //! What a result looks like, whatever the operation.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Body, Check, Keyword};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{self, Form, may, must};
 use crate::learn::Category;
+use crate::resources::{self, Field};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -73,6 +74,14 @@ pub(super) const CHECKS: &[Check] = &[
         keyword: Keyword::Should,
         level: 1,
         body: Body::Every(single_wrapped),
+    },
+    Check {
+        id: "shapes.as_typed",
+        title: "Results have the fields of the type that introspection shows for them, and no others",
+        requirements: &["REQ-INT-22", "REQ-INT-20"],
+        keyword: Keyword::Should,
+        level: 1,
+        body: Body::Every(as_typed),
     },
     Check {
         id: "shapes.dates",
@@ -300,7 +309,7 @@ fn called<'a>(run: &'a Run, exchange: &'a Exchange, verbs: &[&str]) -> Option<&'
 
 fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
-    if called(run, exchange, &["list", "search"]).is_none() {
+    if called(run, exchange, &["list", "search"]).is_none() || is_batch(exchange) {
         return;
     }
     // Sums may be all that is asked for.
@@ -334,6 +343,72 @@ fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange.operation(),
             format!("the thing under its own name, {{\"{thing}\": {{…}}}} in `data`"),
             format!("put what is returned into `data.{thing}`"),
+        )
+    });
+}
+
+/// A value without the members that are null, which may stand for a field without a value.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(_, member)| !member.is_null())
+            .map(|(name, member)| (name.clone(), without_nulls(member)))
+            .collect(),
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Why an object is none of a type with these fields.
+fn misfit(object: &Map<String, Value>, fields: &[Field<'_>]) -> Option<String> {
+    for field in fields {
+        let name = field.name;
+        match object.get(name) {
+            None if field.shape.is_required() => return Some(format!("`{name}` is missing")),
+            Some(value)
+                if !(value.is_null() && !field.shape.is_required()
+                    || field.shape.accepts(value)
+                    || field.shape.accepts(&without_nulls(value))) =>
+            {
+                return Some(format!("`{name}` has another form"));
+            }
+            _ => {}
+        }
+    }
+    object
+        .keys()
+        .find(|name| !name.starts_with('_') && fields.iter().all(|field| field.name != *name))
+        .map(|name| format!("the type has no field `{name}`"))
+}
+
+fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
+    let Some(operation) = run.adapter.operation(exchange.operation()) else { return };
+    // These say which fields come back.
+    let is_chosen =
+        ["fields", "preset", "aggregate"].iter().any(|name| operation.parameter(name).is_some());
+    if is_batch(exchange) || is_chosen || operation.name == "introspect" {
+        return;
+    }
+    let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+    let Some(returned) = returned else { return };
+    let fields = resources::fields_of(&run.adapter, returned);
+    if fields.is_empty() {
+        return;
+    }
+    let wrapped = data.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
+    let misfits: Vec<_> =
+        data.as_object().into_iter().chain(wrapped).map(|object| misfit(object, &fields)).collect();
+    cases.expect(misfits.contains(&None), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!(
+                "a {returned} as introspection shows the type; {}",
+                misfits.into_iter().flatten().last().unwrap_or_else(|| "there is none".to_owned())
+            ),
+            "make the type that introspection shows from what is sent",
         )
     });
 }

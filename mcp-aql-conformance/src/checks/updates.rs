@@ -87,6 +87,14 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(merge::overwrites)),
     },
     Check {
+        id: "updates.answer_true",
+        title: "An UPDATE operation answers with what is read afterwards",
+        requirements: &["REQ-UPD-07", "REQ-CNF-04"],
+        keyword: Keyword::Should,
+        level: 2,
+        body: Body::Changes(later!(merge::answer_true)),
+    },
+    Check {
         id: "updates.preserves",
         title: "Fields that are not in `input` stay as they are",
         requirements: &["REQ-UPD-11", "REQ-CNF-04"],

@@ -105,6 +105,11 @@ impl<'a> Shape<'a> {
         self.text("name")
     }
 
+    /// What introspection says of it in words.
+    pub(crate) fn description(self) -> &'a str {
+        self.text("description").unwrap_or_default()
+    }
+
     /// The word for its type.
     pub(crate) fn word(self) -> &'a str {
         self.text("type").unwrap_or_default()

@@ -232,6 +232,8 @@ pub(super) fn descriptions(run: &Run, cases: &Cases) {
             });
         };
         expect(operation.name.clone(), &operation.description);
+        let listed = operation.listed.get("description").and_then(Value::as_str);
+        expect(format!("{} in the list", operation.name), listed.unwrap_or_default());
         for parameter in &operation.parameters {
             let text = parameter.member("description").and_then(Value::as_str).unwrap_or_default();
             expect(format!("{}: {}", operation.name, parameter.name), text);

@@ -6,8 +6,9 @@ use super::{all, is_in, refused, refuses, subject, with};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
+use crate::resources::fields_of;
 use crate::run::{Run, arguments, do_all};
-use crate::values::{self, Fault, Wrong};
+use crate::values::{self, Fault, Shape, Wrong};
 
 /// The codes for a value that is of the right type and still not taken. The protocol's list of codes has
 /// the first, an accompanying document the second.
@@ -21,12 +22,31 @@ fn all_wrong(
     faults: &[Fault],
 ) -> Vec<Wrong> {
     let mut wrong = values::wrong(run, operation, parameter);
+    if !values::is_aim(operation, parameter) {
+        wrong.extend(undocumented_words(run, operation, parameter));
+    }
     // What the keys of a filter take besides plain values, an adapter decides.
     wrong.retain(|wrong| {
         faults.contains(&wrong.fault)
             && (wrong.fault != Fault::Member || parameter.name != "filter")
     });
     wrong
+}
+
+/// The values that the field of the same name has in what an operation returns, and that `enum` of the
+/// parameter lacks.
+fn undocumented_words(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+    let words = Shape::of(&run.adapter, parameter).words();
+    let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+    let fields = returned.map(|name| fields_of(&run.adapter, name)).unwrap_or_default();
+    let field = fields.into_iter().find(|field| field.name == parameter.name);
+    let shown = field.and_then(|field| field.shape.words()).unwrap_or_default();
+    let words = words.unwrap_or(shown);
+    shown
+        .iter()
+        .filter(move |word| !words.contains(word))
+        .map(|word| Wrong { fault: Fault::Word, value: word.clone() })
+        .collect()
 }
 
 /// Sends every value that is wrong like this for every parameter.

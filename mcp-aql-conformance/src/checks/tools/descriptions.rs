@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::operations_of;
 use crate::cases::{Cases, Finding};
-use crate::learn::Mode;
+use crate::forms::is_snake_case;
+use crate::learn::{Mode, starts_with_verb};
 use crate::run::Run;
 
 pub(super) fn introspect_named(run: &Run, cases: &Cases) {
@@ -79,6 +80,12 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
+/// Whether a word is the name of an operation, or has the form of one.
+fn is_operation(run: &Run, word: &str) -> bool {
+    run.adapter.operation(word).is_some()
+        || (word.contains('_') && is_snake_case(word) && starts_with_verb(word))
+}
+
 pub(super) fn description_current(run: &Run, cases: &Cases) {
     if run.adapter.mode == Mode::Single {
         return cases.not_applicable("the description of the one tool has brief lists");
@@ -91,7 +98,7 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
             operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
         let missing: Vec<_> = own.difference(&named).collect();
         let others: Vec<_> =
-            named.difference(&own).filter(|name| run.adapter.operation(name).is_some()).collect();
+            named.difference(&own).filter(|name| is_operation(run, name)).collect();
         cases.expect(missing.is_empty() && others.is_empty(), || {
             Finding::shown(
                 format!("tool `{}`", tool.name),

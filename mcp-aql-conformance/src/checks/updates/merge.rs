@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::creates::agrees;
 use super::{Subject, only, subjects};
 use crate::cases::{Cases, Finding, Skip};
 use crate::resources::{Field, other, same};
@@ -10,6 +11,15 @@ use crate::values::Shape;
 
 fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
+}
+
+pub(super) async fn answer_true(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        let changed = subject.changed(run, only(name, value), cases).await;
+        let Some((updated, stored)) = changed else { continue };
+        agrees(run, &subject.thing, &updated, &stored, cases);
+    }
 }
 
 pub(super) async fn overwrites(run: &Run, cases: &Cases) {

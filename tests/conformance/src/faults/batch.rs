@@ -127,6 +127,37 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "operation-beside-a-batch-ignored",
+        "batch.extra_member",
+        Tamper::Request(|request| {
+            if let Some(Value::Object(arguments)) = request.pointer_mut("/params/arguments")
+                && arguments.contains_key("operations")
+            {
+                arguments.remove("operation");
+            }
+        }),
+    ),
+    fault(
+        "batch-said-to-be-larger",
+        "batch.as_many_as_stated",
+        Tamper::Body(|arguments, body| {
+            if calls(arguments, "introspect")
+                && let Some(most) = body.pointer_mut("/data/_protocol/limits/max_batch_operations")
+            {
+                *most = json!(150);
+            }
+        }),
+    ),
+    fault(
+        "batch-cut",
+        "batch.as_many_as_stated",
+        Tamper::Request(|request| {
+            if let Some(Value::Array(items)) = request.pointer_mut("/params/arguments/operations") {
+                items.truncate(100);
+            }
+        }),
+    ),
+    fault(
         "family-of-items-not-looked-at",
         "batch.mixed",
         Tamper::Body(|_, body| {

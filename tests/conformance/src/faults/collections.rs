@@ -39,6 +39,49 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "above-taken-for-at-least",
+        check: "collections.filter_operators",
+        neighbours: &[],
+        tamper: Tamper::Request(|request| {
+            change(request, "list_beds", "filter", |filter| {
+                for condition in filter.as_object_mut().into_iter().flat_map(|it| it.values_mut()) {
+                    if let Value::Object(operators) = condition
+                        && let Some(least) = operators.remove("gt")
+                    {
+                        operators.insert("gte".to_owned(), least);
+                    }
+                }
+            });
+        }),
+    },
+    Fault {
+        name: "one-of-several-values-read",
+        check: "collections.filter_operators",
+        neighbours: &[],
+        tamper: Tamper::Request(|request| {
+            change(request, "search_beds", "filter", |filter| {
+                if let Some(Value::Array(rows)) = filter.get_mut("rows") {
+                    rows.truncate(1);
+                }
+                if let Some(Value::Array(names)) = filter.get_mut("name") {
+                    names.truncate(1);
+                }
+            });
+        }),
+    },
+    Fault {
+        name: "applied-order-untold",
+        check: "collections.applied_told",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "list_beds")
+                && let Some(Value::Object(page)) = body.get_mut("data")
+            {
+                page.remove("applied");
+            }
+        }),
+    },
+    Fault {
         name: "unknown-sort-ignored",
         check: "collections.sort_unknown",
         neighbours: &[],

@@ -32,6 +32,53 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "names-trimmed",
+        check: "creates.values_kept",
+        neighbours: &[],
+        tamper: Tamper::Request(|message| {
+            if let Some(Value::String(name)) =
+                params_of(message, "create_bed").and_then(|params| params.get_mut("name"))
+                && !name.trim().is_empty()
+            {
+                *name = name.trim().to_owned();
+            }
+        }),
+    },
+    Fault {
+        name: "tags-sorted",
+        check: "creates.values_kept",
+        neighbours: &[],
+        tamper: Tamper::Body(|_, body| {
+            if let Some(Value::Array(tags)) = body.pointer_mut("/data/bed/tags") {
+                tags.sort_by_key(Value::to_string);
+            }
+        }),
+    },
+    Fault {
+        name: "answer-with-another-default",
+        check: "creates.answer_true",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "create_bed")
+                && succeeds(body)
+                && arguments["params"].get("rows").is_none()
+            {
+                body["data"]["bed"]["rows"] = json!(7);
+            }
+        }),
+    },
+    Fault {
+        name: "two-beds-for-one",
+        check: "creates.made_once",
+        neighbours: &[],
+        tamper: Tamper::Proxy(|| {
+            Behind::boxed(|arguments, body| {
+                (calls(arguments, "create_bed") && succeeds(body))
+                    .then(|| ("mcp_aql_create", arguments.clone()))
+            })
+        }),
+    },
+    Fault {
         name: "another-default",
         check: "creates.defaults_shown",
         neighbours: &[],

@@ -48,6 +48,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "confirmed-and-said-not-to-be",
+        check: "danger.as_stated",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if queries(arguments, "danger")
+                && let Some(entry) = entry(body.pointer_mut("/data/operations"), "delete_bed")
+            {
+                entry["requires_confirmation"] = json!(false);
+            }
+        }),
+    },
+    Fault {
         name: "overwriting-is-safe",
         check: "danger.levels",
         neighbours: &[],

@@ -26,6 +26,29 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "execution-of-another-operation",
+        check: "lifecycle.readable",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_execution") && body["data"]["operation"].is_string() {
+                body["data"]["operation"] = json!("execute_weeding");
+            }
+        }),
+    },
+    Fault {
+        name: "progress-denied",
+        check: "lifecycle.claims",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if asks_for(arguments, "execute_watering")
+                && let Some(claim) =
+                    body.pointer_mut("/data/operation/lifecycle/progress_reporting")
+            {
+                *claim = json!(false);
+            }
+        }),
+    },
+    Fault {
         name: "begun-yesterday",
         check: "lifecycle.state_form",
         neighbours: &["shapes.dates", "shapes.instants"],

@@ -95,6 +95,24 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "relationship-ignored",
+        "relationships.narrowed",
+        Tamper::Request(|request| {
+            drop_if(request, QUERY, "relationship", |kind| {
+                ["shades", "waters"].iter().any(|known| kind == known)
+            });
+        }),
+    ),
+    fault(
+        "last-edge-lost",
+        "relationships.form",
+        Tamper::Body(|arguments, body| {
+            if let Some(edges) = list(arguments, body, "/data/graph/edges") {
+                edges.pop();
+            }
+        }),
+    ),
+    fault(
         "include-ignored",
         "relationships.include",
         Tamper::Request(|request| {

@@ -26,6 +26,26 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "field-that-the-type-lacks",
+        check: "shapes.as_typed",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_house") && succeeds(body) {
+                body["data"]["house"]["row_id"] = json!(7);
+            }
+        }),
+    },
+    Fault {
+        name: "success-of-delete-is-null",
+        check: "shapes.as_typed",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "delete_bed") && succeeds(body) {
+                body["data"] = Value::Null;
+            }
+        }),
+    },
+    Fault {
         name: "failure-with-data",
         check: "shapes.failure",
         neighbours: &[],

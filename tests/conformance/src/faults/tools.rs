@@ -81,6 +81,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "description-names-what-is-not-there",
+        check: "tools.description_current",
+        neighbours: &[],
+        tamper: Tamper::Answer(|request, answer| {
+            rewrite(request, answer, "mcp_aql_create", "create_bed,", "create_bed, create_pot,");
+        }),
+    },
+    Fault {
         name: "empty-family-says-nothing",
         check: "tools.empty_families",
         neighbours: &[],

@@ -262,6 +262,23 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "update-answers-with-what-was-before",
+        check: "updates.answer_true",
+        neighbours: &[],
+        tamper: Tamper::Proxy(|| {
+            Mindful::boxed(|memory, arguments, body| {
+                let Some(id) = arguments["params"]["bed_id"].as_str() else { return };
+                if !succeeds(body) || !body["data"]["bed"].is_object() {
+                    return;
+                }
+                let before = memory.insert(id.to_owned(), body["data"]["bed"].clone());
+                if let Some(before) = before.filter(|_| calls(arguments, "update_bed")) {
+                    body["data"]["bed"] = before;
+                }
+            })
+        }),
+    },
+    Fault {
         name: "read-only-fields-unheard",
         check: "updates.read_only_refused",
         neighbours: &[],
