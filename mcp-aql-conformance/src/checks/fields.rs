@@ -79,6 +79,12 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(computed_form)),
     ),
     should(check(
+        "fields.computed_claims",
+        "Computed fields are taken in `filter` and `sort` where introspection says so, and only there",
+        &["REQ-CMP-03", "REQ-CMP-04"],
+        Body::Reads(later!(computed_claims)),
+    )),
+    should(check(
         "fields.type_listed",
         "`introspect types` lists FieldSelection",
         &["REQ-FLD-10"],
@@ -615,6 +621,47 @@ async fn computed_form(run: &Run, cases: &Cases) {
                     "list the type that is really computed",
                 )
             });
+        }
+    });
+    do_all(jobs).await;
+}
+
+async fn computed_claims(run: &Run, cases: &Cases) {
+    let jobs = with_computed(run, cases).into_iter().map(|operation| async move {
+        for field in declared(operation) {
+            let Some(name) = field.get("name").and_then(Value::as_str) else { continue };
+            let path = format!("_computed.{name}");
+            let Some(exchange) = choose(run, operation, Some(json!([path])), cases).await else {
+                return;
+            };
+            let found = exchange.data().map(|data| computed_in(data, name)).unwrap_or_default();
+            let Some(value) = found.into_iter().find(|value| !value.is_null()) else { continue };
+            for (claim, parameter, sent) in [
+                ("filterable", "filter", json!({ path.as_str(): value })),
+                ("sortable", "sort", json!({ "field": path })),
+            ] {
+                let claimed = field.get(claim).and_then(Value::as_bool);
+                let Some(claimed) = claimed.filter(|_| operation.parameter(parameter).is_some())
+                else {
+                    continue;
+                };
+                let params = params_with(run, operation, [(parameter, sent)], cases);
+                let Some(params) = params else { return };
+                let sent = arguments(&operation.name, params);
+                let tried = run.refused(&operation.tool, sent, cases).await;
+                let Some(tried) = tried else { return };
+                cases.expect(is_refused(&tried) != claimed, || {
+                    Finding::of(
+                        &tried,
+                        format!("{}: {parameter} by {path}", operation.name),
+                        match claimed {
+                            true => format!("a success: introspection says `{claim}: true`"),
+                            false => format!("a refusal: introspection says `{claim}: false`"),
+                        },
+                        "state of each computed field what can really be done with it",
+                    )
+                });
+            }
         }
     });
     do_all(jobs).await;

@@ -155,6 +155,19 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "computed-field-said-to-be-sortable",
+        "fields.computed_claims",
+        Tamper::Body(|arguments, body| {
+            if let Some(details) = details(arguments, body, "list_beds")
+                && let Some(Value::Array(computed)) = details.get_mut("computed_fields")
+            {
+                for field in computed.iter_mut().filter(|field| field["name"] == "is_dry") {
+                    field["sortable"] = json!(true);
+                }
+            }
+        }),
+    ),
+    fault(
         "field-selection-not-listed",
         "fields.type_listed",
         Tamper::Body(|arguments, body| {

@@ -495,15 +495,4 @@ pub(super) const MUTANTS: &[Mutant] = &[
             params.remove("include");
         }
     }),
-    body("missing-root-is-an-empty-graph", |arguments, body| {
-        if calls(arguments, "query_relationships")
-            && super::error(body, "NOT_FOUND_RESOURCE").is_some()
-        {
-            *body = json!({ "success": true, "data": {
-                "root": arguments["params"]["root"], "relationships": [],
-                "graph": { "nodes": [], "edges": [] },
-                "pageInfo": { "hasNextPage": false, "hasPreviousPage": false },
-            }});
-        }
-    }),
 ];

@@ -199,11 +199,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             details["lifecycle"]["supports_cancel"] = json!(false);
         }
     }),
-    body("execution-said-not-to-be-retried", |arguments, body| {
-        if let Some(details) = details(arguments, body, "execute_export") {
-            details["lifecycle"]["supports_retry"] = json!(false);
-        }
-    }),
     body("execution-said-to-report-nothing", |arguments, body| {
         if let Some(details) = details(arguments, body, "execute_export") {
             details["lifecycle"]["progress_reporting"] = json!(false);

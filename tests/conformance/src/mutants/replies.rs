@@ -102,9 +102,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
     body("unknown-field-is-an-invalid-value", |_, body| {
         replace_code(body, "VALIDATION_UNKNOWN_FIELD", "VALIDATION_INVALID_VALUE");
     }),
-    body("read-only-field-is-an-invalid-value", |_, body| {
-        replace_code(body, "VALIDATION_READ_ONLY_FIELD", "VALIDATION_INVALID_VALUE");
-    }),
     body("unknown-operation-is-an-internal-error", |_, body| {
         replace_code(body, "NOT_FOUND_OPERATION", "INTERNAL_ERROR");
     }),
@@ -286,11 +283,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             && state["status"] == "completed"
         {
             state["status"] = json!("running");
-        }
-    }),
-    body("execution-without-its-result", |arguments, body| {
-        if let Some(Value::Object(state)) = state(arguments, body) {
-            state.remove("result");
         }
     }),
     body("execution-without-its-id", |arguments, body| {

@@ -331,7 +331,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             && arguments.get("operations") == Some(&json!([]))
         {
             arguments.remove("operations");
-            arguments.insert("operation".to_owned(), json!("introspect"));
+            arguments.insert("operation".to_owned(), json!("list_tasks"));
         }
     }),
     request("wrong-format-exports-csv", |message| {
