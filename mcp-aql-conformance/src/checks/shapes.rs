@@ -400,15 +400,21 @@ fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     let wrapped = data.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
-    let misfits: Vec<_> =
-        data.as_object().into_iter().chain(wrapped).map(|object| misfit(object, &fields)).collect();
-    cases.expect(misfits.contains(&None), || {
+    let candidates: Vec<_> = data.as_object().into_iter().chain(wrapped).collect();
+    // What is reported is the misfit of the object that has most in common with the type.
+    let in_common = |object: &Map<String, Value>| {
+        fields.iter().filter(|field| object.contains_key(field.name)).count()
+    };
+    let nearest = candidates.iter().max_by_key(|object| in_common(object));
+    let misfit_of_nearest = nearest.and_then(|object| misfit(object, &fields));
+    let fits = candidates.iter().any(|object| misfit(object, &fields).is_none());
+    cases.expect(fits, || {
         Finding::of(
             exchange,
             exchange.operation(),
             format!(
                 "a {returned} as introspection shows the type; {}",
-                misfits.into_iter().flatten().last().unwrap_or_else(|| "there is none".to_owned())
+                misfit_of_nearest.unwrap_or_else(|| "there is none".to_owned())
             ),
             "make the type that introspection shows from what is sent",
         )

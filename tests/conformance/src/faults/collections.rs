@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "filter-ignored",
         check: "collections.filter_applied",
-        neighbours: &["aggregates.filtered"],
+        neighbours: &["aggregates.filtered", "collections.filter_operators"],
         tamper: Tamper::Request(|request| {
             change(request, "list_beds", "filter", |filter| {
                 if let Value::Object(filter) = filter {
@@ -94,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "always-ascending",
         check: "collections.sort_applied",
-        neighbours: &[],
+        neighbours: &["collections.applied_told"],
         tamper: Tamper::Request(|request| {
             change(request, "list_beds", "sort", |sort| {
                 if sort.get("order").is_some_and(|order| order == "desc") {

@@ -46,6 +46,7 @@ pub(super) const FAULTS: &[Fault] = &[
         neighbours: &[
             "introspection.list_agrees_with_details",
             "introspection.success_form",
+            "routing.case_matters",
             "routing.permissions",
             "tools.all_registered",
             "routing.families",

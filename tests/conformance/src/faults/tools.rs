@@ -91,7 +91,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "empty-family-says-nothing",
         check: "tools.empty_families",
-        neighbours: &[],
+        neighbours: &["tools.description_current"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "introspect")
                 && let Some(Value::Array(listed)) = body.pointer_mut("/data/operations")
