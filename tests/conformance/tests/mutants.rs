@@ -1,4 +1,5 @@
 //! A conformance run finds a fault in nearly every mutant of `examples/tasks`.
+#![expect(clippy::expect_used, reason = "a test that cannot go on panics, in its helpers too")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

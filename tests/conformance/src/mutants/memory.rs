@@ -10,7 +10,10 @@ use crate::faults::{arguments_of, calls, succeeds};
 use crate::proxy::{Calls, Proxy, Wire};
 
 /// The tasks that replies have shown, by their identifiers.
-type Tasks = HashMap<String, Map<String, Value>>;
+type Tasks = HashMap<String, Object>;
+
+/// The members of a JSON object.
+type Object = Map<String, Value>;
 
 /// Changes requests and results, with the tasks that earlier replies of this connection have shown.
 struct Remembering {
@@ -63,10 +66,7 @@ impl Proxy for Remembering {
 }
 
 /// The input of an update and the task that it changes, if a reply has shown it.
-fn update<'v>(
-    tasks: &'v Tasks,
-    message: &'v mut Value,
-) -> Option<(&'v mut Map<String, Value>, &'v Map<String, Value>)> {
+fn update<'v>(tasks: &'v Tasks, message: &'v mut Value) -> Option<(&'v mut Object, &'v Object)> {
     let arguments = arguments_of(message)?;
     if !calls(arguments, "update_task") {
         return None;
@@ -76,12 +76,12 @@ fn update<'v>(
 }
 
 /// The task that these arguments name.
-fn named<'v>(tasks: &'v Tasks, arguments: &Value) -> Option<&'v Map<String, Value>> {
+fn named<'v>(tasks: &'v Tasks, arguments: &Value) -> Option<&'v Object> {
     tasks.get(arguments.pointer("/params/task_id")?.as_str()?)
 }
 
 /// Sets members of the stored object to `null` that the new one does not name.
-fn replace(stored: &Map<String, Value>, new: &mut Map<String, Value>) {
+fn replace(stored: &Object, new: &mut Object) {
     for name in stored.keys() {
         if !new.contains_key(name) {
             new.insert(name.clone(), Value::Null);

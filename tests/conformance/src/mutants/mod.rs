@@ -3,6 +3,10 @@
 //!
 //! Faults (`crate::faults`) show that each check works on the adapter it was written with. Mutants measure
 //! how much of a foreign adapter the checks see together.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "members of JSON: where `tasks` answers in another form, a mutant may well end the connection"
+)]
 
 mod collections;
 mod introspection;
