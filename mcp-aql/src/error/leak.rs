@@ -1,7 +1,7 @@
 /// Whether text looks as if it came from the adapter's insides: a stack frame, an error of a programming
 /// language, a path of source code.
 ///
-/// Constructors of [`OperationError`](crate::OperationError) keep such text out of messages where it comes
+/// Constructors of [`OperationError`](struct@crate::OperationError) keep such text out of messages where it comes
 /// in at run time, as an identifier or the answer of another service. Descriptions, constraints and names
 /// that stand in the source code of the adapter are never filtered.
 ///

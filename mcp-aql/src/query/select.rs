@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use open::{OpenPath, OpenPaths};
-pub(crate) use pick::{COMPUTED, Picked, has_part};
+#[cfg(feature = "sql")]
+pub(crate) use pick::has_part;
+pub(crate) use pick::{COMPUTED, Picked};
 
 use super::plan::FieldIndex;
 
