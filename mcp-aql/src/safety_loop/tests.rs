@@ -321,11 +321,16 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             let Some(request) = recent(place).filter(|request| request.kind.is_challenge()) else {
                 return;
             };
+            // While the agent executes, wrong codes of other sessions do not use its challenge up.
+            let agent = request.agent.as_deref().unwrap();
+            let state = rig.process.core.state(agent).await.unwrap().unwrap();
+            let caller = Some(rig.session(0).id());
+            let foreign = state.live().is_some_and(|live| live.session.as_deref() != caller);
             let code = rig.give(&request, "0000-0000").await.unwrap_err();
-            if code == ErrorCode::PermissionDenied {
-                model.burned.insert(request.id);
-            } else {
+            if code != ErrorCode::PermissionDenied {
                 assert_eq!(code, ErrorCode::RateLimitExceeded);
+            } else if !foreign {
+                model.burned.insert(request.id);
             }
         }
         Happens::Unknown => {
