@@ -16,7 +16,7 @@ use crate::values;
 /// The operation that follows relationships.
 pub(super) const OPERATION: &str = "query_relationships";
 /// So many elements are tried, to find one that has relationships.
-const MOST_ROOTS: usize = 24;
+const MAX_ROOTS: usize = 24;
 /// So many records are walked one by one.
 const MOST_RECORDS: usize = 100;
 
@@ -140,7 +140,7 @@ async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, 
     let operation = operation(run, cases)?;
     let parameter = operation.parameter("root")?;
     let mut tried: Vec<Value> = Vec::new();
-    for turn in 0..MOST_ROOTS {
+    for turn in 0..MAX_ROOTS {
         let Some(root) = values::of(run, operation, parameter, turn) else { continue };
         if tried.contains(&root) {
             continue;

@@ -401,7 +401,7 @@ fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let wrapped = data.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
     let candidates: Vec<_> = data.as_object().into_iter().chain(wrapped).collect();
-    // What is reported is the misfit of the object that has most in common with the type.
+    // The finding names the misfit of the object that has most in common with the type.
     let in_common = |object: &Map<String, Value>| {
         fields.iter().filter(|field| object.contains_key(field.name)).count()
     };

@@ -105,7 +105,7 @@ impl<'a> Shape<'a> {
         self.text("name")
     }
 
-    /// What introspection says of it in words.
+    /// The description that introspection shows.
     pub(crate) fn description(self) -> &'a str {
         self.text("description").unwrap_or_default()
     }
