@@ -59,6 +59,20 @@ struct ConfigFile {
     rate_limits: Option<crate::limits::FlatTable>,
 }
 
+#[cfg(feature = "limits")]
+impl ConfigFile {
+    /// Takes the tables of rate limits and quotas out of the file.
+    fn split_limits(mut self) -> (crate::limits::LimitTables, Self) {
+        let tables = crate::limits::LimitTables {
+            api_limits: std::mem::take(&mut self.api_limits),
+            quotas: std::mem::take(&mut self.quotas),
+            cost: self.cost.take(),
+            rate_limits: self.rate_limits.take(),
+        };
+        (tables, self)
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExecutionsTable {
@@ -181,6 +195,8 @@ fn apply_project(
     (path, user_file): (&Path, Option<&Path>),
     problems: &mut Vec<String>,
 ) {
+    #[cfg(feature = "limits")]
+    let (tables, file) = file.split_limits();
     set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
     set(&mut settings.profile, file.endpoint_profile);
     set(&mut settings.tool_prefix, file.tool_prefix);
@@ -196,13 +212,7 @@ fn apply_project(
     }
     settings.gate.tighten(file.gatekeeper, &mut tightening, problems);
     #[cfg(feature = "limits")]
-    crate::limits::LimitTables {
-        api_limits: file.api_limits,
-        quotas: file.quotas,
-        cost: file.cost,
-        rate_limits: file.rate_limits,
-    }
-    .tighten(&mut settings.rate_limits, &mut tightening, problems);
+    tables.tighten(&mut settings.rate_limits, &mut tightening, problems);
     let (limits, given) = (&mut settings.limits, file.limits);
     for (key, limit, value) in [
         ("limits.max_request_size", &mut limits.max_request_size, given.max_request_size),
@@ -292,6 +302,8 @@ fn meant(message: &str) -> Option<&str> {
 }
 
 fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<String>) {
+    #[cfg(feature = "limits")]
+    let (tables, file) = file.split_limits();
     set_mode(settings, file.endpoint_mode, "`endpoint_mode`", problems);
     set(&mut settings.profile, file.endpoint_profile);
     set(&mut settings.tool_prefix, file.tool_prefix);
@@ -305,13 +317,7 @@ fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<Stri
     }
     settings.gate.apply(file.gatekeeper, problems);
     #[cfg(feature = "limits")]
-    crate::limits::LimitTables {
-        api_limits: file.api_limits,
-        quotas: file.quotas,
-        cost: file.cost,
-        rate_limits: file.rate_limits,
-    }
-    .apply(&mut settings.rate_limits, problems);
+    tables.apply(&mut settings.rate_limits, problems);
     if let Some(path) = file.audit_log {
         settings.audit_log = Some(path);
     }
