@@ -18,7 +18,7 @@ pub(crate) fn is_private(path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
 
     let found = path.symlink_metadata()?;
-    Ok(found.is_file() && is_trusted(found.uid()) && found.mode() & 0o077 == 0)
+    Ok(found.is_file() && is_trusted(found.uid(), own_user()) && found.mode() & 0o077 == 0)
 }
 
 /// Only Unix has these rights.
@@ -43,10 +43,11 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
     };
     let way = way_to(path);
     let last = way.len().saturating_sub(1);
+    let own_user = own_user();
     let mut found = Vec::new();
     for (place, (path, metadata)) in way.iter().enumerate() {
         let (path, mode) = (path.display(), metadata.mode());
-        if !is_trusted(metadata.uid()) {
+        if !is_trusted(metadata.uid(), own_user) {
             found.push(format!("`{path}` belongs to another user"));
         }
         // The rights of a link mean nothing.
@@ -77,21 +78,41 @@ pub(crate) fn exposures(_: &Path, _: Forbidden) -> Vec<String> {
     Vec::new()
 }
 
-/// Whether what belongs to this user is as trustworthy as this process.
+/// Whether a file of this owner is as trustworthy as this process. Where the user of the process is not known,
+/// owners cannot be judged, and all of them are trusted.
 #[cfg(unix)]
-fn is_trusted(owner: u32) -> bool {
-    owner == 0 || Some(owner) == own_user()
+fn is_trusted(owner: u32, own_user: Option<u32>) -> bool {
+    owner == 0 || own_user.is_none_or(|own_user| owner == own_user)
 }
 
-/// The user of this process: the owner of its entry in `/proc`, or of the home directory on systems without
-/// one. The standard library has no function for it.
+/// Returns the user to whom the files of this process belong, if that can be found out. The standard library has
+/// no function for it.
+///
+/// The owner of `/proc/self` is not that user: it is root for a process that may not be traced, such as one
+/// with file capabilities. The owner of the home directory may be another user too.
 #[cfg(unix)]
 fn own_user() -> Option<u32> {
+    let status = std::fs::read("/proc/self/status").ok();
+    status.as_deref().and_then(file_system_user).or_else(|| owner_of_new_file().ok())
+}
+
+/// Returns the user with whose rights a process uses files, from its `/proc/PID/status`: the last one of the line
+/// `Uid:`.
+#[cfg(unix)]
+fn file_system_user(status: &[u8]) -> Option<u32> {
+    let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
+    std::str::from_utf8(line).ok()?.split_whitespace().nth(3)?.parse().ok()
+}
+
+/// Returns the owner of a file that this process creates for the purpose.
+#[cfg(unix)]
+fn owner_of_new_file() -> std::io::Result<u32> {
     use std::os::unix::fs::MetadataExt as _;
 
-    let own = std::fs::metadata("/proc/self");
-    let own = own.or_else(|error| std::env::home_dir().ok_or(error).and_then(std::fs::metadata));
-    own.ok().map(|metadata| metadata.uid())
+    let path = std::env::temp_dir().join(crate::vocab::new_id("owner"));
+    let metadata = std::fs::File::create_new(&path)?.metadata();
+    std::fs::remove_file(&path)?;
+    Ok(metadata?.uid())
 }
 
 /// All directories and links on the way to a file, and the file, as far as they exist.
@@ -178,8 +199,9 @@ mod tests {
 
     #[test]
     fn what_belongs_to_another_user_is_found() {
-        assert!(is_trusted(0) && own_user().is_some_and(is_trusted));
-        assert!(!is_trusted(4_242_424));
+        let own_user = own_user();
+        assert!(own_user.is_some_and(|user| is_trusted(user, own_user)));
+        assert!(is_trusted(0, own_user) && !is_trusted(4_242_424, own_user));
         // Root alone can give files away.
         let folder = std::env::temp_dir().join(crate::vocab::new_id("access"));
         fs::create_dir_all(&folder).unwrap();
@@ -190,5 +212,28 @@ mod tests {
             assert_eq!(found, [format!("`{}` belongs to another user", link.display())]);
         }
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_user_of_the_process_is_that_of_its_files() {
+        let created = owner_of_new_file().unwrap();
+        assert_eq!(own_user(), Some(created));
+        // Of a process that may not be traced, `/proc/self` belongs to root, and this line stays right.
+        let status =
+            b"Name:\tguard\xff\nUmask:\t0022\nUid:\t1000\t1001\t1002\t1003\nGid:\t7\t7\t7\t7\n";
+        assert_eq!(file_system_user(status), Some(1003));
+        for status in [&b""[..], b"Uid:\t1000", b"Uid:\ta\tb\tc\td", b"Name:\tUid: 1 2 3 4"] {
+            assert_eq!(file_system_user(status), None);
+        }
+        // Where the user is unknown, no owner is a reason for a warning.
+        for (owner, own_user, trusted) in [
+            (1000, Some(1000), true),
+            (0, Some(1000), true),
+            (1001, Some(1000), false),
+            (1000, Some(0), false),
+            (1000, None, true),
+        ] {
+            assert_eq!(is_trusted(owner, own_user), trusted, "{owner} {own_user:?}");
+        }
     }
 }
