@@ -211,3 +211,59 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         self.bounded(context, |stream, context| stream.poll_shutdown(context))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// The time of these tests is that of the paused clock.
+    const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
+    const BODY_BYTES: usize = 10_000;
+    /// What the stream between server and client holds.
+    const BUFFER_BYTES: usize = 1_000;
+
+    /// Sends a request whose answer is longer than the stream's buffer. Returns the client's end, and the task
+    /// that serves the connection.
+    async fn request() -> (DuplexStream, JoinHandle<()>) {
+        let router = axum::Router::new().route("/", get(|| async { "x".repeat(BODY_BYTES) }));
+        let (mut client, server) = tokio::io::duplex(BUFFER_BYTES);
+        let slot = Arc::new(Arc::new(Connections::default()).open());
+        let stream = Patient::new(server, CLIENT_TIMEOUT, Arc::clone(&slot));
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(connection(stream, router, CLIENT_TIMEOUT, slot, stop));
+        let head = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        client.write_all(head).await.unwrap();
+        (client, serving)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_given_up() {
+        // REQ-SES-02
+        let (mut client, serving) = request().await;
+        let begun = Instant::now();
+        serving.await.unwrap();
+        assert!(begun.elapsed() >= CLIENT_TIMEOUT);
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer.len(), BUFFER_BYTES, "the rest of the answer was given up");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_slowly_gets_the_whole_answer() {
+        let (mut client, serving) = request().await;
+        let (mut answer, mut piece) = (Vec::new(), [0_u8; BUFFER_BYTES / 2]);
+        loop {
+            tokio::time::sleep(CLIENT_TIMEOUT - Duration::from_secs(1)).await;
+            match client.read(&mut piece).await.unwrap() {
+                0 => break,
+                length => answer.extend_from_slice(&piece[..length]),
+            }
+        }
+        assert!(answer.len() > BODY_BYTES, "{}", answer.len());
+        serving.await.unwrap();
+    }
+}

@@ -70,38 +70,6 @@ async fn a_client_that_does_not_go_on_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_given_up() {
-    // REQ-SES-02
-    let patience = Duration::from_millis(500);
-    let server = start(builder(), HttpOptions::new().client_timeout(patience)).await;
-    let client = server.connect().await;
-    const TITLE: usize = 1_000_000;
-    for _ in 0..10 {
-        let arguments =
-            json!({ "operation": "create_note", "params": { "title": "t".repeat(TITLE) } });
-        client.call_tool(request("mcp_aql_create", &arguments)).await.unwrap();
-    }
-    let (headers, list) = newest("list_notes");
-    let headers = headers.map(|(name, value)| format!("{name}: {value}\r\n")).concat();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n",
-        list.len(),
-    );
-    let read = async |pause: Duration| {
-        let mut stream = TcpStream::connect(server.address).await.unwrap();
-        stream.write_all(head.as_bytes()).await.unwrap();
-        stream.write_all(list.as_bytes()).await.unwrap();
-        tokio::time::sleep(pause).await;
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
-        answer.len()
-    };
-    assert!(read(Duration::ZERO).await > 9 * TITLE, "a client that reads gets it all");
-    assert!(read(patience * 8).await < 9 * TITLE, "nobody waited for a client that did not");
-}
-
-#[tokio::test]
 async fn a_router_that_is_no_adapter_is_guarded_as_one() {
     use axum::routing::post;
     use tokio::net::TcpListener;
