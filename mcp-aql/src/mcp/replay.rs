@@ -5,17 +5,21 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::sync::lock;
 
 /// The maximum number of bytes of all finished replies that are kept. Beyond it the oldest go.
 const MAX_KEPT_BYTES: usize = 16 << 20;
+/// How long a finished reply is kept. A client that has lost its connection comes back much sooner.
+const REPLY_TTL: Duration = Duration::from_secs(5 * 60);
 /// The overhead of a kept reply besides its text, in bytes.
 const ENTRY_BYTES: usize = 1 << 10;
 /// The maximum number of events that are kept of one request. Of many notifications of progress the first
@@ -24,7 +28,14 @@ const MAX_EVENTS: usize = 64;
 
 /// The streams of events of one session's requests, by their numbers.
 #[derive(Default)]
-pub(super) struct Streams(Mutex<HashMap<u64, Arc<EventLog>>>);
+pub(super) struct Streams(Mutex<SessionLogs>);
+
+#[derive(Default)]
+struct SessionLogs {
+    by_number: HashMap<u64, Arc<EventLog>>,
+    /// Set when the session ends, after which nothing more is kept.
+    has_ended: bool,
+}
 
 /// The events of one request.
 struct EventLog(watch::Sender<Events>);
@@ -44,8 +55,18 @@ pub(super) struct Finished(Mutex<FinishedQueue>);
 
 #[derive(Default)]
 struct FinishedQueue {
-    replies: VecDeque<(Weak<Streams>, u64, usize)>,
+    replies: VecDeque<FinishedReply>,
     bytes: usize,
+    /// Whether a task removes the replies that have expired.
+    is_swept: bool,
+}
+
+/// A finished reply that can be fetched again.
+struct FinishedReply {
+    streams: Weak<Streams>,
+    number: u64,
+    bytes: usize,
+    expires: Instant,
 }
 
 impl Streams {
@@ -65,7 +86,10 @@ impl Streams {
                     number = event.event_id.as_deref().and_then(parse).map(|(_, number)| number);
                     // Before anything that the client could ask for again is sent.
                     if let (Some(number), Some(streams)) = (number, streams.upgrade()) {
-                        lock(&streams.0).insert(number, Arc::clone(&log));
+                        let mut logs = lock(&streams.0);
+                        if !logs.has_ended {
+                            logs.by_number.insert(number, Arc::clone(&log));
+                        }
                     }
                 }
                 bytes += event.message.as_deref().map_or(0, length);
@@ -73,7 +97,7 @@ impl Streams {
             }
             log.0.send_modify(|log| log.is_finished = true);
             if let Some(number) = number {
-                finished.keep(streams, number, bytes);
+                finished.keep(&streams, number, bytes);
             }
         });
         following
@@ -85,7 +109,7 @@ impl Streams {
         last_event_id: &str,
     ) -> Option<impl Stream<Item = ServerSseMessage> + Send + Sync + use<>> {
         let (last, number) = parse(last_event_id)?;
-        let log = lock(&self.0).get(&number).cloned()?;
+        let log = lock(&self.0).by_number.get(&number).cloned()?;
         Some(events_from(&log, last.saturating_add(1)))
     }
 }
@@ -101,17 +125,65 @@ impl Events {
 }
 
 impl Finished {
-    fn keep(&self, streams: Weak<Streams>, number: u64, bytes: usize) {
+    fn keep(self: &Arc<Self>, streams: &Weak<Streams>, number: u64, bytes: usize) {
         let mut queue = lock(&self.0);
-        queue.replies.push_back((streams, number, bytes));
-        queue.bytes += bytes;
-        while queue.bytes > MAX_KEPT_BYTES {
-            let Some((streams, number, bytes)) = queue.replies.pop_front() else { return };
-            queue.bytes = queue.bytes.saturating_sub(bytes);
-            if let Some(streams) = streams.upgrade() {
-                lock(&streams.0).remove(&number);
-            }
+        // The queue is locked, so a session that ends now forgets the reply afterwards.
+        if streams.upgrade().is_none_or(|streams| lock(&streams.0).has_ended) {
+            return;
         }
+        let (streams, expires) = (Weak::clone(streams), Instant::now() + REPLY_TTL);
+        queue.replies.push_back(FinishedReply { streams, number, bytes, expires });
+        queue.bytes += bytes;
+        while queue.bytes > MAX_KEPT_BYTES && queue.remove_oldest() {}
+        if !std::mem::replace(&mut queue.is_swept, true) {
+            tokio::spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    /// Drops the replies of a session that has ended.
+    pub(super) fn forget(&self, session: &Arc<Streams>) {
+        let mut queue = lock(&self.0);
+        *lock(&session.0) = SessionLogs { has_ended: true, ..SessionLogs::default() };
+        let mut freed = 0;
+        queue.replies.retain(|reply| {
+            let is_kept = reply.streams.as_ptr() != Arc::as_ptr(session);
+            freed += if is_kept { 0 } else { reply.bytes };
+            is_kept
+        });
+        queue.bytes = queue.bytes.saturating_sub(freed);
+    }
+
+    /// Removes the replies that have expired. Returns when the next one expires.
+    fn remove_expired(&self) -> Option<Instant> {
+        let mut queue = lock(&self.0);
+        let now = Instant::now();
+        while queue.replies.front().is_some_and(|oldest| oldest.expires <= now) {
+            queue.remove_oldest();
+        }
+        let next = queue.replies.front().map(|oldest| oldest.expires);
+        queue.is_swept = next.is_some();
+        next
+    }
+}
+
+impl FinishedQueue {
+    /// Removes the oldest reply. Returns false if there is none.
+    fn remove_oldest(&mut self) -> bool {
+        let Some(reply) = self.replies.pop_front() else { return false };
+        self.bytes = self.bytes.saturating_sub(reply.bytes);
+        if let Some(streams) = reply.streams.upgrade() {
+            lock(&streams.0).by_number.remove(&reply.number);
+        }
+        true
+    }
+}
+
+/// Removes replies when they expire, as long as there are any.
+async fn sweep(finished: Weak<Finished>) {
+    loop {
+        let next = finished.upgrade().and_then(|finished| finished.remove_expired());
+        let Some(next) = next else { return };
+        tokio::time::sleep_until(next).await;
     }
 }
 
@@ -205,6 +277,59 @@ mod tests {
         }
         assert!(streams.replay("0/7").is_none() && streams.replay("0/8").is_none());
         assert!(streams.replay("0/9").is_some() && streams.replay("0/10").is_some());
+    }
+
+    /// The number of finished replies that are kept, and their bytes.
+    fn kept(finished: &Finished) -> (usize, usize) {
+        let queue = lock(&finished.0);
+        (queue.replies.len(), queue.bytes)
+    }
+
+    #[tokio::test]
+    async fn replies_of_an_ended_session_are_dropped() {
+        let finished = Arc::new(Finished::default());
+        let [ends, stays] = [(); 2].map(|()| Arc::new(Streams::default()));
+        for streams in [&ends, &stays] {
+            ids(streams.record(stream::iter([event("0/1", 10)]).boxed(), &finished)).await;
+        }
+        while kept(&finished).0 < 2 {
+            tokio::task::yield_now().await;
+        }
+        let both = kept(&finished).1;
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let last = stream::once(async { receive.await.unwrap() });
+        let running = stream::iter([event("0/2", 10)]).chain(last);
+        let mut running = Box::pin(ends.record(running.boxed(), &finished));
+        assert!(running.next().await.is_some());
+        finished.forget(&ends);
+        assert_eq!(kept(&finished), (1, both / 2));
+        assert!(ends.replay("0/1").is_none() && stays.replay("0/1").is_some());
+        // A call that ends after its session leaves nothing behind.
+        assert!(send.send(event("1/2", 10)).is_ok());
+        assert_eq!(ids(running).await, ["1/2"]);
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(kept(&finished), (1, both / 2));
+        assert!(ends.replay("0/2").is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn replies_expire() {
+        let (streams, finished) = (Arc::new(Streams::default()), Arc::new(Finished::default()));
+        for number in 1..3 {
+            let reply = stream::iter([event(&format!("0/{number}"), 1)]).boxed();
+            ids(streams.record(reply, &finished)).await;
+            tokio::time::sleep(REPLY_TTL / 2 + Duration::from_millis(1)).await;
+        }
+        assert!(streams.replay("0/1").is_none() && streams.replay("0/2").is_some());
+        tokio::time::sleep(REPLY_TTL).await;
+        assert!(streams.replay("0/2").is_none());
+        assert_eq!(kept(&finished), (0, 0));
+        // The task that removes them begins again with the next reply.
+        ids(streams.record(stream::iter([event("0/3", 1)]).boxed(), &finished)).await;
+        tokio::time::sleep(REPLY_TTL * 2).await;
+        assert_eq!(kept(&finished), (0, 0));
     }
 
     #[tokio::test]

@@ -211,8 +211,9 @@ impl SessionManager for Sessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
-        if open.is_none() {
-            notice(Noticed { unknown_session: true, ..Noticed::default() });
+        match &open {
+            Some(open) => self.finished.forget(&open.streams),
+            None => notice(Noticed { unknown_session: true, ..Noticed::default() }),
         }
         // A call that runs beside rmcp would keep it open.
         if let Some(connection) = open.and_then(|open| open.connection()) {
