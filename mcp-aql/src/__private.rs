@@ -7,6 +7,18 @@ pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm, opti
 pub use ::schemars;
 pub use ::serde_json;
 
+/// The transports of adapters, for another server of this workspace.
+pub mod transport {
+    #[cfg(feature = "http")]
+    pub use crate::mcp::serve_tools_listener;
+    #[cfg(feature = "stdio")]
+    pub use crate::mcp::serve_tools_stdio;
+    pub use crate::mcp::{
+        MalformedCall, RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition,
+        ToolHints, ToolService, serve_tools,
+    };
+}
+
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;

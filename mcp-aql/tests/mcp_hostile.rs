@@ -439,3 +439,46 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn the_replies_to_a_batch_have_the_room_of_one() {
+    // REQ-ENC-09, REQ-ENC-13
+    let limits = Limits { max_response_size: 1 << 20, ..Limits::default() };
+    let mut raw = Raw::connect(&builder().limits(limits).without_config().build().unwrap());
+    let mut hello = hello();
+    hello["params"]["protocolVersion"] = "2025-03-26".into();
+    raw.send(hello.to_string()).await;
+    raw.answer().await;
+    let title = "t".repeat(300_000);
+    let create = |id: usize| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": "mcp_aql_create",
+            "arguments": { "operation": "create_note", "params": { "title": title } } } })
+    };
+    raw.send(Value::from_iter((0..10).map(create)).to_string()).await;
+    let line = raw.line().await;
+    assert!(line.len() < 3 << 19, "{} bytes", line.len());
+    let answers: Vec<Value> = serde_json::from_str(&line).unwrap();
+    assert_eq!(answers.len(), 10);
+    let replies = answers.iter().map(|answer| -> Value {
+        serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+    });
+    let (whole, others): (Vec<_>, Vec<_>) = replies.partition(|reply| reply["success"] == true);
+    assert_eq!(whole.len(), 3, "as many as have room");
+    let mut ran = whole.len();
+    for reply in others {
+        let error = &reply["error"];
+        assert_eq!(error["code"], "VALIDATION_PAYLOAD_TOO_LARGE");
+        assert!(error["message"].as_str().unwrap().ends_with("send fewer calls in one batch"));
+        assert_eq!(error["details"]["limit_type"], "response_size");
+        ran += usize::from(error["details"]["operation_ran"].as_bool().unwrap());
+    }
+    // An error says whether its operation ran.
+    let list = json!({ "jsonrpc": "2.0", "id": "n", "method": "tools/call", "params": {
+        "name": "mcp_aql_read",
+        "arguments": { "operation": "get_note", "params": { "note_id": ran } } } });
+    raw.send(list.to_string()).await;
+    assert!(raw.answer().await.to_string().contains("\\\"success\\\":true"), "{ran}");
+    raw.send(list.to_string().replace(&format!(":{ran}"), &format!(":{}", ran + 1))).await;
+    assert!(raw.answer().await.to_string().contains("NOT_FOUND_RESOURCE"), "{ran}");
+}

@@ -20,13 +20,14 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::accept::resolve_wildcards;
+use super::batch_room::BatchRoom;
 use super::body_budget::{BodyBudget, BodyShare};
 use super::direct::{Direct, events};
 use super::server::{Sent, Server};
 use super::sessions::noticing;
 use super::wire::{
     Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, Salvage, ToolCall, decode, fail_with,
-    is_short_id, respond_with, too_long,
+    is_short_id, too_long,
 };
 use crate::request::{parse, too_large};
 use crate::sync::lock;
@@ -220,7 +221,7 @@ impl Guard {
             if takes_batches && let Message::Batch(messages) = decode(&body) {
                 return guard.batch(&head, &messages, next).await;
             }
-            match form.and_then(|form| guard.direct.answer(&form, &body)) {
+            match form.and_then(|form| guard.direct.answer(&form, &body, None)) {
                 Some(answer) => {
                     // An operation may take its time, and nobody looks at these again.
                     drop((head, body, seen));
@@ -264,14 +265,16 @@ impl Guard {
             fail_with(&mut body, None, -32600, LONG_BATCH);
             return (StatusCode::BAD_REQUEST, json(), body).into_response();
         }
-        let responses = messages.iter().map(|message| self.message(head, message.get(), &next));
+        let room = self.server().batch_room();
+        let responses =
+            messages.iter().map(|message| self.message(head, message.get(), &next, &room));
         let (mut answers, mut streams) = (Vec::new(), Vec::new());
         for response in join_all(responses).await {
             let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
             match (response.status(), kind) {
                 (StatusCode::ACCEPTED, _) => {}
                 (_, Some(b"application/json")) => {
-                    // The limit on replies applies already.
+                    // The batch's room bounds the answers already.
                     match axum::body::to_bytes(response.into_body(), usize::MAX).await {
                         Ok(answer) => answers.push(answer),
                         Err(error) => {
@@ -301,12 +304,20 @@ impl Guard {
     }
 
     /// Answers one message of a batch.
-    async fn message(&self, head: &Parts, message: &str, next: &Next) -> Response {
+    async fn message(
+        &self,
+        head: &Parts,
+        message: &str,
+        next: &Next,
+        room: &BatchRoom,
+    ) -> Response {
         let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
-        request.extensions_mut().insert(Sent::Line(message.as_bytes().into()));
+        request.extensions_mut().insert(Sent::Batched(message.as_bytes().into(), room.clone()));
         let form = self.direct.form(&request, self.longest);
-        if let Some(answer) = form.and_then(|form| self.direct.answer(&form, message.as_bytes())) {
+        let answer =
+            form.and_then(|form| self.direct.answer(&form, message.as_bytes(), Some(room)));
+        if let Some(answer) = answer {
             return answer.await;
         }
         let response = next.clone().run(request).await;
@@ -351,7 +362,7 @@ impl Guard {
             }
         }
         let salvaged = salvage.finish();
-        let limit = self.server().adapter().limits().max_request_size;
+        let limit = self.server().limits().max_request_size;
         let error = too_large("request_size", limit, salvaged.bytes, "bytes");
         self.answer(too_long(salvaged, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
     }
@@ -363,7 +374,7 @@ impl Guard {
                 Refusal { id: Some(id.to_owned()), fault: Fault::Id }
             }
             Message::Call(ToolCall { id, arguments, .. }) => {
-                let limits = self.server().adapter().limits();
+                let limits = self.server().limits();
                 let outcome = parse(arguments.unwrap_or("{}").as_bytes(), limits);
                 let fault = outcome.err().map_or(Fault::Form, Fault::Call);
                 Refusal { id: Some(id.to_owned()), fault }
@@ -380,19 +391,15 @@ impl Guard {
     fn answer(&self, refusal: Refusal, modern: bool, status: StatusCode) -> Response {
         let Refusal { id, fault } = refusal;
         let mut body = Vec::new();
-        let status = match (fault, id) {
-            (Fault::Call(error), Some(id)) => {
-                let reply = self.server().refuse(error);
-                respond_with(&mut body, &id, |body| {
-                    self.server().write_result(body, &reply, modern)
-                });
-                StatusCode::OK
+        let status = match id {
+            Some(id) => {
+                let answer = self.server().refuse_message(fault);
+                self.server().write_answer(&mut body, &id, &answer, modern);
+                if answer.is_ok() { StatusCode::OK } else { status }
             }
-            (fault, id) => {
-                // Without an id a call is only known to be none.
-                let (code, message) =
-                    fault.code().unwrap_or((-32600, "Invalid request: a call needs an 'id'"));
-                fail_with(&mut body, id.as_deref(), code, message);
+            None => {
+                let (code, message) = fault.code();
+                fail_with(&mut body, None, code, message);
                 status
             }
         };

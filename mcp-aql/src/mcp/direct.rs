@@ -17,10 +17,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
 use rmcp::model::{ProtocolVersion, RequestMetaObject};
-use serde_json::{Map, Value};
 use tokio::time::{Interval, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::batch_room::BatchRoom;
 use super::connection::Connection;
 use super::http::PATH;
 use super::server::{Server, Shared, caught, is_newest, progress_token, read_meta};
@@ -29,8 +29,6 @@ use super::wire::{Message, canonical_id, decode};
 use crate::adapter::erased;
 use crate::operation::BoxFuture;
 use crate::request::{Arguments, parse};
-use crate::router::Endpoint;
-use crate::vocab::SemanticCategory;
 
 /// After so long a reply comes as an event, with signs of life until it is there: what stands between
 /// client and server may drop a connection on which nothing happens.
@@ -150,22 +148,24 @@ impl Direct {
         &self,
         form: &Form,
         body: &[u8],
+        room: Option<&BatchRoom>,
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
-        let endpoint = self.server.tools().endpoint(&call.name)?;
+        let tool = self.server.tools().index(&call.name)?;
         let meta = read_meta(call.meta)?;
         let arguments = match call.arguments {
-            Some(json) => parse(json.as_bytes(), self.server.adapter().limits()).ok()?,
+            Some(json) => parse(json.as_bytes(), self.server.limits()).ok()?,
             None => Arguments::default(),
         };
         if progress_token(&meta, &arguments.members).is_some() {
             return None;
         }
-        let reads = self.reads(&arguments.members);
+        let reads = self.server.service().is_read(&arguments.members);
+        let room = room.cloned();
         let work = match form {
-            Form::Alone(tool) => {
-                let fits = *tool == *call.name && is_newest(&meta);
-                let call = Call { endpoint, arguments, meta, id: call.id.into() };
+            Form::Alone(name) => {
+                let fits = *name == *call.name && is_newest(&meta);
+                let call = Call { tool, arguments, meta, id: call.id.into(), room };
                 fits.then(|| self.alone(call, reads))?
             }
             // Whoever loses the connection can fetch the reply later, from rmcp: worth having for
@@ -173,19 +173,11 @@ impl Direct {
             Form::Of(session) => {
                 let connection = session.connection()?;
                 let fits = reads && meta.protocol_version().is_none();
-                let call = Call { endpoint, arguments, meta, id: call.id.into() };
+                let call = Call { tool, arguments, meta, id: call.id.into(), room };
                 fits.then(|| self.of(Arc::clone(session), connection, call))?
             }
         };
         Some(respond(work))
-    }
-
-    /// Whether this is a call of one READ operation.
-    fn reads(&self, arguments: &Map<String, Value>) -> bool {
-        let name = arguments.get("operation").and_then(Value::as_str);
-        let entry = name.and_then(|name| self.server.adapter().inner.registry.get(name));
-        entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
-            && !arguments.contains_key("operations")
     }
 
     fn alone(&self, call: Call, reads: bool) -> Work {
@@ -223,21 +215,23 @@ impl Direct {
 
 /// A call, decoded.
 struct Call {
-    endpoint: Endpoint,
+    tool: usize,
     arguments: Arguments,
     meta: RequestMetaObject,
     /// The request's id, as it was written.
     id: Box<str>,
+    /// The room of the batch that the request is part of.
+    room: Option<BatchRoom>,
 }
 
 impl Call {
     async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
-        let Self { endpoint, arguments, meta, id } = self;
-        let work = server.reply_at_once(endpoint, arguments, &meta, cancellation);
-        let reply = caught(work).await;
-        let length = reply.as_ref().map_or(0, |reply| reply.text.len());
+        let Self { tool, arguments, meta, id, room } = self;
+        let work = server.reply_at_once(tool, arguments, &meta, cancellation);
+        let answer = caught(server.within(room.as_ref(), work)).await;
+        let length = answer.as_ref().map_or(0, |reply| reply.text.len());
         let mut message = Vec::with_capacity(length + length / 4 + 128);
-        server.write_answer(&mut message, &id, reply, modern);
+        server.write_answer(&mut message, &id, &answer, modern);
         message
     }
 }

@@ -7,16 +7,16 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::adapter_tools::AdapterTools;
 use super::body::Guard;
 use super::body_budget::BodyBudget;
 use super::connection::Connection;
 use super::direct::Direct;
 use super::listen;
-use super::pipe::longest_message;
 use super::server::{Server, Shared};
+use super::service::ToolService;
 use super::sessions::{Sessions, made};
 use crate::adapter::{Adapter, erased};
-use crate::execution::Ends;
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 use crate::stop::told_to_stop;
@@ -242,13 +242,14 @@ impl HttpOptions {
         Ok(())
     }
 
-    fn config(&self, adapter: &Adapter) -> StreamableHttpServerConfig {
+    fn config(&self, service: &dyn ToolService) -> StreamableHttpServerConfig {
         StreamableHttpServerConfig::default()
             .with_allowed_hosts(self.hosts())
             .with_allowed_origins(self.origins())
             .enforce_origin_validation()
             .with_legacy_session_mode(self.sessions)
-            .with_max_request_body_bytes(longest_message(adapter.limits().max_request_size))
+            .with_json_response(!service.reports_progress())
+            .with_max_request_body_bytes(service.max_message_bytes())
             .with_cancellation_token(self.shutdown.clone())
     }
 }
@@ -262,29 +263,7 @@ impl Adapter {
     ///
     /// When your server stops, call [`end_executions`](Self::end_executions).
     pub fn router(&self, options: &HttpOptions) -> axum::Router {
-        self.router_with(options, Arc::new(Sessions::new(options)))
-    }
-
-    fn router_with(&self, options: &HttpOptions, sessions: Arc<Sessions>) -> axum::Router {
-        let shared = Shared::new(self);
-        let longest = longest_message(self.limits().max_request_size);
-        let config = options.config(self);
-        let hosts = config.allowed_hosts.clone();
-        let stop = options.shutdown.clone();
-        let direct =
-            Direct::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
-        let budget = BodyBudget::new(options.max_inflight_bytes, longest);
-        let guard = Guard::new(direct, longest, options.client_timeout, budget);
-        let factory = move || {
-            let connection = Arc::new(Connection::http());
-            made(&connection);
-            // Shared, as over a stream: rmcp is compiled for one kind of handler.
-            Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))
-        };
-        let service = StreamableHttpService::new(factory, sessions, config);
-        axum::Router::new()
-            .nest_service(PATH, service)
-            .layer(axum::middleware::from_fn_with_state(guard, Guard::pass))
+        router(AdapterTools::new(self), options, Arc::new(Sessions::new(options)))
     }
 
     /// Serves MCP clients over streamable HTTP at `/mcp`, until the process is told to stop
@@ -336,39 +315,92 @@ impl Adapter {
     async fn listen_until(
         &self,
         listener: TcpListener,
-        mut options: HttpOptions,
+        options: HttpOptions,
         stop: BoxFuture<'static, ()>,
     ) -> Result {
-        let address = listener.local_addr()?;
-        options.check(address.ip())?;
-        // A server's end is its own, even if its options are those of another one.
-        options.shutdown = CancellationToken::new();
-        let shutdown = options.shutdown.clone();
-        // Whoever drops this future ends the sessions as well.
-        let _end = shutdown.clone().drop_guard();
+        options.check(listener.local_addr()?.ip())?;
         #[cfg(feature = "console")]
         let _console = self.start_console().await?;
         #[cfg(feature = "safety")]
         self.warn_of_channels();
-        let sessions = Arc::new(Sessions::new(&options));
-        let router = self.router_with(&options, Arc::clone(&sessions));
-        self.begin_to_serve();
-        tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
-        let stopping = shutdown.clone();
-        let bounds = (options.max_connections, options.client_timeout);
-        let serving = listen::serve(listener, router, bounds, shutdown);
-        let stopped = async {
-            stop.await;
-            // Ends the sessions and their streams too, which would keep their connections open.
-            stopping.cancel();
-            // Whoever waits for an execution keeps a connection open too (REQ-LIF-10).
-            sessions.end();
-            self.end_executions_of(Ends::OfNobody).await;
-        };
-        tokio::join!(serving, stopped);
-        // The last requests may have opened sessions, and begun executions.
-        sessions.end();
-        self.end_executions_of(Ends::OfNobody).await;
-        Ok(())
+        serve(AdapterTools::new(self), listener, options, stop).await
     }
+}
+
+/// Serves tools over streamable HTTP at `/mcp`, until `stop` is done.
+///
+/// # Errors
+/// [`Error::Usage`] when others could reach the address and `options` does not allow that.
+pub fn serve_tools_listener<S>(
+    service: Arc<dyn ToolService>,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: S,
+) -> impl Future<Output = Result> + Send + use<S>
+where
+    S: Future<Output = ()> + Send + 'static,
+{
+    erased(serve(service, listener, options, Box::pin(stop)))
+}
+
+async fn serve(
+    service: Arc<dyn ToolService>,
+    listener: TcpListener,
+    mut options: HttpOptions,
+    stop: BoxFuture<'static, ()>,
+) -> Result {
+    let address = listener.local_addr()?;
+    options.check(address.ip())?;
+    // A server's end is its own, even if its options are those of another one.
+    options.shutdown = CancellationToken::new();
+    let shutdown = options.shutdown.clone();
+    // Whoever drops this future ends the sessions as well.
+    let _end = shutdown.clone().drop_guard();
+    let sessions = Arc::new(Sessions::new(&options));
+    let router = router(Arc::clone(&service), &options, Arc::clone(&sessions));
+    service.begin();
+    tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
+    let stopping = shutdown.clone();
+    let bounds = (options.max_connections, options.client_timeout);
+    let serving = listen::serve(listener, router, bounds, shutdown);
+    let stopped = async {
+        stop.await;
+        // Ends the sessions and their streams too, which would keep their connections open.
+        stopping.cancel();
+        // Whoever waits for an execution keeps a connection open too (REQ-LIF-10).
+        sessions.end();
+        service.end_all().await;
+    };
+    tokio::join!(serving, stopped);
+    // The last requests may have opened sessions, and begun executions.
+    sessions.end();
+    service.end_all().await;
+    Ok(())
+}
+
+/// Tools at `/mcp`.
+fn router(
+    service: Arc<dyn ToolService>,
+    options: &HttpOptions,
+    sessions: Arc<Sessions>,
+) -> axum::Router {
+    let longest = service.max_message_bytes();
+    let config = options.config(&*service);
+    let shared = Shared::new(service);
+    let hosts = config.allowed_hosts.clone();
+    let stop = options.shutdown.clone();
+    let direct =
+        Direct::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
+    let budget = BodyBudget::new(options.max_inflight_bytes, longest);
+    let guard = Guard::new(direct, longest, options.client_timeout, budget);
+    let factory = move || {
+        let connection = Arc::new(Connection::http());
+        made(&connection);
+        // Shared, as over a stream: rmcp is compiled for one kind of handler.
+        Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))
+    };
+    let service = StreamableHttpService::new(factory, sessions, config);
+    axum::Router::new()
+        .nest_service(PATH, service)
+        .layer(axum::middleware::from_fn_with_state(guard, Guard::pass))
 }

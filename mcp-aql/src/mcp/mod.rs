@@ -4,6 +4,8 @@
 
 #[cfg(feature = "http")]
 mod accept;
+mod adapter_tools;
+mod batch_room;
 #[cfg(feature = "http")]
 mod body;
 #[cfg(feature = "http")]
@@ -24,6 +26,7 @@ mod progress;
 #[cfg(feature = "http")]
 mod replay;
 mod server;
+mod service;
 #[cfg(feature = "http")]
 mod sessions;
 mod stdio;
@@ -35,6 +38,13 @@ pub use accept::resolve_wildcards;
 #[cfg(feature = "console")]
 pub(crate) use connections::CONSOLE_CONNECTIONS;
 #[cfg(feature = "http")]
-pub use http::HttpOptions;
+pub use http::{HttpOptions, serve_tools_listener};
 #[cfg(feature = "console")]
 pub(crate) use listen::serve as serve_connections;
+pub use service::{
+    RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
+};
+pub use stdio::serve_tools;
+#[cfg(feature = "stdio")]
+pub use stdio::serve_tools_stdio;
+pub use wire::MalformedCall;

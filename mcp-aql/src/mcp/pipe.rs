@@ -26,16 +26,17 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::batch_room::BatchRoom;
 use super::calls::Calls;
 use super::connection::Connection;
 use super::progress::Notifier;
 use super::server::{Sent, Server, Shared, caught, is_newest, read_meta};
+use super::service::{RpcError, ToolService};
 use super::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal, Running, Salvage,
-    ToolCall, batch_ids, decode, fail_with, is_short_id, respond_with, too_long,
+    ToolCall, batch_ids, decode, fail_with, is_short_id, respond_with, too_long, write_error,
 };
-use crate::adapter::{Adapter, erased};
-use crate::execution::Ends;
+use crate::adapter::erased;
 use crate::main_error::{Error, Result};
 use crate::operation::BoxFuture;
 use crate::request::{Arguments, parse, too_large};
@@ -43,7 +44,7 @@ use crate::sync::lock;
 
 /// How long calls may still run when the client has said all that it will say. Enough for the
 /// answers to requests that were piped in, and short enough that a client that died is noticed.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long changes that have begun may take after that to come to their end.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 /// Messages on their way to rmcp.
@@ -61,25 +62,25 @@ pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Serves one client until it goes, or until `stop` is done.
-pub(super) fn serve_halves<'a>(
-    adapter: &'a Adapter,
+pub(super) fn serve_halves(
+    service: Arc<dyn ToolService>,
     read: Reader,
     write: Writer,
     stop: BoxFuture<'static, ()>,
-) -> BoxFuture<'a, Result> {
-    erased(serve(adapter, read, write, stop))
+) -> BoxFuture<'static, Result> {
+    erased(serve(service, read, write, stop))
 }
 
 async fn serve(
-    adapter: &Adapter,
+    service: Arc<dyn ToolService>,
     read: Reader,
     write: Writer,
     stop: BoxFuture<'static, ()>,
 ) -> Result {
-    adapter.begin_to_serve();
+    service.begin();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
-    let server = Arc::new(Server::new(Shared::new(adapter), Arc::clone(&connection)));
+    let server = Arc::new(Server::new(Shared::new(Arc::clone(&service)), Arc::clone(&connection)));
     let outbox = Outbox::default();
     let handshake = Arc::new(Handshake::default());
     let (rest, incoming) = mpsc::channel(QUEUE);
@@ -100,7 +101,7 @@ async fn serve(
         handshake,
         calls: Arc::default(),
         rest,
-        longest: longest_message(adapter.limits().max_request_size),
+        longest: service.max_message_bytes(),
     };
     let ended = CancellationToken::new();
     let reader = AbortOnDrop(tokio::spawn({
@@ -145,7 +146,7 @@ async fn serve(
         outcome
     };
     tokio::pin!(idle);
-    let outcome = match tokio::time::timeout(LAST_WORDS, &mut idle).await {
+    let outcome = match tokio::time::timeout(service.drain_timeout(), &mut idle).await {
         Ok(outcome) => outcome,
         Err(_) => {
             connection.end();
@@ -158,7 +159,7 @@ async fn serve(
     let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
     // The session's executions, agents and tokens end, and the store and the audit log say so, before the
     // process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
-    adapter.end_executions_of(Ends::OfEndedSessions).await;
+    service.end_sessions().await;
     outcome
 }
 
@@ -207,6 +208,14 @@ enum Answers {
 }
 
 impl Answers {
+    /// The room for the answers to the batch.
+    fn room(&self) -> Option<&BatchRoom> {
+        match self {
+            Self::Line(_) => None,
+            Self::Batch(batch) => Some(&batch.room),
+        }
+    }
+
     fn push(&self, call: Option<Running>, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         match self {
             Self::Line(outbox) => outbox.push_last(call, write),
@@ -228,6 +237,7 @@ struct BatchAnswers {
     outbox: Outbox,
     running: Mutex<Option<Running>>,
     answers: Mutex<Vec<u8>>,
+    room: BatchRoom,
 }
 
 impl Drop for BatchAnswers {
@@ -334,7 +344,7 @@ impl Pipe {
             match next {
                 Ok(Line::Whole(line)) => self.take(line).await,
                 Ok(Line::TooLong(salvaged)) => {
-                    let limit = self.server.adapter().limits().max_request_size;
+                    let limit = self.server.limits().max_request_size;
                     let error = too_large("request_size", limit, salvaged.bytes, "bytes");
                     self.refuse(too_long(salvaged, error), &self.line());
                 }
@@ -373,6 +383,7 @@ impl Pipe {
             outbox: self.outbox.clone(),
             running: Mutex::new(Some(self.outbox.expect_one())),
             answers: Mutex::default(),
+            room: self.server.batch_room(),
         }));
         for message in messages {
             let text = message.get().as_bytes();
@@ -387,12 +398,12 @@ impl Pipe {
                 None => self.pass_on_request(call.id, line, answers).await,
             },
             Message::List { id, meta } => match self.meta(meta) {
-                Some((_, modern)) => {
-                    let write = |line: &mut Vec<u8>| {
-                        line.extend(self.server.tools().listed(modern).bytes());
-                    };
-                    self.respond(id, write, answers);
-                }
+                Some((_, modern)) => match self.server.listed(modern, answers.room()) {
+                    Ok(list) => self.push(answers, |line| {
+                        respond_with(line, id, |line| line.extend(list.bytes()));
+                    }),
+                    Err(error) => self.error(Some(id), &error, answers),
+                },
                 None => self.pass_on_request(id, line, answers).await,
             },
             Message::Cancelled { request } => {
@@ -426,9 +437,9 @@ impl Pipe {
 
     /// Begins a call; its answer goes out when it is there.
     fn call(&self, call: ToolCall<'_>, meta: RequestMetaObject, modern: bool, answers: &Answers) {
-        let Some(endpoint) = self.server.tools().endpoint(&call.name) else {
-            let unknown = self.server.tools().unknown(&call.name);
-            return self.fail(Some(call.id), -32602, &unknown, answers);
+        let Some(tool) = self.server.tools().index(&call.name) else {
+            let unknown = self.server.service().unknown_tool(&call.name);
+            return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.server.cancellation();
         let number = self.calls.begin(call.id, cancellation.clone());
@@ -440,17 +451,17 @@ impl Pipe {
         let answers = answers.clone();
         tokio::spawn(async move {
             let arguments = match arguments {
-                Some(json) => parse(json.as_bytes(), server.adapter().limits()),
+                Some(json) => parse(json.as_bytes(), server.limits()),
                 None => Ok(Arguments::default()),
             };
             let notifier = Notifier::Outbox(outbox);
-            let work = server.reply(endpoint, arguments, &meta, notifier, cancellation);
-            let reply = caught(work).await;
+            let work = server.reply(tool, arguments, &meta, notifier, cancellation);
+            let answer = caught(server.within(answers.room(), work)).await;
             if calls.end(&id, number) {
-                let answer = answers.push(Some(expected), |line| {
-                    server.write_answer(line, &id, reply, modern);
+                let pushed = answers.push(Some(expected), |line| {
+                    server.write_answer(line, &id, &answer, modern);
                 });
-                if let Err(error) = answer {
+                if let Err(error) = pushed {
                     tracing::debug!(%error, "a client that is gone misses an answer");
                 }
             }
@@ -471,7 +482,10 @@ impl Pipe {
             Ok(mut message) => {
                 match &mut message {
                     ClientJsonRpcMessage::Request(request) => {
-                        let sent = Sent::Line(line.into());
+                        let sent = match answers.room() {
+                            Some(room) => Sent::Batched(line.into(), room.clone()),
+                            None => Sent::Line(line.into()),
+                        };
                         request.request.extensions_mut().insert(sent);
                         use ClientRequest::{DiscoverRequest, PingRequest};
                         if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
@@ -502,34 +516,30 @@ impl Pipe {
 
     fn refuse(&self, refusal: Refusal, answers: &Answers) {
         let Refusal { id, fault } = refusal;
-        match (fault.code(), fault, &id) {
-            (Some((code, message)), fault, id) => {
-                // To answer what is not even JSON may make an echo of it answer back for ever.
-                if id.is_some() || matches!(fault, Fault::Form) {
-                    self.fail(id.as_deref(), code, message, answers);
-                } else {
-                    tracing::debug!(message, "nobody to answer");
-                }
-            }
-            (None, Fault::Call(error), Some(id)) => {
-                let reply = self.server.refuse(error);
+        // To answer what is not even JSON may make an echo of it answer back for ever.
+        if id.is_none() && !matches!(fault, Fault::Form) {
+            return tracing::debug!(?fault, "a message without an id is not answered");
+        }
+        match (self.server.refuse_message(fault), id) {
+            (Err(error), id) => self.error(id.as_deref(), &error, answers),
+            (answer, Some(id)) => {
                 let modern = !self.handshake.done.load(Ordering::Acquire);
-                let write = |line: &mut Vec<u8>| self.server.write_result(line, &reply, modern);
-                self.respond(id, write, answers);
+                self.push(answers, |line| self.server.write_answer(line, &id, &answer, modern));
             }
-            (None, fault, _) => tracing::debug!(?fault, "nobody to answer"),
+            (Ok(_), None) => tracing::debug!("a call without an id is not answered"),
         }
     }
 
-    fn respond(&self, id: &str, write: impl FnOnce(&mut Vec<u8>), answers: &Answers) {
-        let pushed = answers.push(None, |line| respond_with(line, id, write));
-        if let Err(error) = pushed {
-            tracing::debug!(%error, "a client that is gone misses an answer");
-        }
+    fn error(&self, id: Option<&str>, error: &RpcError, answers: &Answers) {
+        self.push(answers, |line| write_error(line, id, error));
     }
 
     fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &Answers) {
-        if let Err(error) = answers.push(None, |line| fail_with(line, id, code, message)) {
+        self.push(answers, |line| fail_with(line, id, code, message));
+    }
+
+    fn push(&self, answers: &Answers, write: impl FnOnce(&mut Vec<u8>)) {
+        if let Err(error) = answers.push(None, write) {
             tracing::debug!(%error, "a client that is gone misses an answer");
         }
     }

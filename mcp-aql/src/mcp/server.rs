@@ -1,3 +1,5 @@
+//! A set of tools as an MCP server: calls on their way to a tool, and what rmcp answers.
+
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,37 +20,39 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::batch_room::{BatchRoom, FEWER};
 use super::connection::Connection;
-use super::describe::instructions;
 use super::progress::{Notifier, progress};
+use super::service::{RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolService};
 use super::tools::ToolTable;
 use super::wire::{
-    BAD_CALL, Message, REPEATED_MEMBER, decode, fail_with, respond_with, tool_result,
+    Fault, MalformedCall, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
 };
-use crate::adapter::{Adapter, erased};
+use crate::adapter::erased;
 use crate::error::OperationError;
 use crate::operation::CallScope;
 use crate::request::{Arguments, parse, read};
-use crate::response::Reply;
-use crate::router::Endpoint;
+use crate::vocab::Limits;
 
-/// What all connections of an adapter share.
+/// What all connections of a server share.
 pub(super) struct Shared {
-    adapter: Adapter,
+    service: Arc<dyn ToolService>,
     tools: ToolTable,
     config: ServerConfig,
 }
 
 impl Shared {
-    pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
+    pub(super) fn new(service: Arc<dyn ToolService>) -> Arc<Self> {
+        let ServerDescription { name, version, instructions } = service.description();
         let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(adapter.name(), adapter.version()))
-            .with_instructions(instructions(adapter));
-        Arc::new(Self { adapter: adapter.clone(), tools: ToolTable::new(adapter), config })
+            .with_server_info(Implementation::new(name, version))
+            .with_instructions(instructions);
+        let tools = ToolTable::new(service.tools());
+        Arc::new(Self { service, tools, config })
     }
 }
 
-/// The adapter as an MCP server, for one connection or one stateless request.
+/// The tools as an MCP server, for one connection or one stateless request.
 ///
 /// It offers tools and nothing else, so prompts, resources and completions are answered with
 /// "method not found", as MCP has it for what a server does not declare; rmcp on its own would
@@ -63,10 +67,22 @@ impl Server {
         Self { shared, connection }
     }
 
-    /// The reply to a call that could not be read.
-    pub(super) fn refuse(&self, error: OperationError) -> Reply {
+    /// The answer to a call that could not be read.
+    fn refuse(&self, error: OperationError) -> ToolAnswer {
         let scope = CallScope { session: self.connection.session(), ..CallScope::default() };
-        self.adapter().refuse(error, &scope)
+        self.service().refuse(error, &scope)
+    }
+
+    /// The answer to a message that could not be read.
+    pub(super) fn refuse_message(&self, fault: Fault) -> ToolAnswer {
+        match fault {
+            Fault::Call(error) => self.refuse(error),
+            Fault::Parameters(call) => Err(self.service().malformed_call(&call)),
+            fault => {
+                let (code, message) = fault.code();
+                Err(RpcError::new(code, message))
+            }
+        }
     }
 
     /// What the tool table says of a tool's name.
@@ -79,8 +95,50 @@ impl Server {
         self.connection.takes_batches()
     }
 
-    pub(super) fn adapter(&self) -> &Adapter {
-        &self.shared.adapter
+    pub(super) fn service(&self) -> &dyn ToolService {
+        &*self.shared.service
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        self.service().limits()
+    }
+
+    /// Room for the replies to a batch, which is that for one reply.
+    pub(super) fn batch_room(&self) -> BatchRoom {
+        BatchRoom::new(self.limits().max_response_size)
+    }
+
+    /// Runs a call. One that is part of a batch does not begin once the batch has no room, and its answer is
+    /// replaced by an error if it has no room in the batch.
+    pub(super) async fn within(
+        &self,
+        room: Option<&BatchRoom>,
+        call: impl Future<Output = ToolAnswer>,
+    ) -> ToolAnswer {
+        let Some(room) = room else { return call.await };
+        if room.is_full() {
+            return self.refuse(room.error(0).with_detail("operation_ran", false));
+        }
+        match call.await {
+            Ok(reply) if !room.reserve(reply.text.len()) => {
+                let error = room.error(reply.text.len());
+                // A failure does not say whether the operation ran.
+                self.refuse(match reply.code {
+                    None => error.with_detail("operation_ran", true),
+                    Some(_) => error,
+                })
+            }
+            answer => answer,
+        }
+    }
+
+    /// The answer to `tools/list`, as JSON, for a client of MCP 2026-07-28 or of one before.
+    pub(super) fn listed(&self, modern: bool, room: Option<&BatchRoom>) -> Result<&str, RpcError> {
+        let text = self.tools().listed(modern);
+        match room {
+            Some(room) if !room.reserve(text.len()) => Err(no_room()),
+            _ => Ok(text),
+        }
     }
 
     /// The token that ends one call: with its session, or before.
@@ -95,34 +153,34 @@ impl Server {
     /// read are answered as a failure.
     pub(super) async fn reply(
         &self,
-        endpoint: Endpoint,
+        tool: usize,
         arguments: Result<Arguments, OperationError>,
         meta: &RequestMetaObject,
         notifier: Notifier,
         cancellation: CancellationToken,
-    ) -> Reply {
+    ) -> ToolAnswer {
         let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => return self.refuse(error),
         };
         let Some(token) = progress_token(meta, &arguments.members) else {
-            return self.reply_at_once(endpoint, arguments, meta, cancellation).await;
+            return self.reply_at_once(tool, arguments, meta, cancellation).await;
         };
         let scope = self.scope(meta, &arguments.members, cancellation);
         // Apart, so that the future of a call that nobody asks about stays small.
-        erased(self.reply_with_progress(endpoint, arguments, scope, notifier, token)).await
+        erased(self.reply_with_progress(tool, arguments, (meta, scope), notifier, token)).await
     }
 
     /// As [`reply`](Self::reply), for a call whose progress nobody asks about.
     pub(super) async fn reply_at_once(
         &self,
-        endpoint: Endpoint,
+        tool: usize,
         arguments: Arguments,
         meta: &RequestMetaObject,
         cancellation: CancellationToken,
-    ) -> Reply {
+    ) -> ToolAnswer {
         let scope = self.scope(meta, &arguments.members, cancellation);
-        self.adapter().handle_arguments(endpoint, arguments, scope).await
+        self.service().call(tool, ToolArguments(arguments), &meta.0.0, scope).await
     }
 
     fn scope(
@@ -138,56 +196,62 @@ impl Server {
 
     async fn reply_with_progress(
         &self,
-        endpoint: Endpoint,
+        tool: usize,
         arguments: Arguments,
-        mut scope: CallScope,
+        (meta, mut scope): (&RequestMetaObject, CallScope),
         notifier: Notifier,
         token: ProgressToken,
-    ) -> Reply {
+    ) -> ToolAnswer {
         let (sink, pump) = progress(notifier, token);
         scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
         let work = async {
-            let reply = self.adapter().handle_arguments(endpoint, arguments, scope).await;
+            let arguments = ToolArguments(arguments);
+            let answer = self.service().call(tool, arguments, &meta.0.0, scope).await;
             done.cancel();
-            reply
+            answer
         };
-        let (reply, ()) = tokio::join!(work, pump.run(&done));
-        reply
+        let (answer, ()) = tokio::join!(work, pump.run(&done));
+        answer
     }
 
     async fn answer(
         &self,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
-        let Some(endpoint) = self.tools().endpoint(&request.name) else {
-            return Err(ErrorData::invalid_params(self.tools().unknown(&request.name), None));
+    ) -> Result<CallToolResult, RpcError> {
+        let Some(tool) = self.tools().index(&request.name) else {
+            return Err(self.service().unknown_tool(&request.name));
         };
-        let arguments = match Sent::of(context) {
+        let sent = Sent::of(context);
+        let room = sent.as_ref().and_then(Sent::room);
+        let arguments = match sent.map(Sent::into_bytes) {
             Some(message) => match decode(&message) {
                 Message::Call(call) if read_meta(call.meta).is_none() => {
-                    return Err(ErrorData::invalid_params(REPEATED_MEMBER, None));
+                    return Err(RpcError::new(-32602, REPEATED_MEMBER));
                 }
                 Message::Call(call) => match call.arguments {
-                    Some(json) => parse(json.as_bytes(), self.adapter().limits()),
+                    Some(json) => parse(json.as_bytes(), self.limits()),
                     None => Ok(Arguments::default()),
                 },
                 // rmcp accepts a message that repeats a member.
-                _ => return Err(ErrorData::invalid_params(REPEATED_MEMBER, None)),
+                _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
             },
             None => Ok(request.arguments.unwrap_or_default().into()),
         };
         let cancellation = self.cancellation();
         let notifier = Notifier::Peer(context.peer.clone());
-        let work = self.reply(endpoint, arguments, &context.meta, notifier, cancellation.clone());
-        let reply = tokio::select! {
+        let work = self.reply(tool, arguments, &context.meta, notifier, cancellation.clone());
+        let answer = tokio::select! {
             biased;
-            reply = work => reply,
+            answer = self.within(room.as_ref(), work) => answer,
             never = pass_on(&context.ct, &cancellation) => match never {},
         };
-        let structured =
-            if self.structured() { serde_json::from_str(&reply.text).ok() } else { None };
+        let reply = answer?;
+        let structured = match self.service().has_structured_content() {
+            true => serde_json::from_str(&reply.text).ok(),
+            false => None,
+        };
         // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for what no other call can mend.
         let failed = reply.is_error();
         let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
@@ -196,69 +260,83 @@ impl Server {
         Ok(result)
     }
 
-    /// Writes a reply as a tool's result, where rmcp does not.
-    pub(super) fn write_result(&self, line: &mut Vec<u8>, reply: &Reply, modern: bool) {
-        tool_result(line, reply, modern, self.structured());
-    }
-
-    /// Writes the message that answers a call, unless [`caught`] has caught something.
+    /// Writes the message with this answer, where rmcp does not.
     pub(super) fn write_answer(
         &self,
         message: &mut Vec<u8>,
         id: &str,
-        reply: Option<Reply>,
+        answer: &ToolAnswer,
         modern: bool,
     ) {
-        match reply {
-            Some(reply) => respond_with(message, id, |message| {
-                self.write_result(message, &reply, modern);
+        match answer {
+            Ok(reply) => respond_with(message, id, |message| {
+                tool_result(message, reply, modern, self.service().has_structured_content());
             }),
-            None => fail_with(message, Some(id), -32603, "Internal error"),
+            Err(error) => write_error(message, Some(id), error),
         }
     }
+}
 
-    /// Whether results carry structured content.
-    fn structured(&self) -> bool {
-        self.adapter().inner.settings.structured_content
-    }
+fn error_data(error: RpcError) -> ErrorData {
+    ErrorData::new(ErrorCode(error.code), error.message, error.data)
+}
+
+/// The error for an answer, other than a call's, that has no room in its batch.
+fn no_room() -> RpcError {
+    RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER}"))
 }
 
 /// A message as its client sent it, beside what rmcp made of it: a map does not show which members a
 /// request repeats, and which digits of a number are gone.
 #[derive(Debug, Clone)]
 pub(super) enum Sent {
-    /// A line, or a message of a batch.
+    /// A line.
     Line(Arc<[u8]>),
+    /// A message of a batch, and the room for the answers to the batch.
+    Batched(Arc<[u8]>, BatchRoom),
     /// The body of an HTTP request, as far as it was read.
     #[cfg(feature = "http")]
     Body(Arc<std::sync::Mutex<super::body::Seen>>),
 }
 
 impl Sent {
-    fn of(context: &RequestContext<RoleServer>) -> Option<Vec<u8>> {
+    fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         let sent = context.extensions.get::<Self>();
         #[cfg(feature = "http")]
         let sent = sent.or_else(|| {
             context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Self>()
         });
-        Some(match sent? {
-            Self::Line(line) => line.to_vec(),
+        sent.cloned()
+    }
+
+    /// The room for the answers to the batch that the message is part of.
+    fn room(&self) -> Option<BatchRoom> {
+        match self {
+            Self::Batched(_, room) => Some(room.clone()),
+            _ => None,
+        }
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Line(line) | Self::Batched(line, _) => line.to_vec(),
             // The bytes are not needed again, and an operation may take its time: they must not count as
             // those of a request that is being received meanwhile.
             #[cfg(feature = "http")]
-            Self::Body(seen) => std::mem::take(&mut *crate::sync::lock(seen)).read(),
-        })
+            Self::Body(seen) => std::mem::take(&mut *crate::sync::lock(&seen)).read(),
+        }
     }
 }
 
-/// Answers a call, or nothing if that panics. A handler that panics would never answer, and the client
+/// Answers a call, with an error if that panics. A handler that panics would never answer, and the client
 /// would wait for ever. Panics of operations are caught further inside; this is for our own.
-pub(super) async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
-    let answer = AssertUnwindSafe(work).catch_unwind().await.ok();
-    if answer.is_none() {
+pub(super) async fn caught<T>(
+    work: impl Future<Output = Result<T, RpcError>>,
+) -> Result<T, RpcError> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a tool call panicked outside of its operation");
-    }
-    answer
+        Err(RpcError::new(-32603, "Internal error"))
+    })
 }
 
 /// A request's `_meta`, if it has MCP's form.
@@ -330,8 +408,10 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let room = Sent::of(&context).and_then(|sent| sent.room());
+        self.listed(false, room.as_ref()).map_err(error_data)?;
         Ok(ListToolsResult::with_all_items(self.shared.tools.tools.clone()))
     }
 
@@ -344,10 +424,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match caught(erased(self.answer(request, &context))).await {
-            Some(answer) => answer.map(Into::into),
-            None => Err(ErrorData::internal_error("Internal error", None)),
-        }
+        let answer = caught(erased(self.answer(request, &context))).await;
+        answer.map(Into::into).map_err(error_data)
     }
 
     /// A call whose parameters do not have MCP's form arrives here, since rmcp takes it for a method
@@ -358,7 +436,9 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method == CallToolRequestMethod::VALUE {
-            return Err(ErrorData::invalid_params(BAD_CALL, None));
+            let params = request.params.map(|params| params.to_string());
+            let call = MalformedCall::find(params.as_deref());
+            return Err(error_data(self.service().malformed_call(&call)));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
@@ -393,5 +473,65 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adapter_tools::AdapterTools;
+    use super::*;
+    use crate::adapter::Adapter;
+    use crate::response::Reply;
+
+    fn server() -> Server {
+        let adapter = Adapter::builder("empty").without_config().build().unwrap();
+        let shared = Shared::new(AdapterTools::new(&adapter));
+        Server::new(shared, Arc::new(Connection::lasting()))
+    }
+
+    #[tokio::test]
+    async fn a_call_without_room_in_its_batch_says_whether_it_ran() {
+        // REQ-ENC-09, REQ-ENC-13
+        let (server, room) = (server(), BatchRoom::new(100));
+        let mut runs = 0;
+        let mut answers = Vec::new();
+        for bytes in [60, 40, 1, 1] {
+            let call = async {
+                runs += 1;
+                Ok(Reply::of_tool("x".repeat(bytes)))
+            };
+            answers.push(server.within(Some(&room), call).await.unwrap().text);
+        }
+        assert_eq!(runs, 3);
+        assert_eq!((answers[0].len(), answers[1].len()), (60, 40));
+        for (answer, ran) in answers[2..].iter().zip([true, false]) {
+            let error = serde_json::from_str::<Value>(answer).unwrap()["error"].take();
+            assert_eq!(error["code"], "VALIDATION_PAYLOAD_TOO_LARGE");
+            assert_eq!(error["details"]["operation_ran"], ran);
+            assert_eq!(error["details"]["limit_value"], 100);
+            let message = error["message"].as_str().unwrap();
+            assert!(message.ends_with(FEWER), "{message}");
+        }
+        // Without a batch there is no such bound.
+        let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
+        assert_eq!(server.within(None, call).await.unwrap().text.len(), 1_000);
+    }
+
+    #[tokio::test]
+    async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
+        let (server, room) = (server(), BatchRoom::new(10));
+        let call = async { server.refuse(OperationError::not_found("note", "7")) };
+        let answer = server.within(Some(&room), call).await.unwrap().text;
+        assert!(answer.contains(FEWER) && !answer.contains("operation_ran"), "{answer}");
+    }
+
+    #[test]
+    fn lists_of_tools_take_room_in_a_batch() {
+        let server = server();
+        let length = server.listed(false, None).unwrap().len();
+        let room = BatchRoom::new(length);
+        assert!(server.listed(false, Some(&room)).is_ok());
+        let error = server.listed(false, Some(&room)).unwrap_err();
+        assert!(error.code == -32000 && error.message.ends_with(FEWER), "{error:?}");
     }
 }

@@ -1,8 +1,15 @@
+//! MCP over standard input and output, and over other streams.
+
+use std::future::pending;
+use std::sync::Arc;
+
 #[cfg(feature = "stdio")]
 use tokio::io::AsyncWriteExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::adapter_tools::AdapterTools;
 use super::pipe::serve_halves;
+use super::service::ToolService;
 use crate::adapter::Adapter;
 #[cfg(feature = "stdio")]
 use crate::adapter::erased;
@@ -39,7 +46,7 @@ impl Adapter {
             self.warn_of_channels();
             let stopped = Box::pin(crate::stop::told_to_stop());
             let (read, write) = standard_streams()?;
-            let served = serve_halves(self, read, write, stopped).await;
+            let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;
             self.end_executions_of(Ends::OfNobody).await;
             served
         })
@@ -59,8 +66,30 @@ impl Adapter {
     {
         let (read, write) = tokio::io::split(stream);
         let (read, write) = (Box::new(read), Box::new(write));
-        serve_halves(self, read, write, Box::pin(std::future::pending()))
+        serve_halves(AdapterTools::new(self), read, write, Box::pin(pending()))
     }
+}
+
+/// Serves tools to one MCP client over standard input and output, until the client goes.
+#[cfg(feature = "stdio")]
+pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = Result> + Send {
+    erased(async {
+        let (read, write) = standard_streams()?;
+        serve_halves(service, read, write, Box::pin(pending())).await
+    })
+}
+
+/// Serves tools to one MCP client over two streams, until the client goes.
+pub fn serve_tools<R, W>(
+    service: Arc<dyn ToolService>,
+    read: R,
+    write: W,
+) -> impl Future<Output = Result> + Send + use<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    serve_halves(service, Box::new(read), Box::new(write), Box::pin(pending()))
 }
 
 /// Standard input and output, as streams that let the process end at any time.

@@ -30,6 +30,12 @@ impl Reply {
         Self { text, code: Some(error.code()) }
     }
 
+    /// A result of another server's tool.
+    #[doc(hidden)]
+    pub fn of_tool(text: String) -> Self {
+        Self { text, code: None }
+    }
+
     /// Whether MCP's `isError` is set: only for what a client cannot mend by another call
     /// (REQ-MCP-10, choice C-11).
     pub fn is_error(&self) -> bool {

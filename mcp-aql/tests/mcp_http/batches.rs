@@ -84,3 +84,27 @@ async fn without_sessions_a_request_says_its_version() {
     let (status, answer) = server.post(&later, &batch).await;
     assert!(status == 400 && answer.contains("-32600"), "{answer}");
 }
+
+#[tokio::test]
+async fn the_replies_to_a_batch_have_the_room_of_one() {
+    // REQ-ENC-09, REQ-ENC-13
+    for sessions in [true, false] {
+        let limits = mcp_aql::Limits { max_response_size: 1 << 20, ..mcp_aql::Limits::default() };
+        let options = HttpOptions::new().sessions(sessions);
+        let server = start(builder().limits(limits), options).await;
+        let id = if sessions { Some(server.session("2025-03-26").await) } else { None };
+        let own: Vec<_> = id.iter().map(|id| ("Mcp-Session-Id", id.as_str())).collect();
+        let title = "t".repeat(300_000);
+        // Calls that are answered directly in a session, and calls that rmcp answers there.
+        let list = |id| call(id, "mcp_aql_read", "get_note", json!({ "note_id": 1 }));
+        let messages = (0..10).map(|id| if id < 5 { note(id, &title) } else { list(id) });
+        let (status, answer) = server.post(&own, Value::from_iter(messages).to_string()).await;
+        assert_eq!((status, ids(&answer)), (200, (0..10).collect()), "{sessions}");
+        assert!(answer.len() < 3 << 19, "{sessions}: {} bytes", answer.len());
+        assert_eq!(answer.matches(&title).count(), 3, "{sessions}: as many as have room");
+        let ran = answer.matches("operation_ran\\\":true").count();
+        let not_run = answer.matches("operation_ran\\\":false").count();
+        let not_found = answer.matches("NOT_FOUND_RESOURCE").count();
+        assert_eq!(3 + ran + not_run + not_found, 10, "{sessions}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The forms of message that are decoded directly; the others are rmcp's.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -64,29 +65,28 @@ pub(crate) enum Fault {
     /// Longer than any message may be.
     Length,
     /// `tools/call` with parameters that are not MCP's.
-    Parameters,
+    Parameters(MalformedCall),
 }
 
 impl Fault {
-    /// JSON-RPC's code and a sentence; none for what is answered as a tool's result.
-    pub(crate) fn code(&self) -> Option<(i32, &'static str)> {
+    /// JSON-RPC's code and a sentence, where the tools have no error of their own for it.
+    pub(crate) fn code(&self) -> (i32, &'static str) {
         match self {
-            Self::Call(_) => None,
-            Self::Syntax => Some((-32700, "Parse error: the message is not valid JSON")),
-            Self::Form => Some((
+            // Without an id a call is only known to be none.
+            Self::Call(_) => (-32600, "Invalid request: a call needs an 'id'"),
+            Self::Syntax => (-32700, "Parse error: the message is not valid JSON"),
+            Self::Form => (
                 -32600,
                 "Invalid request: a message has 'jsonrpc' \"2.0\", a 'method', and as 'id' a string or \
                  a whole number",
-            )),
-            Self::Repeated => Some((-32600, REPEATED_MEMBER)),
-            Self::Id => Some((
+            ),
+            Self::Repeated => (-32600, REPEATED_MEMBER),
+            Self::Id => (
                 -32600,
                 "Invalid request: this method takes as 'id' a string or a whole number of 64 bits",
-            )),
-            Self::Length => {
-                Some((-32600, "Invalid request: the message is longer than any may be"))
-            }
-            Self::Parameters => Some((-32602, BAD_CALL)),
+            ),
+            Self::Length => (-32600, "Invalid request: the message is longer than any may be"),
+            Self::Parameters(_) => (-32602, BAD_CALL),
         }
     }
 }
@@ -102,6 +102,56 @@ pub(crate) const BAD_CALL: &str =
 pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
 /// The answer to a longer one.
 pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
+
+/// A `tools/call` whose parameters do not have MCP's form.
+#[derive(Debug)]
+pub struct MalformedCall {
+    /// The member at fault, or `params`.
+    pub field: &'static str,
+    /// The reason, as a sentence without a subject.
+    pub reason: String,
+}
+
+impl MalformedCall {
+    /// Finds the fault of these parameters, which are JSON.
+    pub(crate) fn find(params: Option<&str>) -> Self {
+        let fault = |field, reason: String| Self { field, reason };
+        let wrong =
+            |field, expected, got| fault(field, format!("Must be {expected}, got {}", kind(got)));
+        let other = || {
+            let reason = "Has members of a form that `tools/call` does not have";
+            fault("params", reason.to_owned())
+        };
+        let Some(params) = params else { return fault("params", "Is required".to_owned()) };
+        if !params.trim_ascii_start().starts_with('{') {
+            return wrong("params", "an object", params);
+        }
+        let Ok(members) = serde_json::from_str::<HashMap<String, &RawValue>>(params) else {
+            return other();
+        };
+        let member = |name| members.get(name).map(|value| value.get());
+        match (member("name"), member("arguments")) {
+            (None, _) => fault("name", "Is required".to_owned()),
+            (Some(name), _) if !name.starts_with('"') => wrong("name", "a string", name),
+            (_, Some(arguments)) if !arguments.starts_with('{') => {
+                wrong("arguments", "an object", arguments)
+            }
+            _ => other(),
+        }
+    }
+}
+
+/// The kind of a JSON value, for a sentence.
+fn kind(json: &str) -> &'static str {
+    match json.trim_ascii_start().bytes().next() {
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'"') => "a string",
+        Some(b'[') => "a list",
+        Some(b'{') => "an object",
+        _ => "a number",
+    }
+}
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -215,17 +265,18 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
     }
     match (&*method, id) {
         ("tools/call", Some(id)) => {
-            let params = params.map_or("", RawValue::get);
-            match object::<CallParams<'_>>(params) {
+            let params = params.map(RawValue::get);
+            let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
+            match object::<CallParams<'_>>(params.unwrap_or_default()) {
                 Ok(CallParams { name, arguments, meta }) => {
                     let arguments = arguments.map(RawValue::get);
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
-                        return refused(Fault::Parameters);
+                        return malformed();
                     }
                     Message::Call(ToolCall { id, name, arguments, meta })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
-                Err(_) => refused(Fault::Parameters),
+                Err(_) => malformed(),
             }
         }
         ("tools/list", Some(id)) => {
@@ -258,7 +309,7 @@ mod tests {
             Message::Refused(Refusal { id, fault }) => {
                 let code = match &fault {
                     Fault::Call(error) => error.code().as_str().to_owned(),
-                    other => other.code().unwrap().0.to_string(),
+                    other => other.code().0.to_string(),
                 };
                 (id, code)
             }
@@ -289,6 +340,41 @@ mod tests {
         let Message::Batch(messages) = decode(br#"["2.0", 1, "ping", {}]"#) else { panic!() };
         assert_eq!(messages.len(), 4);
         assert!(batch_ids(&messages).is_empty());
+    }
+
+    #[test]
+    fn the_fault_of_a_malformed_call_is_found() {
+        // REQ-AGR-10
+        for (params, field, reason) in [
+            (None, "params", "Is required"),
+            (Some(r#"["t",{}]"#), "params", "Must be an object, got a list"),
+            (Some(" \"t\""), "params", "Must be an object, got a string"),
+            (Some("{}"), "name", "Is required"),
+            (Some(r#"{"name":null}"#), "name", "Must be a string, got null"),
+            (
+                Some(r#"{"name":"t","arguments":true}"#),
+                "arguments",
+                "Must be an object, got a boolean",
+            ),
+            (
+                Some(r#"{"name":"t","arguments":-1}"#),
+                "arguments",
+                "Must be an object, got a number",
+            ),
+            (
+                Some(r#"{"name":"t","task":7}"#),
+                "params",
+                "Has members of a form that `tools/call` does not have",
+            ),
+            (
+                Some(r#"{"\ud800":7,"name":"t"}"#),
+                "params",
+                "Has members of a form that `tools/call` does not have",
+            ),
+        ] {
+            let found = MalformedCall::find(params);
+            assert_eq!((found.field, found.reason.as_str()), (field, reason), "{params:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod salvage;
 mod write;
 
 pub(super) use lines::{Line, Lines};
+pub use message::MalformedCall;
 pub(super) use message::{
     BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, REPEATED_MEMBER, Refusal, ToolCall,
     batch_ids, decode, too_long,
@@ -15,4 +16,4 @@ pub(super) use outbox::{Outbox, Running};
 #[cfg(feature = "http")]
 pub(super) use salvage::canonical_id;
 pub(super) use salvage::{Salvage, is_short_id};
-pub(super) use write::{fail_with, respond_with, tool_result};
+pub(super) use write::{fail_with, respond_with, tool_result, write_error};

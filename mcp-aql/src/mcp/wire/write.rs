@@ -1,5 +1,6 @@
 //! Answers, as they go out.
 
+use super::super::service::RpcError;
 use crate::response::Reply;
 
 /// Writes a response, with the id as it came.
@@ -13,14 +14,23 @@ pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut
 
 /// Writes JSON-RPC's error.
 pub(crate) fn fail_with(line: &mut Vec<u8>, id: Option<&str>, code: i32, message: &str) {
+    write_error(line, id, &RpcError::new(code, message.to_owned()));
+}
+
+/// Writes JSON-RPC's error, with its data.
+pub(crate) fn write_error(line: &mut Vec<u8>, id: Option<&str>, error: &RpcError) {
     line.extend(br#"{"jsonrpc":"2.0","#);
     if let Some(id) = id {
         line.extend(br#""id":"#);
         line.extend(id.bytes());
         line.push(b',');
     }
-    line.extend(format!(r#""error":{{"code":{code},"message":"#).bytes());
-    quote(line, message);
+    line.extend(format!(r#""error":{{"code":{},"message":"#, error.code).bytes());
+    quote(line, &error.message);
+    if let Some(data) = &error.data {
+        line.extend(br#","data":"#);
+        line.extend(data.to_string().bytes());
+    }
     line.extend(b"}}");
 }
 

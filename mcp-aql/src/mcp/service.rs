@@ -1,0 +1,173 @@
+//! The interface between the transports of this module and the tools that they serve: those of an adapter,
+//! or those of another server of this workspace.
+
+use std::borrow::Cow;
+use std::future::ready;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::pipe::{DRAIN_TIMEOUT, longest_message};
+use super::wire::MalformedCall;
+use crate::error::OperationError;
+use crate::operation::{BoxFuture, CallScope};
+use crate::request::Arguments;
+use crate::response::Reply;
+use crate::vocab::Limits;
+
+/// The tools of an MCP server.
+///
+/// The transports decode messages, refuse those that are not well-formed, and route calls. The service runs
+/// the calls, and words the errors that belong to its tools.
+pub trait ToolService: Send + Sync + 'static {
+    /// Returns the name, the version and the instructions of the server.
+    fn description(&self) -> ServerDescription;
+
+    /// Returns the tools in the order of `tools/list`. Calls name a tool by its index in this list, which is
+    /// read once.
+    fn tools(&self) -> Vec<ToolDefinition>;
+
+    /// Returns the limits on requests and replies.
+    fn limits(&self) -> &Limits;
+
+    /// Returns the maximum length of a message, in bytes.
+    fn max_message_bytes(&self) -> usize {
+        longest_message(self.limits().max_request_size)
+    }
+
+    /// Returns whether results carry their text as structured content too.
+    fn has_structured_content(&self) -> bool;
+
+    /// Returns whether calls report progress. Without it, HTTP requests outside of sessions are answered with
+    /// JSON instead of events.
+    fn reports_progress(&self) -> bool {
+        true
+    }
+
+    /// Returns how long calls may still run after the end of a stream's input before they are cancelled.
+    fn drain_timeout(&self) -> Duration {
+        DRAIN_TIMEOUT
+    }
+
+    /// Returns whether a call with these arguments only reads, so that it ends when no client waits for it.
+    fn is_read(&self, arguments: &Map<String, Value>) -> bool;
+
+    /// Runs a call of the tool with this index. `meta` is the request's `_meta`.
+    fn call<'a>(
+        &'a self,
+        tool: usize,
+        arguments: ToolArguments,
+        meta: &'a Map<String, Value>,
+        scope: CallScope,
+    ) -> BoxFuture<'a, ToolAnswer>;
+
+    /// Returns the answer to a call that is refused before it reaches its tool.
+    fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
+
+    /// Returns the error for a call of a tool that does not exist.
+    fn unknown_tool(&self, name: &str) -> RpcError;
+
+    /// Returns the error for a call whose parameters do not have MCP's form.
+    fn malformed_call(&self, call: &MalformedCall) -> RpcError;
+
+    /// Called when the server begins to serve.
+    fn begin(&self) {}
+
+    /// Ends the work of the sessions that have ended.
+    fn end_sessions(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
+    /// As [`end_sessions`](Self::end_sessions), and ends work that belongs to no session.
+    #[cfg(feature = "http")]
+    fn end_all(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+}
+
+/// The result of a call, or JSON-RPC's error.
+pub type ToolAnswer = Result<Reply, RpcError>;
+
+/// A server as it introduces itself to clients.
+#[derive(Debug)]
+pub struct ServerDescription {
+    /// The server's name.
+    pub name: String,
+    /// The server's own version.
+    pub version: String,
+    /// The text that introduces the tools to a model.
+    pub instructions: String,
+}
+
+/// A tool as clients see it.
+#[derive(Debug, Clone)]
+pub struct ToolDefinition {
+    /// The name by which it is called.
+    pub name: String,
+    /// The name that people see.
+    pub title: Option<String>,
+    /// The text for models.
+    pub description: String,
+    /// The JSON Schema of the arguments.
+    pub input_schema: Map<String, Value>,
+    /// The JSON Schema of the structured content.
+    pub output_schema: Option<Map<String, Value>>,
+    /// The annotations.
+    pub hints: ToolHints,
+}
+
+/// MCP's annotations of a tool. Those without a value are left out.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ToolHints {
+    /// `readOnlyHint`.
+    pub read_only: Option<bool>,
+    /// `destructiveHint`.
+    pub destructive: Option<bool>,
+    /// `idempotentHint`.
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`.
+    pub open_world: Option<bool>,
+}
+
+/// The arguments of a call, as they were read from its text.
+#[derive(Debug)]
+pub struct ToolArguments(pub(super) Arguments);
+
+impl ToolArguments {
+    /// Returns the members.
+    ///
+    /// # Errors
+    /// If the text repeats a member, or has a number that 64 bits do not hold.
+    pub fn into_members(self) -> Result<Map<String, Value>, OperationError> {
+        let Arguments { members, losses } = self.0;
+        match losses.into_iter().next() {
+            Some(loss) => Err(loss.error),
+            None => Ok(members),
+        }
+    }
+}
+
+/// JSON-RPC's error.
+#[derive(Debug, Clone)]
+pub struct RpcError {
+    /// The code.
+    pub code: i32,
+    /// The message.
+    pub message: Cow<'static, str>,
+    /// Details, in a form that the server defines.
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// An error without data.
+    pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// Adds data.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
