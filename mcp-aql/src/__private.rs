@@ -1,8 +1,6 @@
 //! What generated code needs and nobody else: not part of the public interface.
 
 pub use crate::log_targets::QUOTING_TARGETS;
-#[cfg(feature = "http")]
-pub use crate::mcp::resolve_wildcards;
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm, optional, required};
 pub use ::schemars;
 pub use ::serde_json;

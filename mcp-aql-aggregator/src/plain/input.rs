@@ -51,27 +51,6 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
     Ok((asked, ignored(arguments)))
 }
 
-/// The fault of a `tools/call` whose parameters have another form: its field, and the reason.
-pub(super) fn malformed_call(params: Option<&Value>) -> (&'static str, String) {
-    // JSON-RPC itself refuses parameters that are neither an object nor missing.
-    let Some(Value::Object(members)) = params else {
-        return ("params", "Is required".to_owned());
-    };
-    match members.get("name") {
-        None => return ("name", "Is required".to_owned()),
-        Some(Value::String(_)) => {}
-        Some(other) => return ("name", format!("Must be a string, got {}", kind(other))),
-    }
-    for field in ["arguments", "_meta"] {
-        if let Some(value) = members.get(field)
-            && !value.is_object()
-        {
-            return (field, format!("Must be an object, got {}", kind(value)));
-        }
-    }
-    ("params", "Has members of a form that `tools/call` does not have".to_owned())
-}
-
 /// A word on each argument that does nothing, as far as one reads such words.
 fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
     let mut unknown = arguments.keys().filter_map(|name| unknown(name));

@@ -1,22 +1,20 @@
 //! The aggregator as an MCP server with one tool, `mcp__proxy__aggregator__query`.
 
-mod handler;
 #[cfg(feature = "http")]
 mod http;
 pub(crate) mod input;
+mod query_tool;
 pub(crate) mod schema;
 
 use std::io;
 
-use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::{RoleServer, ServiceExt as _};
+use mcp_aql::__private::transport::{serve_tools, serve_tools_stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::engine::Aggregator;
-use handler::Handler;
 #[cfg(feature = "http")]
 pub use http::serve_listener;
+use query_tool::QueryTool;
 
 /// The tool's name, which the contract sets.
 pub const TOOL: &str = "mcp__proxy__aggregator__query";
@@ -38,8 +36,7 @@ const LONGEST_MESSAGE: usize = 1 << 20;
 /// # Errors
 /// When the client does not speak MCP.
 pub async fn serve_stdio(aggregator: &Aggregator) -> io::Result<()> {
-    let (read, write) = rmcp::transport::io::stdio_pipes();
-    serve(aggregator, read, write).await
+    serve_tools_stdio(QueryTool::new(aggregator.clone())).await.map_err(io::Error::other)
 }
 
 /// Serves one client over any stream, until it goes.
@@ -51,14 +48,6 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = AsyncRwTransport::<RoleServer, _, _>::new(read, write)
-        .with_max_line_length(LONGEST_MESSAGE);
-    let running = match Handler::new(aggregator.clone()).serve(transport).await {
-        Ok(running) => running,
-        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
-            return Ok(());
-        }
-        Err(error) => return Err(io::Error::other(error)),
-    };
-    running.waiting().await.map(|_reason| ()).map_err(io::Error::other)
+    let tool = QueryTool::new(aggregator.clone());
+    serve_tools(tool, read, write).await.map_err(io::Error::other)
 }

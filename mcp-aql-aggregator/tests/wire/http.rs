@@ -50,7 +50,7 @@ async fn strangers_are_not_answered() {
     }
 }
 
-async fn post(address: &str, headers: &str, body: &str) -> String {
+pub(super) async fn post(address: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!(
         "POST /mcp HTTP/1.1\r\n{headers}\r\nAccept: application/json, text/event-stream\r\n\

@@ -14,6 +14,7 @@ mod command;
 mod ends;
 mod http;
 mod loops;
+mod messages;
 mod operations;
 mod plain;
 mod support;

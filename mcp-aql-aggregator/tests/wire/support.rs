@@ -156,6 +156,8 @@ pub(crate) fn malformed() -> Vec<(Value, &'static str, &'static str)> {
         (json!({ "arguments": { "query": "a" } }), "name", "Is required"),
         (json!({}), "name", "Is required"),
         (Value::Null, "params", "Is required"),
+        (json!([TOOL, {}]), "params", "Must be an object, got a list"),
+        (json!("a"), "params", "Must be an object, got a string"),
     ]
 }
 

@@ -8,7 +8,7 @@ const MEDIA_TYPES: [&str; 2] = ["application/json", "text/event-stream"];
 
 /// Replaces the client's media ranges by the media types of MCP that they cover, as RFC 9110, section
 /// 12.5.1, has it: rmcp looks for the types alone, and would refuse `*/*`.
-pub fn resolve_wildcards(headers: &mut HeaderMap) {
+pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
     let mut ranges = Vec::new();
     for header in headers.get_all(ACCEPT) {
         let Ok(text) = header.to_str() else { return };

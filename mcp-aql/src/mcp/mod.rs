@@ -33,8 +33,6 @@ mod stdio;
 mod tools;
 mod wire;
 
-#[cfg(feature = "http")]
-pub use accept::resolve_wildcards;
 #[cfg(feature = "console")]
 pub(crate) use connections::CONSOLE_CONNECTIONS;
 #[cfg(feature = "http")]
