@@ -218,14 +218,14 @@ mod tests {
     fn the_user_of_the_process_is_that_of_its_files() {
         let created = owner_of_new_file().unwrap();
         assert_eq!(own_user(), Some(created));
-        // Of a process that may not be traced, `/proc/self` belongs to root, and this line stays right.
+        // `/proc/self` belongs to root for a process that may not be traced. This line stays right.
         let status =
             b"Name:\tguard\xff\nUmask:\t0022\nUid:\t1000\t1001\t1002\t1003\nGid:\t7\t7\t7\t7\n";
         assert_eq!(file_system_user(status), Some(1003));
         for status in [&b""[..], b"Uid:\t1000", b"Uid:\ta\tb\tc\td", b"Name:\tUid: 1 2 3 4"] {
             assert_eq!(file_system_user(status), None);
         }
-        // Where the user is unknown, no owner is a reason for a warning.
+        // All owners are trusted if the user is unknown.
         for (owner, own_user, trusted) in [
             (1000, Some(1000), true),
             (0, Some(1000), true),

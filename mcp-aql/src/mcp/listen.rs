@@ -223,7 +223,7 @@ mod tests {
     /// The time of these tests is that of the paused clock.
     const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
     const BODY_BYTES: usize = 10_000;
-    /// What the stream between server and client holds.
+    /// The capacity of the stream between server and client.
     const BUFFER_BYTES: usize = 1_000;
 
     /// Sends a request whose answer is longer than the stream's buffer. Returns the client's end, and the task

@@ -34,7 +34,7 @@ use crate::operation::CallScope;
 use crate::request::{Arguments, parse, read};
 use crate::vocab::Limits;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 pub(super) struct Shared {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
@@ -512,7 +512,7 @@ mod tests {
             let message = error["message"].as_str().unwrap();
             assert!(message.ends_with(FEWER), "{message}");
         }
-        // Without a batch there is no such bound.
+        // The bound applies to batches alone.
         let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
         assert_eq!(server.within(None, call).await.unwrap().text.len(), 1_000);
     }
