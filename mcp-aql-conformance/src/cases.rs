@@ -278,6 +278,11 @@ impl Cases {
         *inner.skipped.entry(why).or_default() += 1;
     }
 
+    /// Returns the value, or skips the case if it could not be found.
+    pub(crate) fn ok_or_skip<T>(&self, found: Result<T, Skip>) -> Option<T> {
+        found.map_err(|why| self.skip(why)).ok()
+    }
+
     /// Nothing here is what the check is about, and that is certain: the adapter documents that it does
     /// not have the feature.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {

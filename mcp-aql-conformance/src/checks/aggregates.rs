@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::collections::{having, is_refused, params_with};
+use super::collections::{having, is_refused, params_with, refused_with};
 use super::{Body, Check, later, should_of_level_2 as check};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
 use crate::pages;
-use crate::run::{Run, arguments, do_all};
+use crate::run::{Run, do_all};
 
 /// The label that is asked for.
 const LABEL: &str = "conformance";
@@ -423,9 +423,7 @@ async fn unsupported(run: &Run, cases: &Cases) {
         ]
         .map(|expression| async move {
             let more = [("aggregate", aggregate(expression.clone()))];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
                 Finding::of(
                     &exchange,

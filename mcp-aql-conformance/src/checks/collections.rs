@@ -119,16 +119,20 @@ pub(super) fn params_with<const N: usize>(
     more: [(&str, Value); N],
     cases: &Cases,
 ) -> Option<Map<String, Value>> {
-    match run.valid(operation) {
-        Ok(mut params) => {
-            params.extend(more.map(|(name, value)| (name.to_owned(), value)));
-            Some(params)
-        }
-        Err(why) => {
-            cases.skip(why);
-            None
-        }
-    }
+    let mut params = cases.ok_or_skip(run.valid(operation))?;
+    params.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    Some(params)
+}
+
+/// Calls an operation with these parameters in addition to valid ones, where it may have to refuse them.
+pub(super) async fn refused_with<const N: usize>(
+    run: &Run,
+    operation: &Operation,
+    more: [(&str, Value); N],
+    cases: &Cases,
+) -> Option<Exchange> {
+    let params = params_with(run, operation, more, cases)?;
+    run.refused(&operation.tool, arguments(&operation.name, params), cases).await
 }
 
 async fn refused_each(
@@ -142,9 +146,7 @@ async fn refused_each(
     let jobs = operations.into_iter().flat_map(|operation| {
         values.iter().map(move |value| async move {
             let more = [(parameter, value.clone())];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
                 Finding::of(&exchange, format!("{}: {parameter}", operation.name), expected, mend)
             });
@@ -173,9 +175,7 @@ async fn sort_unknown(run: &Run, cases: &Cases) {
             values::in_examples(operation, "sort").find_map(|sort| sort.get("field").cloned());
         let Some(field) = field else { return };
         let more = [("sort", json!({ "field": field, "order": "sideways" }))];
-        let Some(params) = params_with(run, operation, more, cases) else { return };
-        let sent = arguments(&operation.name, params);
-        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
         cases.expect(is_refused(&exchange), || {
             Finding::of(&exchange, format!("{}: sort", operation.name), told.0, told.1)
         });
@@ -491,9 +491,7 @@ async fn filter_keys(run: &Run, cases: &Cases) {
         }
         for (name, is_listed, value) in tried {
             let more = [("filter", json!({ name: value }))];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange) != is_listed, || {
                 Finding::of(
                     &exchange,
@@ -542,9 +540,7 @@ async fn sort_fields(run: &Run, cases: &Cases) {
         }
         for name in names.into_iter().filter(|name| is_field(name)) {
             let more = [("sort", json!({ "field": name }))];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange) != is_listed(name), || {
                 Finding::of(
                     &exchange,
@@ -751,9 +747,7 @@ async fn styles_mixed(run: &Run, cases: &Cases) {
         let documented = NUMBERED.iter().find(|name| operation.parameter(name).is_some());
         let numbered = documented.copied().unwrap_or("page");
         let more = [("first", json!(1)), (numbered, json!(1))];
-        let Some(params) = params_with(run, operation, more, cases) else { return };
-        let sent = arguments(&operation.name, params);
-        let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+        let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
         cases.expect(is_refused(&exchange), || {
             Finding::of(
                 &exchange,

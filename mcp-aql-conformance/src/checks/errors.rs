@@ -557,10 +557,8 @@ async fn not_found(run: &Run, cases: &Cases) {
 
 async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
     // Where only this one is nobody's, what comes back is about this one.
-    let mut params = match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
-        Ok(params) => params,
-        Err(why) => return cases.skip(why),
-    };
+    let found = run.valid(operation).or_else(|_| run.of_nobody(operation));
+    let Some(mut params) = cases.ok_or_skip(found) else { return };
     let Some(value) = values::nobody(run, operation, parameter) else {
         return cases.skip(Skip::NoFixture(format!(
             "a `{}` of `{}` that surely nothing has",
@@ -623,10 +621,7 @@ async fn try_secret(
     value: Value,
     cases: &Cases,
 ) {
-    let mut params = match run.of_nobody(operation) {
-        Ok(params) => params,
-        Err(why) => return cases.skip(why),
-    };
+    let Some(mut params) = cases.ok_or_skip(run.of_nobody(operation)) else { return };
     params.insert(parameter.name.clone(), value);
     let call = arguments(&operation.name, params);
     let Some(exchange) = run.refused(&operation.tool, call, cases).await else { return };

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::collections::{having, is_refused, params_with};
+use super::collections::{having, is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
 use crate::pages;
-use crate::run::{Run, arguments, do_all};
+use crate::run::{Run, do_all};
 use crate::values::{self, Shape};
 
 /// So many things are looked at, to find one that lacks a field.
@@ -258,9 +258,7 @@ async fn unknown(run: &Run, cases: &Cases) {
     let jobs = having(run, "fields", cases).into_iter().flat_map(|operation| {
         [json!(["conformance_probe"]), json!("conformance_probe")].map(|fields| async move {
             let more = [("fields", fields)];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
                 Finding::of(
                     &exchange,
@@ -327,9 +325,7 @@ async fn each_path_beyond(
         for path in paths {
             let wanted = json!([format!("{}.{PROBE}", path.join("."))]);
             let more = [("fields", wanted)];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             look(operation, &path, &exchange);
         }
     });
@@ -645,10 +641,7 @@ async fn computed_claims(run: &Run, cases: &Cases) {
                 else {
                     continue;
                 };
-                let params = params_with(run, operation, [(parameter, sent)], cases);
-                let Some(params) = params else { return };
-                let sent = arguments(&operation.name, params);
-                let tried = run.refused(&operation.tool, sent, cases).await;
+                let tried = refused_with(run, operation, [(parameter, sent)], cases).await;
                 let Some(tried) = tried else { return };
                 cases.expect(is_refused(&tried) != claimed, || {
                     Finding::of(

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::collections::{is_refused, params_with};
+use super::collections::{is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -483,9 +483,7 @@ async fn refuses_cursors(
         let others = cursors.iter().filter(|(of, _)| of.is_none() || *of != returned);
         for (_, cursor) in others {
             let more = [("first", json!(1)), ("after", json!(cursor))];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
                 Finding::of(&exchange, format!("{}: after", operation.name), expected, mend)
             });
@@ -619,11 +617,8 @@ async fn zero(run: &Run, cases: &Cases) {
 async fn negative(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().flat_map(|operation| {
         [json!(-1), json!(1.5)].map(|size| async move {
-            let Some(params) = params_with(run, operation, [("first", size)], cases) else {
-                return;
-            };
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let more = [("first", size)];
+            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
                 Finding::of(
                     &exchange,

@@ -214,13 +214,7 @@ fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value
         .operations
         .iter()
         .filter(|operation| operation.name != "introspect")
-        .filter_map(|operation| match run.of_nobody(operation) {
-            Ok(params) => Some((operation, params)),
-            Err(why) => {
-                cases.skip(why);
-                None
-            }
-        })
+        .filter_map(|operation| Some((operation, cases.ok_or_skip(run.of_nobody(operation))?)))
         .collect()
 }
 

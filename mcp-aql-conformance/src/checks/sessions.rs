@@ -259,10 +259,8 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let Some(operation) = operations.find(reports) else {
         return cases.not_applicable("no EXECUTE operation says that it reports progress");
     };
-    let params = match run.forbids(operation).map_or_else(|| run.valid(operation), Err) {
-        Ok(params) => params,
-        Err(why) => return cases.skip(why),
-    };
+    let found = run.forbids(operation).map_or_else(|| run.valid(operation), Err);
+    let Some(params) = cases.ok_or_skip(found) else { return };
     let call = arguments(&operation.name, params);
     if let Some(why) = run.spares(operation, &call) {
         return cases.skip(why);

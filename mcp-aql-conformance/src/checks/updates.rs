@@ -222,7 +222,7 @@ impl<'a> Subject<'a> {
         cases: &Cases,
     ) -> Option<Exchange> {
         let on = run.on(self.update, self.thing.resource, &self.thing.id);
-        let mut params = on.map_err(|why| cases.skip(why)).ok()?;
+        let mut params = cases.ok_or_skip(on)?;
         for (name, value) in more {
             params.insert(name.to_owned(), value);
         }

@@ -83,13 +83,8 @@ impl Run {
             cases.skip(why);
             return None;
         }
-        match fields::to_create(self, operation) {
-            Ok(params) => self.make_with(kind, params, cases).await,
-            Err(why) => {
-                cases.skip(why);
-                None
-            }
-        }
+        let params = cases.ok_or_skip(fields::to_create(self, operation))?;
+        self.make_with(kind, params, cases).await
     }
 
     /// Makes a thing beside this one. Some adapters find what is there when they are asked for the same.
@@ -240,8 +235,8 @@ impl Run {
             )));
             return None;
         };
-        let params = self.on(read, thing.resource, &thing.id);
-        self.call(read, params.map_err(|why| cases.skip(why)).ok()?, cases).await
+        let params = cases.ok_or_skip(self.on(read, thing.resource, &thing.id))?;
+        self.call(read, params, cases).await
     }
 
     /// Reads a thing where it is listed, for nothing reads it by itself. What comes back is as if it had
@@ -253,7 +248,7 @@ impl Run {
         cases: &Cases,
     ) -> Option<Exchange> {
         const PARTS: [&str; 5] = ["limit", "offset", "page", "page_size", "first"];
-        let params = self.valid(list).map_err(|why| cases.skip(why)).ok()?;
+        let params = cases.ok_or_skip(self.valid(list))?;
         let items = pages::all(self, list, params.clone(), cases).await?;
         let kind = thing.resource;
         let found = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
@@ -306,8 +301,7 @@ impl Run {
         cases: &Cases,
     ) -> Option<Exchange> {
         let operation = thing.resource.operation(self, Role::Update)?;
-        let mut params =
-            self.on(operation, thing.resource, &thing.id).map_err(|why| cases.skip(why)).ok()?;
+        let mut params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
         params.insert("input".to_owned(), input);
         self.act(operation, params, cases).await
     }
@@ -315,8 +309,8 @@ impl Run {
     /// Removes a thing.
     pub(crate) async fn remove(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
         let operation = thing.resource.operation(self, Role::Delete)?;
-        let params = self.on(operation, thing.resource, &thing.id);
-        self.act(operation, params.map_err(|why| cases.skip(why)).ok()?, cases).await
+        let params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
+        self.act(operation, params, cases).await
     }
 
     /// Parameters for an operation that is run, on things that are made for it where it takes any.
@@ -325,7 +319,7 @@ impl Run {
         operation: &Operation,
         cases: &Cases,
     ) -> Option<Map<String, Value>> {
-        let mut params = self.valid(operation).map_err(|why| cases.skip(why)).ok()?;
+        let mut params = cases.ok_or_skip(self.valid(operation))?;
         let named = self.settings.file.params.get(&operation.name);
         for which in operation.required() {
             if named.is_some_and(|named| named.contains_key(&which.name)) {

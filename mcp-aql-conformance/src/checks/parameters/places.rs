@@ -13,10 +13,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
         nested_in_introspect(run, cases).await;
     }
     let jobs = run.adapter.reads().map(|operation| async move {
-        let params = match run.valid(operation) {
-            Ok(params) => params,
-            Err(why) => return cases.skip(why),
-        };
+        let Some(params) = cases.ok_or_skip(run.valid(operation)) else { return };
         let Some(exchange) = run.call(operation, params.clone(), cases).await else { return };
         if exchange.code() == Some("VALIDATION_INVALID_VALUE")
             && has_made_up(run, operation, &params)

@@ -195,10 +195,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
     }
     let jobs = run.adapter.reads().filter(|operation| with_default(operation)).map(
         |operation| async move {
-            let params = match run.valid(operation) {
-                Ok(params) => params,
-                Err(why) => return cases.skip(why),
-            };
+            let Some(params) = cases.ok_or_skip(run.valid(operation)) else { return };
             let Some(first) = run.call(operation, params.clone(), cases).await else { return };
             let Some(second) = run.call(operation, params.clone(), cases).await else { return };
             if first.data().is_none() || first.data() != second.data() {
