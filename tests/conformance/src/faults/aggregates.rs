@@ -68,6 +68,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "text-said-to-be-numeric",
+        "aggregates.numbers",
+        Tamper::Body(|arguments, body| {
+            if let Some(details) = details(arguments, body, "search_beds")
+                && let Some(Value::Array(fields)) =
+                    details.pointer_mut("/aggregation_support/numeric_fields")
+            {
+                fields.push(json!("name"));
+            }
+        }),
+    ),
+    fault(
         "summary-before-the-filter",
         "aggregates.filtered",
         Tamper::Request(|request| {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shadow::Unasked;
-use super::{Fault, Tamper, asks_for, calls, entry};
+use super::{Fault, Tamper, asks_for, calls, entry, fails_with};
 
 /// Whether these arguments ask `introspect` that.
 pub(super) fn queries(arguments: &Value, query: &str) -> bool {
@@ -76,6 +76,20 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "danger.gated",
         neighbours: &["batch.halts"],
         tamper: Tamper::Proxy(|| Box::new(Unasked::default())),
+    },
+    Fault {
+        name: "denied-where-a-confirmation-is-missing",
+        check: "danger.gated",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "delete_bed") && fails_with(body, "CONFIRMATION_REQUIRED") {
+                *body = json!({ "success": false, "error": {
+                    "code": "PERMISSION_DENIED",
+                    "message": "Permission denied: the policy forbids it",
+                    "details": { "operation": "delete_bed", "reason": "the policy forbids it" },
+                } });
+            }
+        }),
     },
     Fault {
         name: "asked-for-another-danger",

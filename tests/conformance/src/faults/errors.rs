@@ -125,6 +125,16 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "nothing-found-without-its-name",
+        check: "errors.not_found",
+        neighbours: &["errors.details"],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_bed") && fails_with(body, "NOT_FOUND_RESOURCE") {
+                without(body, "resource_id");
+            }
+        }),
+    },
+    Fault {
         name: "secret-in-details",
         check: "errors.echo",
         neighbours: &[],

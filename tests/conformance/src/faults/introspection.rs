@@ -344,6 +344,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "listed-without-description",
+        check: "introspection.descriptions",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(list) = list_in(arguments, body, "operations") {
+                for entry in list.iter_mut().filter(|entry| entry["name"] == "get_house") {
+                    entry["description"] = json!("");
+                }
+            }
+        }),
+    },
+    Fault {
         name: "default-of-another-type",
         check: "introspection.defaults_fit",
         neighbours: &[],

@@ -227,6 +227,15 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "total-of-a-short-page",
+        "pagination.total",
+        Tamper::Body(|arguments, body| {
+            if let Some(data) = page(arguments, body, |params| params["first"] == 1) {
+                data["pageInfo"]["totalCount"] = json!(1);
+            }
+        }),
+    ),
+    fault(
         "numbered-page-untold",
         "pagination.numbered_form",
         Tamper::Body(|arguments, body| {

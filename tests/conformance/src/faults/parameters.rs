@@ -188,6 +188,16 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "value-missing-in-enum",
+        "parameters.enum",
+        Tamper::Body(|arguments, body| {
+            shown(arguments, body, "get_forecast", "side", |side| {
+                side["type"] = json!("string");
+                side["enum"] = json!(["south"]);
+            });
+        }),
+    ),
+    fault(
         "minimum-not-looked-at",
         "parameters.minimum",
         Tamper::Request(|request| {

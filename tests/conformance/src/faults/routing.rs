@@ -59,6 +59,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "hyphens-taken-for-underscores",
+        check: "routing.case_matters",
+        neighbours: &["errors.details"],
+        tamper: Tamper::Request(|message| {
+            rename(message, |name| name.replace('-', "_"));
+        }),
+    },
+    Fault {
         name: "endpoint-in-capitals",
         check: "routing.families",
         neighbours: &["routing.wrong_endpoint_code"],
