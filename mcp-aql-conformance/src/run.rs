@@ -142,6 +142,9 @@ impl Run {
         if let Some(left_out) = self.left_out(&operation.name) {
             return Some(Skip::LeftOut(left_out));
         }
+        if operation.tool.is_empty() {
+            return Some(without_tool(&operation.name));
+        }
         if operation.is_read() {
             return None;
         }
@@ -198,7 +201,11 @@ impl Run {
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) = self.could_harm(&arguments) {
+        let no_tool = || {
+            let operation = arguments.get("operation").and_then(Value::as_str);
+            tool.is_empty().then(|| without_tool(operation.unwrap_or_default()))
+        };
+        if let Some(why) = no_tool().or_else(|| self.could_harm(&arguments)) {
             cases.skip(why);
             return None;
         }
@@ -631,6 +638,11 @@ impl Run {
     pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::of_nobody(self, operation)
     }
+}
+
+/// The reason to skip the calls of an operation whose tool introspection does not name.
+fn without_tool(operation: &str) -> Skip {
+    Skip::NoFixture(format!("introspection shows no `mcpTool` of `{operation}`"))
 }
 
 /// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).

@@ -347,6 +347,18 @@ fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
     }
 }
 
+/// Whether a value is somewhere inside another one: as a value, or as the name of a member.
+pub(crate) fn mentions(whole: &Value, wanted: &Value) -> bool {
+    whole == wanted
+        || match whole {
+            Value::Array(items) => items.iter().any(|item| mentions(item, wanted)),
+            Value::Object(members) => {
+                members.iter().any(|(name, member)| wanted == name || mentions(member, wanted))
+            }
+            _ => false,
+        }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

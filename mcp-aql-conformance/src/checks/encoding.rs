@@ -107,13 +107,7 @@ async fn nul(run: &Run, cases: &Cases) {
         refuses(&exchange, "name");
     }
     for (operation, parameter) in free_texts(run) {
-        let mut params = match run.of_nobody(operation) {
-            Ok(params) => params,
-            Err(why) => {
-                cases.skip(why);
-                continue;
-            }
-        };
+        let Some(mut params) = cases.ok_or_skip(run.of_nobody(operation)) else { continue };
         params.insert(parameter.name.clone(), json!("conformance\u{0}probe"));
         let call = arguments(&operation.name, params);
         if let Some(exchange) = run.refused(&operation.tool, call, cases).await {
@@ -263,6 +257,11 @@ async fn unicode(run: &Run, cases: &Cases) {
     }
 }
 
+/// The first characters of a text, without blanks at its end: an adapter may take those away.
+fn beginning(text: &str, most: usize) -> String {
+    text.chars().take(most).collect::<String>().trim_end().to_owned()
+}
+
 /// Valid parameters with a text in one of them, if that one takes it.
 fn with_text(
     run: &Run,
@@ -273,22 +272,15 @@ fn with_text(
 ) -> Option<Map<String, Value>> {
     let shape = Shape::of(&run.adapter, parameter);
     let most = parameter.member("maxLength").and_then(Value::as_u64).unwrap_or(u64::MAX);
-    let text: String = text.chars().take(usize::try_from(most).unwrap_or(usize::MAX)).collect();
-    let text = Value::String(text);
+    let text = Value::from(beginning(text, usize::try_from(most).unwrap_or(usize::MAX)));
     if !shape.accepts(&text) {
         return None;
     }
     // What is asked for need not be there.
-    match run.valid(operation).or_else(|_| run.of_nobody(operation)) {
-        Ok(mut params) => {
-            params.insert(parameter.name.clone(), text);
-            Some(params)
-        }
-        Err(why) => {
-            cases.skip(why);
-            None
-        }
-    }
+    let found = run.valid(operation).or_else(|_| run.of_nobody(operation));
+    let mut params = cases.ok_or_skip(found)?;
+    params.insert(parameter.name.clone(), text);
+    Some(params)
 }
 
 /// Whether a call went wrong for the text in it.
@@ -365,7 +357,7 @@ async fn create_with(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),
             format!("`{}` as it was sent, with {what}", parameter.name),
-            "keep text as it comes: no other normal form, nothing escaped, replaced or trimmed",
+            "keep text as it comes: no other normal form, nothing escaped or replaced",
         )
     });
 }
@@ -429,6 +421,13 @@ fn binary(_: &Run, exchange: &Exchange, cases: &Cases) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shortened_text_does_not_end_in_a_blank() {
+        assert_eq!(beginning("Ελληνικά кириллица", 9), "Ελληνικά");
+        assert_eq!(beginning("a\u{a0}b\u{2028}c", 4), "a\u{a0}b");
+        assert_eq!(beginning("short", usize::MAX), "short");
+    }
 
     #[test]
     fn base64_has_its_alphabet_and_its_padding() {

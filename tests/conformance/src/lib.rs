@@ -5,6 +5,7 @@ pub mod faults;
 pub mod garden;
 pub mod mutants;
 mod proxy;
+pub mod variants;
 
 pub use faults::{Fault, Tamper};
 pub use garden::{Garden, GardenOptions, garden};

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_aql_conformance::{
     File, Finding, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
 };
+use mcp_aql_conformance_tests::variants::VARIANTS;
 use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -155,6 +157,53 @@ fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> 
 
 fn list(found: &BTreeMap<String, String>) -> String {
     found.iter().map(|(id, first)| format!("  {id}: {first}")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn right_variants_have_no_fault() {
+    // REQ-CNF-13, REQ-COL-10, REQ-INT-20
+    let mut problems = Vec::new();
+    for variant in VARIANTS {
+        let area = variant.check.split('.').next().expect("a check has an area");
+        let areas = [area, "encoding", "shapes", "updates"];
+        let settings = areas.into_iter().fold(impatient(), Settings::category);
+        let report = Runner::new(target(Some(&variant.tamper)).as_it_is(), settings).run().await;
+        let check = report.checks().find(|check| check.id == variant.check).expect("it is there");
+        let found = found(&report);
+        if check.verdict != Verdict::Pass || !found.is_empty() {
+            let (name, verdict) = (variant.name, check.verdict);
+            problems.push(format!("{name}: {} is {verdict:?}\n{}", check.id, list(&found)));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
+}
+
+/// The number of calls of a tool without a name that `WITHOUT_DETAILS` has seen.
+static NAMELESS_CALLS: AtomicUsize = AtomicUsize::new(0);
+
+/// A garden that lists `get_house` and has no details of it.
+static WITHOUT_DETAILS: Tamper = Tamper::Answer(|request, answer| {
+    if request.pointer("/params/name").is_some_and(|name| name == "") {
+        NAMELESS_CALLS.fetch_add(1, Ordering::Relaxed);
+    }
+    let asked = request.pointer("/params/arguments/params/name");
+    if asked.is_some_and(|name| name == "get_house")
+        && let Some(Value::String(text)) = answer.pointer_mut("/result/content/0/text")
+        && text.contains("\"operation\":{")
+    {
+        *text = r#"{"success":true,"data":{"operation":null}}"#.to_owned();
+    }
+});
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operation_without_details_is_not_called() {
+    // REQ-RQ-02, REQ-INT-09
+    let target = target(Some(&WITHOUT_DETAILS)).as_it_is();
+    let report = Runner::new(target, impatient()).run().await;
+    let verdict = |id: &str| report.checks().find(|check| check.id == id).map(|it| it.verdict);
+    assert_eq!(verdict("routing.case_matters"), Some(Verdict::Pass));
+    assert_eq!(verdict("introspection.details_form"), Some(Verdict::Fail));
+    assert_eq!(NAMELESS_CALLS.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::{filter_fields, filtered, having, params_with};
+use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
 use crate::pages;
@@ -58,52 +59,119 @@ struct Case {
     expected: Vec<Option<bool>>,
 }
 
-/// The filters of a key: one for each operator, and one for several values at once.
-fn cases_of(
-    name: &str,
-    key: Shape<'_>,
-    values: &[&Value],
-    has_or: bool,
-    has_lists: bool,
-) -> Vec<Case> {
-    let mut distinct: Vec<&Value> = Vec::new();
-    for value in values.iter().filter(|value| !value.is_null()) {
-        if !distinct.contains(value) {
-            distinct.push(value);
+/// A key of a filter with the values that items have under its name.
+struct Key<'a> {
+    name: &'a str,
+    operators: Vec<&'a str>,
+    /// The value of each item.
+    values: Vec<&'a Value>,
+    /// Two of the values that differ.
+    two: [&'a Value; 2],
+    /// A value that has others on both sides of it, where there are three.
+    middle: &'a Value,
+}
+
+impl<'a> Key<'a> {
+    /// A key, where it has plain values and at least two of them differ.
+    fn new(key: Shape<'a>, items: &'a [Value]) -> Option<Self> {
+        let name = key.name()?;
+        let values: Vec<_> =
+            items.iter().map(|item| pages::at(item, name).unwrap_or(&Value::Null)).collect();
+        if values.iter().any(|value| value.is_array() || value.is_object()) {
+            return None;
         }
+        let mut distinct: Vec<&Value> = Vec::new();
+        for value in values.iter().filter(|value| !value.is_null()) {
+            if !distinct.contains(value) {
+                distinct.push(value);
+            }
+        }
+        let [one, other, ..] = *distinct.as_slice() else { return None };
+        distinct.sort_by(|one, other| compared(one, other).unwrap_or(Ordering::Equal));
+        let middle = distinct.get(distinct.len() / 2).copied().unwrap_or(one);
+        Some(Self { name, operators: operators(key), values, two: [one, other], middle })
     }
-    let [one, other, ..] = distinct.as_slice() else { return Vec::new() };
-    // One that has values on both sides of it, where there are three.
-    let mut middle = distinct.clone();
-    middle.sort_by(|one, other| compared(one, other).unwrap_or(Ordering::Equal));
-    let wanted = middle.get(middle.len() / 2).copied().unwrap_or(one);
-    let expect = |filter: Value, passes: &dyn Fn(&Value) -> Option<bool>| Case {
-        filter,
-        expected: values
-            .iter()
-            .map(|value| if value.is_null() { None } else { passes(value) })
-            .collect(),
-    };
-    let mut cases: Vec<Case> = operators(key)
-        .into_iter()
-        .filter(|operator| passes(operator, wanted, wanted).is_some())
-        .map(|operator| {
-            let operand = match operator {
-                "in" | "nin" => json!([wanted]),
-                _ => wanted.clone(),
-            };
-            expect(json!({ name: { operator: operand } }), &|value| passes(operator, value, wanted))
-        })
-        .collect();
-    let is_either = |value: &Value| Some(value == *one || value == *other);
-    if has_lists {
-        cases.push(expect(json!({ name: [one, other] }), &is_either));
+
+    /// A filter that must let the items through for whose values this is true.
+    fn case(&self, filter: Value, passes: impl Fn(&Value) -> Option<bool>) -> Case {
+        let passes = |value: &&Value| if value.is_null() { None } else { passes(value) };
+        Case { filter, expected: self.values.iter().map(passes).collect() }
     }
-    if has_or {
-        let each = json!([{ name: one }, { name: other }]);
-        cases.push(expect(json!({ "or": each }), &is_either));
+
+    /// A filter for each operator.
+    fn of_operators(&self) -> Vec<Case> {
+        let (name, wanted) = (self.name, self.middle);
+        let operators = self.operators.iter().copied();
+        operators
+            .filter(|operator| passes(operator, wanted, wanted).is_some())
+            .map(|operator| {
+                let operand = match operator {
+                    "in" | "nin" => json!([wanted]),
+                    _ => wanted.clone(),
+                };
+                self.case(json!({ name: { operator: operand } }), |value| {
+                    passes(operator, value, wanted)
+                })
+            })
+            .collect()
     }
-    cases
+
+    /// A filter in one of the forms that ask for either of two values.
+    fn either(&self, filter: Value) -> Case {
+        self.case(filter, |value| Some(self.two.contains(&value)))
+    }
+}
+
+/// The list or search whose filters are compared, and all that it shows without a filter.
+struct Filtered<'a> {
+    run: &'a Run,
+    operation: &'a Operation,
+    params: Map<String, Value>,
+    items: &'a [Value],
+    cases: &'a Cases,
+}
+
+impl Filtered<'_> {
+    /// How many items are there or missing by mistake, and the call that shows it. The call may have failed:
+    /// then nothing was let through.
+    async fn mistakes(&self, case: &Case) -> Option<(usize, Exchange)> {
+        let mut params = self.params.clone();
+        params.insert("filter".to_owned(), case.filter.clone());
+        let (found, exchange) = filtered(self.run, self.operation, params, self.cases).await?;
+        let is_wrong = |(item, expected): &(&Value, &Option<bool>)| {
+            expected.is_some_and(|expected| expected != found.contains(item))
+        };
+        Some((self.items.iter().zip(&case.expected).filter(is_wrong).count(), exchange))
+    }
+
+    /// Compares what a filter lets through with what it must.
+    async fn compare(&self, name: &str, case: Case) {
+        let Some((wrong, exchange)) = self.mistakes(&case).await else { return };
+        self.cases.expect(wrong == 0, || {
+            Finding::of(
+                &exchange,
+                format!("{}: filter.{name}", self.operation.name),
+                format!(
+                    "the items that {} lets through; {wrong} of {} are there or missing by mistake",
+                    case.filter,
+                    self.items.len()
+                ),
+                "let every operator compare as it is called, and name only those that are taken",
+            )
+        });
+    }
+
+    /// Whether a list stands for its values: a list of one value lets the same items through as the value.
+    async fn takes_lists(&self, key: &Key<'_>) -> bool {
+        for wanted in key.two {
+            let case = key.case(json!({ key.name: [wanted] }), |value| Some(value == wanted));
+            let found = self.mistakes(&case).await;
+            if !found.is_some_and(|(wrong, exchange)| wrong == 0 && exchange.succeeded()) {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 pub(super) async fn filter_operators(run: &Run, cases: &Cases) {
@@ -120,67 +188,29 @@ pub(super) async fn filter_operators(run: &Run, cases: &Cases) {
         let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
         let keys = filter_fields(run, operation);
         let has_or = keys.iter().any(|key| key.name() == Some("or"));
-        let filter = operation.parameter("filter");
-        let told = filter.and_then(|filter| filter.member("description")?.as_str());
-        let has_lists = told.is_some_and(|told| told.contains("a list means any of"));
-        let found: Vec<_> = keys
-            .into_iter()
-            .filter_map(|key| {
-                let name = key.name()?;
-                let values: Vec<_> = items
-                    .iter()
-                    .map(|item| pages::at(item, name).unwrap_or(&Value::Null))
-                    .collect();
-                let is_plain = values.iter().all(|value| !value.is_array() && !value.is_object());
-                let cases = cases_of(name, key, &values, has_or, has_lists);
-                (is_plain && !cases.is_empty()).then_some((name, cases))
-            })
-            .take(MAX_KEYS)
-            .collect();
-        if found.is_empty() {
+        let keys: Vec<_> =
+            keys.into_iter().filter_map(|key| Key::new(key, &items)).take(MAX_KEYS).collect();
+        if keys.is_empty() {
             return cases.skip(Skip::Scarce(format!(
                 "`{}` shows no two items that differ in a key of its filter",
                 operation.name
             )));
         }
-        for (name, tried) in found {
-            for case in tried {
-                compare(run, operation, &params, &items, (name, case), cases).await;
+        let filtered = Filtered { run, operation, params, items: &items, cases };
+        for key in keys {
+            for case in key.of_operators() {
+                filtered.compare(key.name, case).await;
+            }
+            let [one, other] = key.two;
+            if filtered.takes_lists(&key).await {
+                let list = json!({ key.name: [one, other] });
+                filtered.compare(key.name, key.either(list)).await;
+            }
+            if has_or {
+                let alternatives = json!({ "or": [{ key.name: one }, { key.name: other }] });
+                filtered.compare(key.name, key.either(alternatives)).await;
             }
         }
     });
     do_all(jobs).await;
-}
-
-/// Compares what a filter lets through with what it must.
-async fn compare(
-    run: &Run,
-    operation: &Operation,
-    params: &Map<String, Value>,
-    items: &[Value],
-    (name, case): (&str, Case),
-    cases: &Cases,
-) {
-    let mut params = params.clone();
-    params.insert("filter".to_owned(), case.filter.clone());
-    let Some((found, exchange)) = filtered(run, operation, params, cases).await else { return };
-    let wrong = items
-        .iter()
-        .zip(&case.expected)
-        .filter(|(item, expected)| {
-            expected.is_some_and(|expected| expected != found.contains(item))
-        })
-        .count();
-    cases.expect(wrong == 0, || {
-        Finding::of(
-            &exchange,
-            format!("{}: filter.{name}", operation.name),
-            format!(
-                "the items that {} lets through; {wrong} of {} are there or missing by mistake",
-                case.filter,
-                items.len()
-            ),
-            "let every operator compare as it is called, and name only those that are taken",
-        )
-    });
 }

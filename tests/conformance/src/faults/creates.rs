@@ -32,15 +32,15 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
-        name: "names-trimmed",
+        name: "blanks-in-names-removed",
         check: "creates.values_kept",
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(Value::String(name)) =
                 params_of(message, "create_bed").and_then(|params| params.get_mut("name"))
-                && !name.trim().is_empty()
+                && name.contains("  ")
             {
-                *name = name.trim().to_owned();
+                *name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             }
         }),
     },

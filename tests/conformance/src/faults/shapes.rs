@@ -30,8 +30,8 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "shapes.as_typed",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
-            if calls(arguments, "get_house") && succeeds(body) {
-                body["data"]["house"]["row_id"] = json!(7);
+            if calls(arguments, "create_bed") && succeeds(body) {
+                body["data"]["bed"]["row_id"] = json!(7);
             }
         }),
     },
@@ -124,6 +124,16 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "get_house") && body["success"] == true {
                 body["data"] = body["data"]["house"].take();
+            }
+        }),
+    },
+    Fault {
+        name: "thing-under-a-neutral-name",
+        check: "shapes.single_wrapped",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_house") && body["success"] == true {
+                body["data"] = json!({ "result": body["data"]["house"].take() });
             }
         }),
     },

@@ -33,13 +33,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             error.remove("details");
         }
     }),
-    body("titles-trimmed", |_, body| {
-        each_task(body, |task| {
-            if let Some(Value::String(title)) = task.get_mut("title") {
-                *title = title.trim().to_owned();
-            }
-        });
-    }),
     body("titles-in-lower-case", |_, body| {
         each_task(body, |task| {
             if let Some(Value::String(title)) = task.get_mut("title") {
@@ -58,14 +51,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         each_task(body, |task| {
             if let Some(Value::Array(tags)) = task.get_mut("tags") {
                 tags.sort_by_key(Value::to_string);
-            }
-        });
-    }),
-    body("tags-without-repetitions", |_, body| {
-        each_task(body, |task| {
-            if let Some(Value::Array(tags)) = task.get_mut("tags") {
-                tags.sort_by_key(Value::to_string);
-                tags.dedup();
             }
         });
     }),

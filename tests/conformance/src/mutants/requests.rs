@@ -145,14 +145,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             *title = title.chars().take(40).collect();
         }
     }),
-    request("create-trims-the-title", |message| {
-        if let Some(Value::String(title)) =
-            params_of(message, "create_task").and_then(|it| it.get_mut("title"))
-            && !title.trim().is_empty()
-        {
-            *title = title.trim().to_owned();
-        }
-    }),
     request("update-ignores-null", |message| {
         if let Some(input) = input(message) {
             input.retain(|name, value| !value.is_null() || !CREATE.contains(&name.as_str()));

@@ -1,0 +1,130 @@
+//! Variants of the garden that break no requirement. A conformance run must find nothing in them.
+
+use serde_json::{Value, json};
+
+use crate::Tamper;
+use crate::faults::{arguments_of, calls, succeeds};
+
+/// One variant.
+#[derive(Debug)]
+pub struct Variant {
+    /// The difference to the garden, in a few words with hyphens.
+    pub name: &'static str,
+    /// The check that must pass although the adapter differs in what the check looks at.
+    pub check: &'static str,
+    /// The change that makes the difference.
+    pub tamper: Tamper,
+}
+
+/// Calls a function with every bed of a result: of a single result, and of a page.
+fn each_bed(body: &mut Value, change: impl Fn(&mut Value)) {
+    let Some(data) = body.get_mut("data") else { return };
+    if let Some(bed) = data.get_mut("bed") {
+        change(bed);
+    }
+    if let Some(Value::Array(items)) = data.get_mut("items") {
+        items.iter_mut().for_each(change);
+    }
+}
+
+/// Whether a filter has a list as the value of a key.
+fn filters_by_a_list(arguments: &Value) -> bool {
+    let filter = arguments.pointer("/params/filter").and_then(Value::as_object);
+    filter.is_some_and(|filter| {
+        filter.iter().any(|(key, condition)| key != "or" && key != "and" && condition.is_array())
+    })
+}
+
+/// All variants.
+pub const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "texts-are-trimmed",
+        check: "creates.values_kept",
+        tamper: Tamper::Request(|message| {
+            let Some(arguments) = arguments_of(message) else { return };
+            let mut place = match arguments["operation"].as_str() {
+                Some("create_bed") => arguments.get_mut("params"),
+                Some("update_bed") => arguments.pointer_mut("/params/input"),
+                _ => None,
+            };
+            for name in ["name", "note"] {
+                if let Some(Value::String(text)) = place.as_mut().and_then(|it| it.get_mut(name)) {
+                    *text = text.trim().to_owned();
+                }
+            }
+        }),
+    },
+    Variant {
+        // Each answer shows the set in an order of its own.
+        name: "tags-are-a-set",
+        check: "creates.values_kept",
+        tamper: Tamper::Body(|arguments, body| {
+            each_bed(body, |bed| {
+                if let Some(Value::Array(tags)) = bed.get_mut("tags") {
+                    tags.sort_by_key(Value::to_string);
+                    tags.dedup();
+                    if calls(arguments, "get_bed") {
+                        tags.reverse();
+                    }
+                }
+            });
+        }),
+    },
+    Variant {
+        // A list of the beds in each season, say.
+        name: "a-list-with-several-entries-for-one-bed",
+        check: "creates.made_once",
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "list_beds")
+                && succeeds(body)
+                && let Some(Value::Array(items)) = body.pointer_mut("/data/items")
+            {
+                let is_once = |bed: &&Value| {
+                    bed["name"].as_str().is_some_and(|name| name.starts_with("once "))
+                };
+                let again: Vec<_> = items.iter().filter(is_once).cloned().collect();
+                items.extend(again);
+            }
+        }),
+    },
+    Variant {
+        name: "entries-of-a-map-among-the-fields",
+        check: "shapes.as_typed",
+        tamper: Tamper::Body(|_, body| {
+            each_bed(body, |bed| {
+                let labels = bed.get("labels").and_then(Value::as_object).cloned();
+                if let Value::Object(bed) = bed {
+                    for (name, value) in labels.into_iter().flatten() {
+                        bed.entry(name).or_insert(value);
+                    }
+                }
+            });
+        }),
+    },
+    Variant {
+        name: "lists-in-filters-for-one-operator-alone",
+        check: "collections.filter_operators",
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "introspect") {
+                let parameters = body.pointer_mut("/data/operation/parameters");
+                for parameter in parameters.and_then(Value::as_array_mut).into_iter().flatten() {
+                    if parameter["name"] == "filter" {
+                        parameter["description"] = json!(
+                            "Conditions that items must meet. In `in`, a list means any of its values."
+                        );
+                    }
+                }
+            } else if filters_by_a_list(arguments) {
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_INVALID_TYPE",
+                    "message": "Parameter 'filter' must be a value or an object with operators, got array",
+                    "details": {
+                        "param_name": "filter",
+                        "expected_type": "value or object",
+                        "actual_type": "array",
+                    },
+                } });
+            }
+        }),
+    },
+];
