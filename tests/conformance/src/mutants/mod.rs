@@ -29,19 +29,53 @@ pub struct Mutant {
     pub tamper: Tamper,
 }
 
-/// All mutants.
-pub fn all() -> impl Iterator<Item = &'static Mutant> {
-    [
-        collections::MUTANTS,
-        introspection::MUTANTS,
-        memory::MUTANTS,
-        records::MUTANTS,
-        replies::MUTANTS,
-        requests::MUTANTS,
-    ]
-    .into_iter()
-    .flatten()
+/// Mutants that the checks of the same areas find, as a rule.
+#[derive(Debug)]
+pub struct Group {
+    /// The areas of checks that are tried first, one set after the other.
+    pub areas: &'static [&'static [&'static str]],
+    /// The mutants.
+    pub mutants: &'static [Mutant],
 }
+
+/// All mutants.
+pub const GROUPS: &[Group] = &[
+    Group {
+        areas: &[&["pagination"], &["aggregates", "fields", "relationships"], &["collections"]],
+        mutants: collections::MUTANTS,
+    },
+    Group {
+        areas: &[
+            &["introspection", "modes", "tools"],
+            &["aggregates", "batch", "danger", "fields", "lifecycle", "relationships", "shapes"],
+            &["collections", "creates", "parameters", "routing"],
+        ],
+        mutants: introspection::MUTANTS,
+    },
+    Group {
+        areas: &[&["creates", "updates"], &["confirmation", "danger", "deletes", "fields"]],
+        mutants: memory::MUTANTS,
+    },
+    Group {
+        areas: &[&["creates", "errors", "shapes"], &["deletes", "encoding", "updates"]],
+        mutants: records::MUTANTS,
+    },
+    Group {
+        areas: &[
+            &["errors", "routing", "shapes", "tools", "wire"],
+            &["batch", "confirmation", "danger", "lifecycle", "updates"],
+        ],
+        mutants: replies::MUTANTS,
+    },
+    Group {
+        areas: &[
+            &["creates", "updates"],
+            &["errors", "parameters", "routing"],
+            &["batch", "encoding", "lifecycle"],
+        ],
+        mutants: requests::MUTANTS,
+    },
+];
 
 /// A mutant that changes the results of operations.
 const fn body(name: &'static str, change: fn(&Value, &mut Value)) -> Mutant {
