@@ -1,6 +1,7 @@
 //! HTTP bodies that rmcp turns away: whoever sent one is told what is wrong with it, as over any
 //! other transport.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -29,7 +30,7 @@ use super::wire::{
     Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, Salvage, ToolCall, decode, fail_with,
     is_short_id, too_long,
 };
-use crate::request::{parse, too_large};
+use crate::request::{parse, readable, too_large};
 use crate::sync::lock;
 
 /// So many times the longest body is still read, and dropped, to find out whom to answer.
@@ -158,6 +159,22 @@ impl Drop for Noted {
     }
 }
 
+/// The same request in a form that rmcp can read, if it is a tool call whose arguments have values at which
+/// rmcp's parser stops. The call is still decided by the bytes as they were sent: a value refuses its
+/// operation, and the other operations of a batch run.
+fn readable_call(head: &Parts, body: &[u8]) -> Option<Request> {
+    let Message::Call(ToolCall { arguments: Some(arguments), .. }) = decode(body) else {
+        return None;
+    };
+    let Cow::Owned(readable) = readable(arguments) else { return None };
+    let start = arguments.as_ptr().addr().checked_sub(body.as_ptr().addr())?;
+    let rest = body.get(start + arguments.len()..)?;
+    let body_for_rmcp = [body.get(..start)?, readable.as_bytes(), rest].concat();
+    let mut request = Request::from_parts(head.clone(), Body::from(body_for_rmcp));
+    request.extensions_mut().insert(Sent::Line(body.into()));
+    Some(request)
+}
+
 /// Passes requests on whose bodies come to their end in time and for which there is room, or answers them.
 pub(super) async fn within_bounds(
     State((patience, budget)): State<(Duration, Arc<BodyBudget>)>,
@@ -230,7 +247,9 @@ impl Guard {
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
-        let (response, noticed) = noticing(next.run(request)).await;
+        let (head, body) = request.into_parts();
+        let second = (head.clone(), next.clone());
+        let (response, noticed) = noticing(next.run(Request::from_parts(head, body))).await;
         let status = response.status();
         if status == StatusCode::ACCEPTED {
             let body = lock(&seen).read();
@@ -253,7 +272,14 @@ impl Guard {
             StatusCode::PAYLOAD_TOO_LARGE => guard.refuse_long(seen, modern, until).await,
             StatusCode::INTERNAL_SERVER_ERROR if noticed.no_session => refuse_session(&seen),
             StatusCode::INTERNAL_SERVER_ERROR => refuse_unfinished(&seen).unwrap_or(response),
-            _ => guard.refuse(&seen.pieces.concat(), modern),
+            _ => {
+                let body = seen.pieces.concat();
+                let (head, next) = second;
+                match readable_call(&head, &body) {
+                    Some(request) => next.run(request).await,
+                    None => guard.refuse(&body, modern),
+                }
+            }
         }
     }
 
@@ -323,7 +349,10 @@ impl Guard {
         let response = next.clone().run(request).await;
         let modern = newest(&head.headers);
         match response.status() {
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => self.refuse(message.as_bytes(), modern),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => match readable_call(head, message.as_bytes()) {
+                Some(request) => next.clone().run(request).await,
+                None => self.refuse(message.as_bytes(), modern),
+            },
             StatusCode::ACCEPTED => {
                 self.refuse_lost_id(message.as_bytes(), modern).unwrap_or(response)
             }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -76,6 +76,8 @@ pub(crate) struct Refused {
     pub(crate) params: Value,
     /// It was a batch.
     pub(crate) batch: bool,
+    /// Some value was not kept as it was sent: `operation` and `params` may differ from those of the caller.
+    pub(crate) altered: bool,
     pub(crate) error: OperationError,
 }
 
@@ -125,7 +127,7 @@ impl Members {
                 params.entry(name).or_insert(value);
             }
         }
-        Refused { operation, params, batch: false, error }
+        Refused { operation, params, batch: false, altered: false, error }
     }
 }
 
@@ -139,7 +141,7 @@ pub(crate) fn decode(
     batch: bool,
     limits: &Limits,
 ) -> Result<Request, Refused> {
-    let Findings { whole, items } = check_request(&mut arguments, limits);
+    let Findings { whole, items, altered } = check_request(&mut arguments, limits);
     let mut members = Members::of(arguments.members);
     if let Some(error) = whole {
         let batch = members.operations.is_some();
@@ -147,7 +149,7 @@ pub(crate) fn decode(
     }
     match members.operations.take() {
         None => operation_input(members).map(Request::One),
-        Some(operations) => decode_batch(operations, items, &members, batch, limits)
+        Some(operations) => decode_batch(operations, (items, altered), &members, batch, limits)
             .map_err(|error| Refused { batch: true, ..members.refused(error) }),
     }
 }
@@ -205,7 +207,7 @@ fn missing_operation() -> OperationError {
 
 fn decode_batch(
     operations: Value,
-    mut faults: BTreeMap<usize, OperationError>,
+    (mut faults, altered): (BTreeMap<usize, OperationError>, BTreeSet<usize>),
     members: &Members,
     batch: bool,
     limits: &Limits,
@@ -241,10 +243,11 @@ fn decode_batch(
         let given = items.len();
         return Err(fault(format!("A batch takes up to {most} operations, got {given}: split it")));
     }
-    let items = items.into_iter().enumerate();
-    Ok(Request::Batch(
-        items.map(|(index, item)| batch_item(index, item, faults.remove(&index))).collect(),
-    ))
+    let decoded = items.into_iter().enumerate().map(|(index, item)| {
+        batch_item(index, item, faults.remove(&index))
+            .map_err(|refused| Refused { altered: altered.contains(&index), ..refused })
+    });
+    Ok(Request::Batch(decoded.collect()))
 }
 
 /// The form of an item, for callers that send something else.
@@ -259,7 +262,13 @@ fn batch_item(
     let Value::Object(item) = item else {
         let error = fault.unwrap_or_else(|| item_type(index, &item));
         let params = json!({});
-        return Err(Refused { operation: String::new(), params, batch: false, error });
+        return Err(Refused {
+            operation: String::new(),
+            params,
+            batch: false,
+            altered: false,
+            error,
+        });
     };
     let members = Members::of(item);
     match fault {

@@ -1,12 +1,15 @@
 //! Reads the tool arguments of one request from JSON text, and reports where a plain map would lose
-//! something: member names that are repeated, and numbers that 64 bits do not hold.
+//! something: member names that are repeated, numbers that 64 bits do not hold, and lone surrogates.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::bytes::invalid_encoding;
+use super::json_tokens::{Tokens, lone_surrogate, readable};
 use crate::error::OperationError;
 use crate::router::clean;
 use crate::shape::Path;
@@ -14,7 +17,7 @@ use crate::shape::Path;
 /// The tool arguments of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
-    /// The members. Of a repeated one, the last value.
+    /// The members. Of a repeated one the last value, or `null` inside of a batch's item.
     pub(crate) members: Map<String, Value>,
     /// The values that were not kept as they were sent. The request, or the item of a batch, is refused.
     pub(crate) losses: Vec<Loss>,
@@ -48,18 +51,19 @@ pub(crate) fn read(text: &str) -> serde_json::Result<Result<Arguments, Value>> {
 /// Reads any value, which has this name where it is reported.
 pub(crate) fn read_value(text: &str, name: Option<&str>) -> serde_json::Result<(Value, Vec<Loss>)> {
     let first = Reader::new(None);
-    let value = first.read(text, name)?;
-    if !first.floats.get() {
-        return Ok((value, first.losses.into_inner()));
-    }
-    let numbers: Vec<&str> = Numbers(text).collect();
-    if numbers.iter().all(|number| is_short(number)) {
+    let value = match first.read(text, name) {
+        Ok(value) => value,
+        Err(error) => match readable(text) {
+            Cow::Owned(readable) => return Reader::new(Some(text)).finish(&readable, name),
+            Cow::Borrowed(_) => return Err(error),
+        },
+    };
+    let is_exact = |(_, token): (usize, &str)| token.starts_with('"') || is_short(token);
+    if !first.floats.get() || Tokens::behind(text, 0).all(is_exact) {
         return Ok((value, first.losses.into_inner()));
     }
     // Rare: some number may have more digits than are kept. Read again, with each number's text at hand.
-    let exact = Reader::new(Some(numbers));
-    let value = exact.read(text, name)?;
-    Ok((value, exact.losses.into_inner()))
+    Reader::new(Some(text)).finish(text, name)
 }
 
 /// Whether a number has few enough digits for any parser to read it exactly.
@@ -71,15 +75,20 @@ struct Reader<'a> {
     losses: RefCell<Vec<Loss>>,
     /// Whether there was a number that is not an integer of 64 bits.
     floats: Cell<bool>,
-    /// The text of each number, in order, where numbers are checked.
-    numbers: Option<Vec<&'a str>>,
-    /// The count of the numbers read so far.
-    read: Cell<usize>,
+    /// The text as it was sent, where each string and each number of it is checked.
+    sent: Option<&'a str>,
+    /// The position in that text behind the strings and numbers that were read.
+    position: Cell<usize>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(numbers: Option<Vec<&'a str>>) -> Self {
-        Self { losses: RefCell::default(), floats: Cell::default(), numbers, read: Cell::default() }
+    fn new(sent: Option<&'a str>) -> Self {
+        Self {
+            losses: RefCell::default(),
+            floats: Cell::default(),
+            sent,
+            position: Cell::default(),
+        }
     }
 
     fn read(&self, text: &str, name: Option<&str>) -> serde_json::Result<Value> {
@@ -90,14 +99,35 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
+    fn finish(self, text: &str, name: Option<&str>) -> serde_json::Result<(Value, Vec<Loss>)> {
+        let value = self.read(text, name)?;
+        Ok((value, self.losses.into_inner()))
+    }
+
+    /// Returns the next string or number as it was sent, with its position in the text.
+    fn next_sent(&self) -> Option<(usize, &'a str)> {
+        let (start, token) = Tokens::behind(self.sent?, self.position.get()).next()?;
+        self.position.set(start + token.len());
+        Some((start, token))
+    }
+
+    /// Checks the string that was just read, which is the name or the value of the member at this path.
+    fn check_string(&self, path: Option<&Path<'_>>) {
+        if let Some((start, token)) = self.next_sent()
+            && let Some(place) = lone_surrogate(token)
+        {
+            self.lose(path, |path| invalid_encoding(start + place).with_detail("location", path));
+        }
+    }
+
     /// Notes that the value at this path was not kept.
     #[cold]
-    fn lose(&self, path: Option<&Path<'_>>, expectation: &str) {
+    fn lose(&self, path: Option<&Path<'_>>, error: impl FnOnce(&str) -> OperationError) {
         let item = path.and_then(item_of);
         let mut losses = self.losses.borrow_mut();
         if losses.iter().filter(|loss| loss.item == item).count() < MAX_LOSSES {
             let path = path.map(|path| clean(&path.to_string())).unwrap_or_default();
-            losses.push(Loss { item, error: OperationError::invalid_value(&path, expectation) });
+            losses.push(Loss { item, error: error(&path) });
         }
     }
 }
@@ -114,6 +144,7 @@ fn item_of(path: &Path<'_>) -> Option<usize> {
 const REPEATED: &str = "must be given once, and the request repeats it";
 const TOO_PRECISE: &str =
     "must have no more digits than a 64-bit number keeps: send fewer digits, or a string";
+const TOO_LARGE: &str = "must be no number beyond 1.8e308: send a string";
 
 /// The value that is read next.
 #[derive(Clone, Copy)]
@@ -124,18 +155,16 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn number(self, value: Value) -> Value {
-        let Some(numbers) = &self.reader.numbers else { return value };
-        let index = self.reader.read.replace(self.reader.read.get() + 1);
-        let Some(&text) = numbers.get(index) else { return value };
+        let Some((_, text)) = self.reader.next_sent() else { return value };
         if !value.is_f64() {
             return value;
         }
-        // Parsers that are fast may miss the nearest number by one digit.
         let nearest = text.parse::<f64>().unwrap_or(f64::INFINITY);
         if keeps_digits(text, nearest) {
             return nearest.into();
         }
-        self.reader.lose(self.path, TOO_PRECISE);
+        let problem = if nearest.is_finite() { TOO_PRECISE } else { TOO_LARGE };
+        self.reader.lose(self.path, |path| OperationError::invalid_value(path, problem));
         // If the value is shown to its sender, it has all its digits.
         text.into()
     }
@@ -178,10 +207,12 @@ impl<'de> Visitor<'de> for Place<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        self.reader.check_string(self.path);
         Ok(value.into())
     }
 
     fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        self.reader.check_string(self.path);
         Ok(value.into())
     }
 
@@ -201,10 +232,16 @@ impl<'de> Visitor<'de> for Place<'_> {
         let mut members = Map::new();
         while let Some(name) = source.next_key::<String>()? {
             let path = self.path.map_or(Path::Root(&name), |path| Path::Field(path, &name));
+            self.reader.check_string(Some(&path));
             let place = Place { reader: self.reader, path: Some(&path) };
-            let value = source.next_value_seed(place)?;
+            let mut value = source.next_value_seed(place)?;
             if members.contains_key(&name) {
-                self.reader.lose(Some(&path), REPEATED);
+                let error = |path: &str| OperationError::invalid_value(path, REPEATED);
+                self.reader.lose(Some(&path), error);
+                if item_of(&path).is_some() {
+                    // A reply that shows the item, or names its operation, selects neither value.
+                    value = Value::Null;
+                }
             }
             members.insert(name, value);
         }
@@ -233,42 +270,6 @@ fn keeps_digits(text: &str, nearest: f64) -> bool {
     let written = format!("{:.*e}", digits.len() - 1, nearest.abs());
     let written = written.split('e').next().unwrap_or_default();
     written.chars().filter(char::is_ascii_digit).eq(digits.chars())
-}
-
-/// The numbers of a valid JSON text, in order.
-struct Numbers<'a>(&'a str);
-
-impl<'a> Iterator for Numbers<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        loop {
-            let start =
-                self.0.find(|each: char| each == '"' || each == '-' || each.is_ascii_digit())?;
-            let rest = self.0.get(start..)?;
-            let Some(text) = rest.strip_prefix('"') else {
-                let is_part = |each: char| each.is_ascii_digit() || "+-.eE".contains(each);
-                let end = rest.find(|each| !is_part(each)).unwrap_or(rest.len());
-                let (number, behind) = rest.split_at_checked(end)?;
-                self.0 = behind;
-                return Some(number);
-            };
-            self.0 = behind_string(text)?;
-        }
-    }
-}
-
-/// The text behind a string, of which the opening quotation mark was read.
-fn behind_string(text: &str) -> Option<&str> {
-    let mut bytes = text.bytes().enumerate();
-    while let Some((index, byte)) = bytes.next() {
-        match byte {
-            b'"' => return text.get(index + 1..),
-            b'\\' => drop(bytes.next()),
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -359,7 +360,42 @@ mod tests {
     fn a_value_that_is_no_object_is_handed_back() {
         assert_eq!(read("[1.5]").unwrap().unwrap_err(), json!([1.5]));
         assert!(read("{} x").is_err());
-        assert!(read(r#"{"a":1e999}"#).is_err());
+        assert!(read(r#"{"a":1e999,}"#).is_err());
+    }
+
+    #[test]
+    fn values_that_no_parser_reads_are_marked_and_the_others_are_read() {
+        // REQ-ENC-01, REQ-ENC-05, REQ-BAT-02
+        let large = format!("9{}", "0".repeat(400));
+        for (value, path, problem) in [
+            ("1e999", "a", TOO_LARGE),
+            ("[0.5,-1E+400]", "a[1]", TOO_LARGE),
+            (&large, "a", TOO_LARGE),
+            (r#""\\ud800\ud800""#, "a", "byte 39"),
+            (r#"{"b\udc00":[1e5]}"#, "a.b", "byte 34"),
+        ] {
+            let text = format!(
+                r#"{{"operations":[{{"b":"é"}},{{"a":{value},"c":"\u00e9\""}},{{"d":1e9}}]}}"#
+            );
+            let arguments = read(&text).unwrap().unwrap();
+            let [loss] = &arguments.losses[..] else { panic!("{text}: {:?}", arguments.losses) };
+            assert_eq!(loss.item, Some(1), "{text}");
+            let error = serde_json::to_string(&loss.error).unwrap();
+            assert!(error.contains(&format!("operations[1].{path}")), "{error}");
+            assert!(error.contains(problem), "{error}");
+            let items = &arguments.members["operations"];
+            assert_eq!((&items[0], &items[2]), (&json!({ "b": "é" }), &json!({ "d": 1e9 })));
+            assert_eq!(items[1]["c"], "é\"", "{text}");
+        }
+    }
+
+    #[test]
+    fn neither_value_of_a_repeated_member_is_kept_in_an_item() {
+        // REQ-BAT-02
+        let text = r#"{"operations":[{"operation":"a","operation":"b","params":{"x":1,"x":2}}]}"#;
+        let members = read(text).unwrap().unwrap().members;
+        let kept = json!([{ "operation": null, "params": { "x": null } }]);
+        assert_eq!(members["operations"], kept);
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -31,6 +31,8 @@ pub(crate) fn too_large(
 pub(crate) struct Findings {
     pub(crate) whole: Option<OperationError>,
     pub(crate) items: BTreeMap<usize, OperationError>,
+    /// The items of which some value was not kept as it was sent.
+    pub(crate) altered: BTreeSet<usize>,
 }
 
 impl Findings {
@@ -80,6 +82,7 @@ pub(crate) fn check_request(arguments: &mut Arguments, limits: &Limits) -> Findi
         }
     }
     for loss in arguments.losses.drain(..) {
+        findings.altered.extend(loss.item);
         findings.add(loss.item, loss.error);
     }
     findings

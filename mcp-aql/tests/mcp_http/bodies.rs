@@ -32,7 +32,6 @@ async fn bodies_that_cannot_be_read_are_answered_by_their_id() {
     let deep = [b"[".repeat(5_000), b"]".repeat(5_000)].concat();
     for (what, body, status, expected, identified) in [
         ("raw bytes", call("1", b"\"\xff\""), 200, "VALIDATION_INVALID_ENCODING", true),
-        ("an escape", call("1", br#""\ud800""#), 200, "VALIDATION_INVALID_ENCODING", true),
         ("depth", call("1", &deep), 200, "VALIDATION_PAYLOAD_TOO_LARGE", true),
         (
             "length",
@@ -69,4 +68,39 @@ async fn bodies_that_cannot_be_read_are_answered_by_their_id() {
         server.post(&[("MCP-Protocol-Version", "2026-07-28")], call("1", b"\"\xff\"")).await;
     assert_eq!(status, 200);
     assert!(answer.contains(r#""resultType":"complete""#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_value_that_no_parser_reads_fails_its_item_alone() {
+    // REQ-BAT-02, REQ-ENC-01, REQ-ENC-05
+    let server = start(builder(), HttpOptions::new()).await;
+    let session = server.session("2025-11-25").await;
+    let in_session = ("Mcp-Session-Id", &*session);
+    // A header that is not plain, so that rmcp reads the body first.
+    let charset = ("Content-Type", "application/json; charset=utf-8");
+    for (value, code) in [
+        ("1e999", "VALIDATION_INVALID_VALUE"),
+        (r#""\ud800""#, "VALIDATION_INVALID_ENCODING"),
+        (r#"{"a":1,"a":2}"#, "VALIDATION_INVALID_VALUE"),
+    ] {
+        let good = r#"{"operation":"create_note","params":{"title":"é \ud83d\ude00"}}"#;
+        let bad = format!(r#"{{"operation":"create_note","params":{{"title":{value}}}}}"#);
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":{{"operations":[{good},{bad},{good}]}}}}}}"#
+        );
+        let single = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":{bad}}}}}"#
+        );
+        for headers in [&[in_session][..], &[in_session, charset]] {
+            let (status, answer) = server.post(headers, &single).await;
+            assert_eq!(status, 200, "{answer}");
+            assert!(answer.contains(code) && answer.contains("params.title"), "{answer}");
+            let (status, answer) = server.post(headers, &body).await;
+            assert_eq!(status, 200, "{answer}");
+            assert!(answer.contains(r#""id":7"#), "{answer}");
+            for part in [r#"\"succeeded\":2,\"failed\":1"#, code, "operations[1].params.title"] {
+                assert!(answer.contains(part), "{value}: {answer}");
+            }
+        }
+    }
 }
