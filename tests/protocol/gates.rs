@@ -1170,6 +1170,49 @@ fn pending_operations_can_be_sent_as_they_came() {
 }
 
 #[test]
+fn a_pending_item_that_was_not_read_as_it_was_sent_cannot_be_sent_again() {
+    // REQ-BAT-08, REQ-BAT-11
+    let garden = Garden::new(|builder| builder);
+    let halts = r#"{"operation":"delete_bed","params":{"bed_id":"b-2"}}"#;
+    for item in [
+        r#"{"operation":"water_bed","params":{"bed_id":"b-4","bed_id":"b-5"}}"#,
+        r#"{"operation":"water_bed","operation":"water_bed","params":{"bed_id":"b-5"}}"#,
+        r#"{"operation":"water_bed","params":{"bed_id":"b-5"},"params":{"bed_id":"b-4"}}"#,
+        r#"{"operation":"water_bed","params":{"bed_id":"b-5","force":12345678901234567890123}}"#,
+        r#"{"operation":"water_bed","params":{"bed_id":"b-5","force":1e999}}"#,
+        r#"{"operation":"water_bed","params":{"bed_id":"b-5\ud800"}}"#,
+        // Another fault comes first, and hides the member that is repeated.
+        r#"{"operation":"water_bed","params":{"bed_id":"b-4","bed_id":"b-5","x":"\u0000"}}"#,
+    ] {
+        let ask = |items: &str| {
+            let text = format!(r#"{{"operations":{items}}}"#);
+            let scope = CallScope::default();
+            let reply = garden.adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), scope);
+            serde_json::from_str::<Value>(&block_on(reply).text).unwrap()
+        };
+        let reply = ask(&format!("[{halts},{item}]"));
+        let pending = &reply["pending_operations"][0];
+        assert_eq!(
+            (&pending["operation"], &pending["params"]),
+            (&json!(""), &json!({})),
+            "{reply}"
+        );
+        let code = pending["error"]["code"].as_str().unwrap();
+        assert!(code.starts_with("VALIDATION_INVALID"), "{reply}");
+        let text = pending.to_string();
+        assert!(!text.contains("b-4") && !text.contains("b-5"), "{text}");
+        let reply = ask(&json!([{ "operation": "", "params": {} }]).to_string());
+        assert_eq!(reply["summary"]["failed"], 1, "{reply}");
+        // An item that is refused in its turn shows no value of a repeated member either.
+        let reply = ask(&format!("[{item}]"));
+        let refused = &reply["results"][0];
+        let is_repeated = item.matches(r#""operation""#).count() > 1;
+        assert_eq!(refused["operation"], if is_repeated { "" } else { "water_bed" }, "{reply}");
+    }
+    assert_eq!(garden.times(), 0);
+}
+
+#[test]
 fn gates_can_be_set_in_the_configuration_file() {
     // REQ-GATE-04, REQ-DNG-13, REQ-TOK-08
     let folder = std::env::temp_dir().join(format!("gates-{}", std::process::id()));

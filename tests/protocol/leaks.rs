@@ -342,7 +342,8 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
     }
 
     fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
-        Log::write("event", |writer| event.record(writer));
+        let level = format!("event {}", event.metadata().level());
+        Log::write(&level, |writer| event.record(writer));
     }
 }
 

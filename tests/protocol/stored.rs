@@ -3,8 +3,11 @@
 
 use std::sync::Mutex;
 
+use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
-use mcp_aql::{Adapter, CallScope, Endpoint, Limits};
+use mcp_aql::safety_loop::SafetyLoop;
+use mcp_aql::testing::Client;
+use mcp_aql::{Adapter, CallScope, Endpoint, Limits, PageInfo, Warning};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde::Serialize;
@@ -22,6 +25,17 @@ struct Note {
     note_id: usize,
     /// Free-form data.
     anything: Map<String, Value>,
+}
+
+/// Notes beside other data.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Report {
+    /// A text.
+    text: String,
+    /// The notes.
+    notes: Page<Note>,
+    /// Data behind the notes.
+    end: [[u8; 1]; 2],
 }
 
 /// Notes in memory.
@@ -74,10 +88,76 @@ impl Notes {
         query.run(self.all())
     }
 
+    /// Show the notes of a shelf, whose pages are made by hand.
+    #[operation(category = "READ")]
+    fn show_shelf(
+        &self,
+        /// The number of notes on a page.
+        #[param(default = 100)]
+        size: usize,
+    ) -> Page<Note> {
+        let notes = self.all();
+        let has_more = notes.len() > size;
+        Page::new(notes.into_iter().take(size).collect(), PageInfo::new(has_more, false))
+    }
+
+    /// Report on the notes, with a long text beside them.
+    #[operation(category = "READ")]
+    fn get_report(
+        &self,
+        /// The length of the text.
+        length: usize,
+        query: CollectionQuery<Note>,
+    ) -> Result<Report, OperationError> {
+        Ok(Report { text: "x".repeat(length), notes: query.run(self.all())?, end: [[1], [2]] })
+    }
+
+    /// List the notes with many warnings.
+    #[operation(category = "READ")]
+    fn list_suspects(
+        &self,
+        /// The number of warnings.
+        warnings: usize,
+        /// The length of each.
+        length: usize,
+        query: CollectionQuery<Note>,
+        context: Context,
+    ) -> Result<Page<Note>, OperationError> {
+        for number in 0..warnings {
+            let text = format!("{number}{}", "w".repeat(length));
+            context.warn(Warning::new("VALIDATION_SUSPECT_WARNING", text));
+        }
+        query.run(self.all())
+    }
+
+    /// Collect the notes into one page.
+    #[operation(category = "EXECUTE", lifecycle)]
+    async fn collect_notes(&self) -> Page<Note> {
+        Page::new(self.all(), PageInfo::new(false, false))
+    }
+
+    /// Fail with a long message.
+    #[operation(category = "EXECUTE", lifecycle)]
+    async fn fail_long(
+        &self,
+        /// The length of the message.
+        length: usize,
+        context: Context,
+    ) -> Result<u8, OperationError> {
+        context.warn(Warning::new("VALIDATION_LONG_WARNING", "w".repeat(7_000)));
+        Err(OperationError::not_found("note", 1).with_detail("text", "x".repeat(length)))
+    }
+
     /// Write all notes into one text.
     #[operation(category = "EXECUTE", lifecycle)]
     async fn export_notes(&self) -> String {
         serde_json::to_string(&self.all()).unwrap_or_default()
+    }
+
+    /// Copy all notes.
+    #[operation(category = "EXECUTE", lifecycle)]
+    async fn copy_notes(&self) -> Vec<Note> {
+        self.all()
     }
 
     /// Store a note that no request could store.
@@ -251,8 +331,213 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
         (&json!(1), &json!(2))
     );
     assert_eq!(warned["details"]["left_out"], 1, "{warned}");
+    // If the others do not fit together, the error has the size of a page that does.
     let reply = call(&adapter, "list_notes", json!({ "fields": "full", "limit": 12 }));
     assert_eq!(details(&reply)["limit_type"], "response_size");
+    let size = details(&reply)["fitting_page_size"].clone();
+    assert!(size.as_u64() >= Some(4), "{reply}");
+    let mut found = Vec::new();
+    for offset in (0..12).step_by(usize::try_from(size.as_u64().expect("a size")).expect("small")) {
+        let params = json!({ "fields": "full", "limit": size, "offset": offset });
+        let page = data(call(&adapter, "list_notes", params));
+        found.extend(page["items"].as_array().expect("items").iter().map(id));
+    }
+    assert_eq!(found, expected);
+}
+
+/// An adapter whose replies have 1 MiB, with notes of these lengths.
+fn with_notes(lengths: &[usize]) -> Adapter {
+    let adapter = adapter(Limits { max_response_size: 1 << 20, ..Limits::default() });
+    for length in lengths {
+        data(call(&adapter, "grow_note", json!({ "length": length, "depth": 0 })));
+    }
+    adapter
+}
+
+fn ids(page: &Value) -> Vec<u64> {
+    let items = page["items"].as_array().expect("items");
+    items.iter().map(|item| item["note_id"].as_u64().expect("an id")).collect()
+}
+
+#[test]
+fn a_page_made_by_hand_leaves_out_what_is_too_large_and_says_which_size_fits() {
+    // REQ-ENC-09, REQ-WRN-08
+    let adapter = with_notes(&[10, 2 << 20, 300_000, 300_000, 300_000, 300_000]);
+    let reply = call(&adapter, "show_shelf", json!({ "size": 4 }));
+    let warning = reply["warnings"][0].clone();
+    assert_eq!(warning["code"], "VALIDATION_TRUNCATED_WARNING", "{warning}");
+    assert_eq!(warning["details"]["left_out"], 1, "{warning}");
+    assert_eq!(ids(&data(reply)), [0, 2, 3]);
+    let reply = call(&adapter, "show_shelf", json!({}));
+    assert_eq!(details(&reply)["fitting_page_size"], 3, "{reply}");
+}
+
+#[test]
+fn a_page_in_a_struct_leaves_room_for_the_other_fields() {
+    // REQ-ENC-09
+    let adapter = with_notes(&[100_000; 12]);
+    for length in (0..900_000).step_by(60_000) {
+        let params = json!({ "length": length, "fields": "full" });
+        let reply = call(&adapter, "get_report", params);
+        let report = data(reply.clone());
+        let report = &report["report"];
+        assert_eq!(report["text"].as_str().map(str::len), Some(length));
+        let kept = ids(&report["notes"]);
+        // As many as fit, and no more.
+        let room = (1 << 20) - length;
+        let count = u64::try_from(room / 100_100).expect("small");
+        assert_eq!(kept, (0..count).collect::<Vec<_>>(), "{length}");
+        assert_eq!(reply["warnings"].as_array().map(Vec::len), Some(1), "{length}");
+    }
+    // Deep data besides the page takes nothing from it, and a deep row is left out.
+    data(call(&adapter, "grow_note", json!({ "length": 1, "depth": 117 })));
+    let params = json!({ "length": 1, "fields": "full", "last": 2 });
+    assert_eq!(ids(&data(call(&adapter, "get_report", params))["report"]["notes"]), [11]);
+    let full = json!({ "fields": "full", "last": 1 });
+    assert_eq!(ids(&data(call(&adapter, "list_notes", full))), Vec::<u64>::new());
+}
+
+#[test]
+fn warnings_have_room_beside_a_page() {
+    // REQ-ENC-09, REQ-WRN-10
+    let adapter = with_notes(&[30_000; 40]);
+    for (warnings, length) in [(0, 0), (1, 10), (10, 400), (10, 5_000), (10, 90_000), (200, 70_000)]
+    {
+        let params = json!({
+            "warnings": warnings, "length": length, "fields": "full", "first": 100,
+        });
+        let text = json!({ "operation": "list_suspects", "params": params }).to_string();
+        let scope = CallScope::default();
+        let reply = block_on(adapter.handle_bytes(Endpoint::Unified, text.as_bytes(), scope));
+        assert!(reply.text.len() <= 1 << 20, "{}", reply.text.len());
+        let reply: Value = serde_json::from_str(&reply.text).expect("JSON");
+        let shown = reply["warnings"].as_array().expect("warnings").clone();
+        assert_eq!(shown.len(), (warnings + 1).min(10), "{warnings}");
+        let kept = ids(&data(reply));
+        assert!(!kept.is_empty() && kept.len() < 40, "{warnings} {length}: {kept:?}");
+        let taken = Value::from(shown).to_string().len() + kept.len() * 30_000;
+        let left = (1 << 20) - taken;
+        assert!(left < 34_000, "a row more has no room: {left}");
+    }
+    // Warnings that alone are too large are the call's own error.
+    let params = json!({ "warnings": 10, "length": 200_000, "fields": "full" });
+    let reply = call(&adapter, "list_suspects", params);
+    assert_eq!(details(&reply)["operation_ran"], true);
+}
+
+#[test]
+fn pages_in_a_batch_share_the_room() {
+    // REQ-ENC-09, REQ-BAT-02
+    let adapter = with_notes(&[200_000; 8]);
+    let list = |params: Value| json!({ "operation": "list_notes", "params": params });
+    let some = list(json!({ "fields": "full", "first": 3 }));
+    let all = list(json!({ "fields": "full", "first": 8 }));
+    let reply =
+        ask(&adapter, json!({ "operations": [some, all, list(json!({ "fields": ["note_id"] }))] }));
+    assert_eq!(reply["summary"]["succeeded"], 3, "{}", reply["summary"]);
+    let page = &reply["results"][1]["result"]["data"];
+    assert_eq!(ids(page), [0, 1]);
+    assert_eq!(page["pageInfo"]["hasNextPage"], true);
+    assert_eq!(reply["warnings"][0]["code"], "VALIDATION_TRUNCATED_WARNING");
+    // The cursor leads on to the next row: none was taken for too large.
+    let next = json!({ "fields": "full", "first": 1, "after": page["pageInfo"]["endCursor"] });
+    assert_eq!(ids(&data(call(&adapter, "list_notes", next))), [2]);
+    // Without room for one row, and without a cursor, the operation has run in vain and says so.
+    let shelf = json!({ "operation": "show_shelf", "params": { "size": 4 } });
+    let four = || list(json!({ "fields": "full", "first": 4 }));
+    for last in [four(), shelf] {
+        let mut items = vec![four(), last, list(json!({}))];
+        if items[1]["operation"] == "list_notes" {
+            items.insert(
+                1,
+                json!({ "operation": "get_report", "params": { "length": 190_000, "first": 0 } }),
+            );
+        }
+        let count = items.len();
+        let reply = ask(&adapter, json!({ "operations": items }));
+        let error = |index: usize| reply["results"][index]["result"]["error"]["details"].clone();
+        assert_eq!(error(count - 2)["operation_ran"], true, "{}", reply["summary"]);
+        assert_eq!(error(count - 1)["operation_ran"], false, "{}", reply["summary"]);
+    }
+}
+
+#[test]
+fn executions_are_listed_however_long_their_errors_are() {
+    // REQ-ENC-09, REQ-PAG-01, REQ-LIF-05, REQ-WRN-01
+    let adapter = with_notes(&[300_000, 2 << 20, 300_000]);
+    block_on(async {
+        let ask = |operation: &str, params: Value| {
+            let request = json!({ "operation": operation, "params": params }).to_string();
+            let adapter = &adapter;
+            async move {
+                let scope = CallScope::default();
+                let reply =
+                    adapter.handle_bytes(Endpoint::Unified, request.as_bytes(), scope).await;
+                assert!(reply.text.len() <= 1 << 20);
+                serde_json::from_str::<Value>(&reply.text).expect("JSON")
+            }
+        };
+        let wait = |begun: Value| async {
+            let id = data(begun)["execution_id"].clone();
+            data(ask("get_execution", json!({ "execution_id": id, "wait_seconds": 20 })).await)
+        };
+        // A page that is cut in an execution says so in its state.
+        let state = wait(ask("collect_notes", json!({})).await).await;
+        assert_eq!(ids(&state["result"]), [0, 2], "{}", state["status"]);
+        assert_eq!(state["warnings"][0]["code"], "VALIDATION_TRUNCATED_WARNING");
+        for _ in 0..80 {
+            let state = wait(ask("fail_long", json!({ "length": 15_000 })).await).await;
+            assert_eq!(state["status"], "failed");
+        }
+        for (size, cursor, more, edge) in [
+            ("first", "after", "hasNextPage", "endCursor"),
+            ("last", "before", "hasPreviousPage", "startCursor"),
+        ] {
+            let mut params = json!({ size: 100 });
+            let (mut found, mut pages) = (std::collections::BTreeSet::new(), 0);
+            loop {
+                let page = data(ask("list_executions", params.clone()).await);
+                pages += 1;
+                for item in page["items"].as_array().expect("items") {
+                    assert!(found.insert(item["execution_id"].to_string()), "listed twice");
+                }
+                if page["pageInfo"][more] == false {
+                    break;
+                }
+                params[cursor] = page["pageInfo"][edge].clone();
+            }
+            assert_eq!((found.len(), pages), (81, 2), "{size}");
+        }
+    });
+}
+
+#[test]
+fn the_operations_of_the_framework_start_and_answer_without_warnings() {
+    // REQ-WRN-01
+    let log = crate::leaks::logged(|| {
+        let adapter = Adapter::builder("notes")
+            .operations(Notes::default())
+            .safety_loop(SafetyLoop::new().channel(MemoryChannel::default()))
+            .without_config()
+            .build()
+            .expect("the adapter is sound");
+        block_on(async {
+            let client = Client::connect(&adapter).await.expect("it connects");
+            for (operation, params) in [
+                ("list_executions", json!({})),
+                ("list_notes", json!({})),
+                ("introspect", json!({ "query": "operations" })),
+                ("introspect", json!({ "query": "operations", "parameters": true, "first": 2 })),
+                ("introspect", json!({ "query": "types" })),
+            ] {
+                let result = client.call("mcp_aql_read", operation, params).await.expect("a reply");
+                assert!(result.is_success(), "{operation}: {result:?}");
+                assert_eq!(result.warnings().len(), 0, "{operation}");
+            }
+        });
+    });
+    assert!(log.contains("operation done"), "{log}");
+    assert!(!log.contains("event WARN") && !log.contains("event ERROR"), "{log}");
 }
 
 #[test]
@@ -288,6 +573,9 @@ fn a_faulty_value_fails_its_item_and_no_other() {
             "VALIDATION_INVALID_VALUE",
             "operations[1].params.anything.a[0]",
         ),
+        (r#"{"a":[1,-1e999]}"#, "VALIDATION_INVALID_VALUE", "operations[1].params.anything.a[1]"),
+        (r#"{"a":"\ud800"}"#, "VALIDATION_INVALID_ENCODING", "operations[1].params.anything.a"),
+        (r#"{"\udc00":1}"#, "VALIDATION_INVALID_ENCODING", "operations[1].params.anything"),
         (
             &format!(r#"{{"a":[{long}]}}"#),
             "VALIDATION_PAYLOAD_TOO_LARGE",
@@ -328,6 +616,35 @@ fn numbers_beyond_64_bits_are_refused_and_others_come_back_as_they_were() {
         let reply = send(&adapter, &create(number));
         let sent: Value = serde_json::from_str(number).expect("a number");
         assert_eq!(data(reply)["note"]["anything"]["n"], sent, "{number}");
+    }
+}
+
+#[test]
+fn numbers_of_seventeen_digits_are_the_same_wherever_they_were_stored() {
+    // REQ-ENC-05
+    let adapter = adapter(Limits::default());
+    // Each is read as the number beside it by a parser that is fast instead of exact.
+    for number in ["51.248178375505404", "-93.31137037688033", "31.245270191439438"] {
+        let create =
+            format!(r#"{{"operation":"create_note","params":{{"anything":{{"n":{number}}}}}}}"#);
+        let arguments = create.as_bytes();
+        let reply =
+            block_on(adapter.handle_bytes(Endpoint::Unified, arguments, CallScope::default()));
+        assert!(reply.text.contains(&format!(r#""n":{number}}}"#)), "{}", reply.text);
+        // An execution keeps its result as text in the store.
+        let text = block_on(async {
+            let ask = |request: String| async {
+                let request = request.into_bytes();
+                let scope = CallScope::default();
+                adapter.handle_bytes(Endpoint::Unified, &request, scope).await.text
+            };
+            let begun = ask(r#"{"operation":"copy_notes"}"#.to_owned()).await;
+            let begun: Value = serde_json::from_str(&begun).expect("JSON");
+            let id = begun["data"]["execution_id"].as_str().expect("an id").to_owned();
+            let params = json!({ "execution_id": id, "wait_seconds": 20 });
+            ask(json!({ "operation": "get_execution", "params": params }).to_string()).await
+        });
+        assert!(text.contains(&format!(r#""n":{number}}}"#)), "{text}");
     }
 }
 

@@ -243,9 +243,14 @@ impl Adapter {
             if wanted { page.push((id, record)) } else { ControlFlow::Continue(()) }
         };
         self.inner.executions.visit(session, after.as_deref(), visit).await?;
+        let cursors = page.cursors(|(id, _)| id);
         let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
-        Page::new(items.collect(), info).write(Payload::new(Envelope::Bare, limits))
+        let page = Page { cursors: Some(Box::new(cursors)), ..Page::new(items.collect(), info) };
+        let payload = Payload::new(Envelope::Bare, limits).beside(context.clone());
+        let mut written = page.write(payload)?;
+        written.take_warning().into_iter().for_each(|warning| context.warn(warning));
+        Ok(written)
     }
 
     /// Stops an execution and waits for its end. Twice is as good as once.

@@ -230,7 +230,7 @@ impl Adapter {
         scope: CallScope,
     ) -> Reply {
         let limits = &self.inner.settings.limits;
-        let inner = ReplyLimits::new(limits).of_item();
+        let alone = ReplyLimits::new(limits);
         let mut batch = BatchReply::new(limits.max_response_size, items.len());
         let mut warnings = Warnings::default();
         let mut items = items.into_iter();
@@ -247,7 +247,10 @@ impl Adapter {
             }
             let context = Context::new(scope.clone());
             let outcome = match item {
-                Ok(input) => self.run_one(input, endpoint, &context, inner).await,
+                Ok(input) => {
+                    let inner = alone.of_item(batch.room());
+                    self.run_one(input, endpoint, &context, inner).await
+                }
                 Err(refused) => Err(self.labelled(refused.error, &scope, introspects)),
             };
             let reply = match outcome {
@@ -295,11 +298,8 @@ impl Adapter {
         // Where nobody logs, nobody asks for the time.
         let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
         let run = self.run_routed(operation, input, context, limits);
-        let mut outcome =
+        let outcome =
             if span.is_disabled() { run.await } else { run.instrument(span.clone()).await };
-        if let Some(warning) = outcome.as_mut().ok().and_then(Payload::take_warning) {
-            context.warn(warning);
-        }
         let _entered = span.enter();
         let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {

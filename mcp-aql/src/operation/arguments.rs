@@ -140,12 +140,15 @@ impl Call {
 
     /// Writes the reply, and adds the warnings that only a written reply shows.
     pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
-        let outcome = write(Payload::new(self.envelope, self.limits));
+        let context = self.context;
+        let payload = Payload::new(self.envelope, self.limits).beside(context.clone());
         #[cfg(feature = "query")]
-        if outcome.is_ok() {
-            self.queries.warnings_of_reply().for_each(|warning| self.context.warn(warning));
-        }
-        outcome
+        let payload = payload.of_queries(self.queries.open_paths.clone());
+        let mut payload = write(payload)?;
+        payload.take_warning().into_iter().for_each(|warning| context.warn(warning));
+        #[cfg(feature = "query")]
+        self.queries.warnings_of_reply().for_each(|warning| context.warn(warning));
+        Ok(payload)
     }
 
     fn next(&mut self) -> Result<Argument, OperationError> {

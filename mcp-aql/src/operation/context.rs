@@ -278,6 +278,15 @@ impl Context {
         }
     }
 
+    /// The warnings so far.
+    pub(crate) fn warnings(&self) -> Warnings {
+        lock(&self.call.warnings).clone()
+    }
+
+    pub(crate) fn has_no_warnings(&self) -> bool {
+        lock(&self.call.warnings).is_empty()
+    }
+
     pub(crate) fn take_warnings(&self) -> Warnings {
         std::mem::take(&mut *lock(&self.call.warnings))
     }

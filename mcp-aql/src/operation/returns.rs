@@ -4,11 +4,12 @@ use std::sync::Arc;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{Call, SchemaFn, Warning};
+use super::{Call, Context, SchemaFn, Warning};
 use crate::error::{ErrorCode, OperationError};
 #[cfg(feature = "query")]
-use crate::query::Room;
-use crate::request::write_json;
+use crate::query::OpenPaths;
+use crate::query::{Fitted, Room, cut_warning, fit_page, measure_frame};
+use crate::request::{too_large, write_json};
 use crate::vocab::ReplyLimits;
 
 /// What running an operation comes to: the success half of the reply, or an error.
@@ -307,6 +308,10 @@ pub struct Payload {
     text: Text,
     envelope: Envelope,
     limits: ReplyLimits,
+    /// The call, whose warnings are in the reply too.
+    context: Option<Context>,
+    #[cfg(feature = "query")]
+    open_paths: Vec<Arc<OpenPaths>>,
     /// The warning that goes with it: a page that was cut to fit.
     warning: Option<Warning>,
 }
@@ -320,10 +325,6 @@ enum Text {
     Ready(String),
 }
 
-/// Room for what a reply has behind a page that was cut: closing braces and warnings.
-#[cfg(feature = "query")]
-const AROUND_PAGE: usize = 4_096;
-
 fn is_too_large(error: &OperationError) -> bool {
     error.code() == ErrorCode::ValidationPayloadTooLarge
 }
@@ -333,7 +334,26 @@ pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
 
 impl Payload {
     pub(crate) fn new(envelope: Envelope, limits: ReplyLimits) -> Self {
-        Self { text: Text::Written(Vec::new()), envelope, limits, warning: None }
+        Self {
+            text: Text::Written(Vec::new()),
+            envelope,
+            limits,
+            context: None,
+            #[cfg(feature = "query")]
+            open_paths: Vec::new(),
+            warning: None,
+        }
+    }
+
+    /// The warnings of this call need room in the reply.
+    pub(crate) fn beside(self, context: Context) -> Self {
+        Self { context: Some(context), ..self }
+    }
+
+    /// The warnings of these paths, which are known once the result is written, need room in the reply.
+    #[cfg(feature = "query")]
+    pub(crate) fn of_queries(self, open_paths: Vec<Arc<OpenPaths>>) -> Self {
+        Self { open_paths, ..self }
     }
 
     /// The warning that goes with the data.
@@ -354,22 +374,24 @@ impl Payload {
             text.extend_from_slice(b"\":");
             depth += 1;
         }
-        #[cfg(feature = "query")]
         let begun = text.len();
-        #[cfg_attr(not(feature = "query"), expect(unused_mut, reason = "pages are cut below"))]
         let mut written = write_json(&mut text, data, depth, self.limits);
-        #[cfg(feature = "query")]
-        if written.as_ref().is_err_and(is_too_large) {
+        let fits = match &written {
+            Ok(()) => self.has_room(text.len()),
+            Err(error) => !is_too_large(error),
+        };
+        if !fits {
             // A page can be cut where the reply has no more room.
-            let limits = self.limits;
-            let room = Room {
-                bytes: limits.bytes.saturating_sub(begun + AROUND_PAGE),
-                depth: limits.depth.saturating_sub(depth),
-            };
-            (written, self.warning) = room.cut(|| {
-                text.truncate(begun);
-                write_json(&mut text, data, depth, limits)
-            });
+            let begin = text.get(..begun).unwrap_or_default().to_vec();
+            match self.fit(&begin, data, depth) {
+                Some(Ok((cut, warning))) => {
+                    (text, written, self.warning) = (cut, Ok(()), Some(warning));
+                }
+                Some(Err(error)) if written.is_err() || self.limits.room == self.limits.bytes => {
+                    written = Err(error);
+                }
+                _ => {}
+            }
         }
         written.map_err(|error| match is_too_large(&error) {
             true => error.with_detail("operation_ran", true),
@@ -382,9 +404,85 @@ impl Payload {
         Ok(self)
     }
 
+    /// The closing braces of the reply.
+    fn closing(&self) -> usize {
+        1 + usize::from(self.envelope != Envelope::Bare)
+    }
+
+    /// The bytes behind the data: closing braces, and the warnings with the one of a page that is cut.
+    fn behind(&self, cut: Option<&Warning>) -> usize {
+        let Some(context) = self.context.as_ref().filter(|_| self.limits.has_warnings) else {
+            return self.closing();
+        };
+        let mut warnings = context.warnings();
+        cut.into_iter().for_each(|warning| warnings.push(warning.clone()));
+        #[cfg(feature = "query")]
+        self.open_paths
+            .iter()
+            .filter_map(|open| open.warning())
+            .for_each(|warning| warnings.push(warning));
+        self.closing() + warnings.reply_bytes()
+    }
+
+    /// Whether a reply with data up to this length has room for what follows.
+    fn has_room(&self, length: usize) -> bool {
+        // Nearly every reply is far from the limit, and its warnings need not be measured.
+        const FAR: usize = 64 << 10;
+        let is_far = length.saturating_add(FAR) < self.limits.room && self.has_no_warnings();
+        is_far || length.saturating_add(self.behind(None)) <= self.limits.room
+    }
+
+    fn has_no_warnings(&self) -> bool {
+        #[cfg(feature = "query")]
+        if !self.open_paths.is_empty() {
+            return false;
+        }
+        self.context.as_ref().is_none_or(Context::has_no_warnings)
+    }
+
+    /// Serializes a result again that has no room behind `begin`, with the page in it cut. Returns `None`
+    /// if there is no page in it that can be cut.
+    fn fit<T: Serialize + ?Sized>(
+        &self,
+        begin: &[u8],
+        data: &T,
+        depth: usize,
+    ) -> Option<Result<(Vec<u8>, Warning), OperationError>> {
+        let limits = self.limits;
+        let write = || {
+            let mut text = begin.to_vec();
+            write_json(&mut text, data, depth, limits).map(|()| text)
+        };
+        let frame = measure_frame(|| write().ok())?;
+        let mut behind = self.behind(Some(&cut_warning(1, 0, 0)));
+        loop {
+            let around = frame.bytes + behind;
+            let room = Room {
+                bytes: limits.room.checked_sub(around)?,
+                alone: limits.bytes.checked_sub(around)?,
+                depth: limits.depth.saturating_sub(frame.depth),
+            };
+            match fit_page(room, write) {
+                (Ok(text), Some(Fitted::Cut(warning))) => {
+                    let needed = self.behind(Some(&warning));
+                    if needed <= behind {
+                        return Some(Ok((text, warning)));
+                    }
+                    behind = needed;
+                }
+                (_, Some(Fitted::TooMany(size))) => {
+                    let bytes = limits.bytes;
+                    let error = too_large("response_size", bytes, bytes.saturating_add(1), "bytes");
+                    return Some(Err(error.with_detail("fitting_page_size", size)));
+                }
+                _ => return None,
+            }
+        }
+    }
+
     /// A payload that is JSON text already: [`SUCCESS`] and the data behind it.
     pub(crate) fn ready(text: String, limits: ReplyLimits) -> Self {
-        Self { text: Text::Ready(text), envelope: Envelope::Bare, limits, warning: None }
+        Self { text: Text::Ready(text), ..Self::new(Envelope::Bare, limits) }
     }
 
     /// The reply's text up to and including `data`, without the closing brace.

@@ -172,7 +172,7 @@ fn to_code(code: &str) -> String {
 }
 
 /// The warnings of one reply.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Warnings(Vec<(Warning, u64)>);
 
 /// The most warnings in one reply (REQ-WRN-10).
@@ -205,6 +205,15 @@ impl Warnings {
         {
             *least = (warning, count);
         }
+    }
+
+    /// The number of bytes that they take in the reply.
+    pub(crate) fn reply_bytes(self) -> usize {
+        let shown = self.into_vec();
+        if shown.is_empty() {
+            return 0;
+        }
+        r#","warnings":"#.len() + serde_json::to_string(&shown).map_or(0, |text| text.len())
     }
 
     /// What goes into the reply: the most urgent first, in the order raised, ten at most; the last

@@ -21,7 +21,7 @@ pub(crate) struct PageSizes {
 }
 
 /// The page that a call asks for. A position in the list is the text that identifies an entry.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PageRequest {
     /// The page is cut from the end of the list.
     from_end: bool,
@@ -106,6 +106,24 @@ impl PageRequest {
     }
 }
 
+/// The cursors of the entries of a page, for a page that is cut to fewer of them.
+#[derive(Debug, Clone)]
+pub(crate) struct ListCursors {
+    request: PageRequest,
+    positions: Vec<String>,
+}
+
+impl ListCursors {
+    pub(crate) fn cursor(&self, place: usize) -> Option<String> {
+        self.positions.get(place).map(|position| self.request.cursor(position))
+    }
+
+    /// The page is cut from the end of the list.
+    pub(crate) fn is_from_end(&self) -> bool {
+        self.request.from_end
+    }
+}
+
 /// A page that is filled from a list, entry by entry.
 #[derive(Debug)]
 pub(crate) struct ListPage<T> {
@@ -132,6 +150,12 @@ impl<T> ListPage<T> {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    /// The cursors of the entries. `position` gives the text that identifies an entry.
+    pub(crate) fn cursors(&self, position: impl Fn(&T) -> &str) -> ListCursors {
+        let positions = self.entries.iter().map(|entry| position(entry).to_owned()).collect();
+        ListCursors { request: self.request.clone(), positions }
     }
 
     /// The entries of the page, and where it lies. `position` gives the text that identifies an entry.

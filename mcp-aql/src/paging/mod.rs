@@ -12,5 +12,5 @@ pub(crate) use controls::CURSOR_CONTROLS;
 #[cfg(feature = "query")]
 pub(crate) use controls::{Contradiction, clamped, refused_cursor};
 pub use cursor_key::CursorKey;
-pub(crate) use list::{PageRequest, PageSizes};
+pub(crate) use list::{ListCursors, PageRequest, PageSizes};
 pub use page_info::PageInfo;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::ser::{Error as _, SerializeSeq, SerializeStruct, Serializer};
+use serde::ser::{Error as _, SerializeStruct, Serializer};
 use serde_json::{Map, Value};
 
 use super::aggregate::Aggregations;
 use super::page::Page;
-use super::page_fit::{Fit, Room};
+use super::page_fit::{RowList, Rows};
 use super::plan::{Plan, Seal, Window};
 use super::select::{Picked, Selection, Told};
 use super::value::Scalar;
@@ -35,7 +35,7 @@ pub(crate) struct Places {
     values: Vec<Vec<Scalar>>,
     seal: Arc<Seal>,
     /// The page ends before a place, instead of beginning behind one.
-    from_end: bool,
+    pub(crate) from_end: bool,
 }
 
 /// The values of a row's computed fields, by their names.
@@ -182,68 +182,19 @@ impl Plan {
     }
 }
 
+impl Places {
+    /// The cursor of the row at this place of the page.
+    pub(crate) fn cursor(&self, place: usize) -> Option<String> {
+        self.values.get(place).map(|values| self.seal.seal(values))
+    }
+}
+
 impl<T: serde::Serialize> Answer<T> {
-    /// Writes the page with what is beside its rows.
-    pub(crate) fn serialize<S: Serializer>(
+    /// Writes these rows of the page with what is beside them.
+    pub(super) fn serialize<S: Serializer>(
         &self,
         page: &Page<T>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        if let Some(room) = Room::wanted() {
-            return self.serialize_fitting(page, room, serializer);
-        }
-        self.serialize_rows(page, None, &page.page_info, serializer)
-    }
-
-    /// Writes the rows that there is room for. Where pages have numbers, the next page begins where this
-    /// one should have ended: there, only rows are left out that are too large on their own.
-    fn serialize_fitting<S: Serializer>(
-        &self,
-        page: &Page<T>,
-        room: Room,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let around =
-            self.serialize_rows(page, Some(&[]), &page.page_info, serde_json::value::Serializer);
-        let around = around.map_err(S::Error::custom)?.to_string().len();
-        let room = Room {
-            // A cursor may be longer than the one in its place.
-            bytes: room.bytes.saturating_sub(around + CURSORS),
-            depth: room.depth.saturating_sub(2),
-        };
-        let shown = |index: usize| {
-            let view = self.view.as_ref();
-            page.items.get(index).map(|row| (index, OneShown { row, view }))
-        };
-        let found = page.items.len();
-        let from_end = self.places.as_ref().is_some_and(|places| places.from_end);
-        let fit = match from_end {
-            true => Fit::of((0..found).rev().filter_map(shown), room),
-            false => Fit::of((0..found).filter_map(shown), room),
-        };
-        let mut info = page.page_info.clone();
-        if let Some(places) = self.places.as_ref().filter(|_| fit.seen < found) {
-            if fit.seen == 0 {
-                return self.serialize_rows(page, None, &page.page_info, serializer);
-            }
-            let last = if from_end { found - fit.seen } else { fit.seen - 1 };
-            let cursor = places.values.get(last).map(|values| places.seal.seal(values));
-            if from_end {
-                (info.has_previous_page, info.start_cursor) = (true, cursor);
-            } else {
-                (info.has_next_page, info.end_cursor) = (true, cursor);
-            }
-        } else if fit.seen < found {
-            return self.serialize_rows(page, None, &page.page_info, serializer);
-        }
-        fit.warn(found);
-        self.serialize_rows(page, Some(&fit.kept), &info, serializer)
-    }
-
-    fn serialize_rows<S: Serializer>(
-        &self,
-        page: &Page<T>,
-        kept: Option<&[usize]>,
+        rows: Rows<'_>,
         info: &PageInfo,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -252,13 +203,14 @@ impl<T: serde::Serialize> Answer<T> {
             data.serialize_field("aggregations", aggregations)?;
         }
         if self.items {
-            let rows = Shown { rows: &page.items, kept, view: self.view.as_ref() };
-            data.serialize_field("items", &rows)?;
-            match (&self.pagination, kept) {
-                (Some(pagination), None) => data.serialize_field("pagination", pagination)?,
-                (Some(pagination), Some(kept)) => {
+            let view = self.view.as_ref();
+            let row = |place: usize| page.items.get(place).map(|row| OneShown { row, view });
+            data.serialize_field("items", &RowList { count: page.items.len(), rows, row })?;
+            match (&self.pagination, rows) {
+                (Some(pagination), Rows::At(kept)) => {
                     data.serialize_field("pagination", &pagination.with(kept.len()))?;
                 }
+                (Some(pagination), _) => data.serialize_field("pagination", pagination)?,
                 (None, _) => data.serialize_field("pageInfo", info)?,
             }
         }
@@ -275,35 +227,6 @@ impl Pagination {
             *returned = rows;
         }
         pagination
-    }
-}
-
-/// The maximum number of bytes by which the cursors of a cut page are longer.
-const CURSORS: usize = 2_048;
-
-/// Rows as they are shown.
-struct Shown<'a, T> {
-    rows: &'a [T],
-    /// The places of the rows that are shown. Without it all are shown.
-    kept: Option<&'a [usize]>,
-    view: Option<&'a View<T>>,
-}
-
-impl<T: serde::Serialize> serde::Serialize for Shown<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { rows, kept, view } = *self;
-        let count = kept.map_or(rows.len(), <[usize]>::len);
-        let mut list = serializer.serialize_seq(Some(count))?;
-        match kept {
-            None => {
-                rows.iter().try_for_each(|row| list.serialize_element(&OneShown { row, view }))?
-            }
-            Some(kept) => kept
-                .iter()
-                .filter_map(|place| rows.get(*place))
-                .try_for_each(|row| list.serialize_element(&OneShown { row, view }))?,
-        }
-        list.end()
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct ReadQueries {
     queries: std::vec::IntoIter<ReadQuery>,
     pub(crate) warnings: Vec<Warning>,
     /// The paths that the reply may lack.
-    open_paths: Vec<Arc<OpenPaths>>,
+    pub(crate) open_paths: Vec<Arc<OpenPaths>>,
 }
 
 /// One query that was understood.

@@ -37,7 +37,6 @@ mod model;
 #[cfg(feature = "query")]
 mod options;
 mod page;
-#[cfg(feature = "query")]
 mod page_fit;
 #[cfg(feature = "query")]
 pub mod plan;
@@ -63,6 +62,7 @@ mod value;
 pub use crate::paging::{CursorKey, PageInfo};
 pub(crate) use page::DATA_MARK;
 pub use page::Page;
+pub(crate) use page_fit::{Fitted, Room, cut_warning, fit_page, measure_frame};
 #[cfg(feature = "query")]
 pub use {
     aggregate::Aggregations,
@@ -88,5 +88,5 @@ pub use {
 #[cfg(feature = "query")]
 pub(crate) use {
     bound::{Queries, ReadQueries},
-    page_fit::Room,
+    select::OpenPaths,
 };

@@ -3,7 +3,8 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use crate::paging::PageInfo;
+use super::page_fit::{self, Fit, Fitted, Room, RowList, Rows, Wanted};
+use crate::paging::{ListCursors, PageInfo};
 
 /// The keyword of a schema whose values are the whole `data` of a reply: [`Page`] and the graph of
 /// relationships have it. It stays inside of the crate.
@@ -33,6 +34,8 @@ pub struct Page<T> {
     pub page_info: PageInfo,
     #[cfg(feature = "query")]
     pub(crate) answer: Option<Box<super::answer::Answer<T>>>,
+    /// The cursors of the entries of a list that the framework offers.
+    pub(crate) cursors: Option<Box<ListCursors>>,
 }
 
 impl<T> Page<T> {
@@ -43,20 +46,135 @@ impl<T> Page<T> {
             page_info,
             #[cfg(feature = "query")]
             answer: None,
+            cursors: None,
         }
     }
 }
 
-impl<T: Serialize> Serialize for Page<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl<T> Page<T> {
+    /// The cursor of the entry at this place, where pages are found by cursors and this crate makes them.
+    fn cursor(&self, place: usize) -> Option<String> {
         #[cfg(feature = "query")]
         if let Some(answer) = &self.answer {
-            return answer.serialize(self, serializer);
+            return answer.places.as_ref()?.cursor(place);
         }
+        self.cursors.as_ref()?.cursor(place)
+    }
+
+    /// The page ends before a place, instead of beginning behind one.
+    fn is_from_end(&self) -> bool {
+        #[cfg(feature = "query")]
+        if let Some(answer) = &self.answer {
+            return answer.places.as_ref().is_some_and(|places| places.from_end);
+        }
+        self.cursors.as_ref().is_some_and(|cursors| cursors.is_from_end())
+    }
+}
+
+impl<T: Serialize> Page<T> {
+    fn write<S: Serializer>(
+        &self,
+        rows: Rows<'_>,
+        info: &PageInfo,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        #[cfg(feature = "query")]
+        if let Some(answer) = &self.answer {
+            return answer.serialize(self, rows, info, serializer);
+        }
+        let row = |place: usize| self.items.get(place);
         let mut page = serializer.serialize_struct("Page", 2)?;
-        page.serialize_field("items", &self.items)?;
-        page.serialize_field("pageInfo", &self.page_info)?;
+        page.serialize_field("items", &RowList { count: self.items.len(), rows, row })?;
+        page.serialize_field("pageInfo", info)?;
         page.end()
+    }
+
+    /// Writes the entries that there is room for. If a cursor can lead to the others, the page ends before
+    /// them. Otherwise only entries are left out that are never shown.
+    fn write_fitting<S: Serializer>(
+        &self,
+        mut room: Room,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let found = self.items.len();
+        let whole = |serializer| self.write(Rows::All, &self.page_info, serializer);
+        loop {
+            let fit = self.fit(room);
+            if fit.seen == found && fit.kept.len() < found {
+                fit.report_cut(found);
+                return self.write(Rows::At(&fit.kept), &self.page_info, serializer);
+            }
+            if fit.seen == 0 || fit.seen == found {
+                return whole(serializer);
+            }
+            let Some(info) = self.info_of(&fit) else {
+                let row = |place: usize| self.shown(place);
+                page_fit::report(Fitted::TooMany(page_fit::fitting_size(
+                    (0..found).filter_map(row),
+                    room,
+                )));
+                return whole(serializer);
+            };
+            // The cursor may be longer than the one in its place.
+            let longer = length(&info).saturating_sub(length(&self.page_info));
+            if longer <= fit.left {
+                fit.report_cut(found);
+                return self.write(Rows::At(&fit.kept), &info, serializer);
+            }
+            room.bytes = room.bytes.saturating_sub(longer - fit.left);
+        }
+    }
+
+    fn fit(&self, room: Room) -> Fit {
+        let found = self.items.len();
+        let row = |place: usize| self.shown(place).map(|row| (place, row));
+        match self.is_from_end() {
+            true => Fit::of((0..found).rev().filter_map(row), room),
+            false => Fit::of((0..found).filter_map(row), room),
+        }
+    }
+
+    /// The place of the page if it has only the entries that fit.
+    fn info_of(&self, fit: &Fit) -> Option<PageInfo> {
+        let mut info = self.page_info.clone();
+        if self.is_from_end() {
+            info.start_cursor = Some(self.cursor(self.items.len().checked_sub(fit.seen)?)?);
+            info.has_previous_page = true;
+        } else {
+            info.end_cursor = Some(self.cursor(fit.seen.checked_sub(1)?)?);
+            info.has_next_page = true;
+        }
+        Some(info)
+    }
+
+    /// The entry at a place as it is written.
+    #[cfg(feature = "query")]
+    fn shown(&self, place: usize) -> Option<super::answer::OneShown<'_, T>> {
+        let view = self.answer.as_ref().and_then(|answer| answer.view.as_ref());
+        self.items.get(place).map(|row| super::answer::OneShown { row, view })
+    }
+
+    /// The entry at a place as it is written.
+    #[cfg(not(feature = "query"))]
+    fn shown(&self, place: usize) -> Option<&T> {
+        self.items.get(place)
+    }
+}
+
+/// The length of the place of a page as it is written.
+fn length(info: &PageInfo) -> usize {
+    serde_json::to_string(info).map_or(0, |text| text.len())
+}
+
+impl<T: Serialize> Serialize for Page<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match page_fit::wanted() {
+            Wanted::Whole => self.write(Rows::All, &self.page_info, serializer),
+            Wanted::Marked(marker) => {
+                self.write(Rows::Marker(&marker), &self.page_info, serializer)
+            }
+            Wanted::Fitting(room) => self.write_fitting(room, serializer),
+        }
     }
 }
 

@@ -147,7 +147,7 @@ mod tests {
     use crate::error::ErrorCode;
     use serde_json::{json, value::RawValue};
 
-    const LIMITS: ReplyLimits = ReplyLimits { bytes: 400, depth: 4 };
+    const LIMITS: ReplyLimits = ReplyLimits::of_part(400, 4);
 
     fn limit_type(data: &impl Serialize, depth: usize) -> Option<String> {
         let mut text = Vec::new();

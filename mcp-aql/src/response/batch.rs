@@ -35,11 +35,15 @@ impl BatchReply {
         self.full
     }
 
+    /// The room for the reply of the next item.
+    pub(crate) fn room(&self) -> usize {
+        let reserve = self.left.saturating_mul(NOT_RUN).saturating_add(REST);
+        self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve)
+    }
+
     /// Adds the result of the next item. One that has no room is replaced by the error that says so.
     pub(crate) fn push(&mut self, operation: &str, reply: &Reply) {
-        let reserve = self.left.saturating_mul(NOT_RUN).saturating_add(REST);
-        let room = self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve);
-        if reply.text.len() > room {
+        if reply.text.len() > self.room() {
             self.full = true;
             let size = self.text.len().saturating_add(reply.text.len());
             let error = too_large("response_size", self.max_size, size, "bytes")
@@ -95,6 +99,14 @@ impl BatchReply {
                 Ok(mut input) => {
                     let operation = std::mem::take(&mut input.operation);
                     (operation, input.into_params().into())
+                }
+                Err(refused) if refused.altered => {
+                    // Without an operation the item is refused again if it is sent as it is here: some of
+                    // its values are not those that the caller sent.
+                    pending.push(json!({
+                        "index": place, "operation": "", "params": {}, "error": refused.error,
+                    }));
+                    continue;
                 }
                 Err(refused) => (refused.operation, refused.params),
             };
