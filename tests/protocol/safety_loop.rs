@@ -688,7 +688,7 @@ fn another_session_cannot_use_up_a_challenge() {
 }
 
 #[test]
-fn failed_confirmations_are_counted_over_sessions_and_restarts() {
+fn failed_confirmations_are_counted_for_agents_over_restarts_and_for_each_session() {
     // REQ-OOB-12
     let mut guard = Guard::new();
     block_on(async {
@@ -697,13 +697,14 @@ fn failed_confirmations_are_counted_over_sessions_and_restarts() {
             assert_eq!(error(&agent.confirm("WRONG").await), "TOKEN_INVALID");
         }
         assert_eq!(error(&agent.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
-        // Sessions in which no agent executes count together.
+        // A session without an agent has a count of its own, and locks out no other session.
+        let guesser = guard.agent("guesser").await;
         for _ in 0..10 {
-            let stranger = guard.agent("stranger").await;
-            assert_eq!(error(&stranger.confirm("WRONG").await), "TOKEN_INVALID");
+            assert_eq!(error(&guesser.confirm("WRONG").await), "TOKEN_INVALID");
         }
+        assert_eq!(error(&guesser.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
         let stranger = guard.agent("stranger").await;
-        assert_eq!(error(&stranger.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
+        assert_eq!(error(&stranger.confirm("WRONG").await), "TOKEN_INVALID");
         let audit = guard.operator().overview().await.unwrap().audit;
         let refused: Vec<_> = audit
             .iter()
@@ -716,8 +717,6 @@ fn failed_confirmations_are_counted_over_sessions_and_restarts() {
     });
     guard.restart();
     block_on(async {
-        let stranger = guard.agent("stranger").await;
-        assert_eq!(error(&stranger.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
         let agent = guard.agent("mover").await;
         agent.start().await;
         let code = guard.code();

@@ -25,8 +25,6 @@ use crate::sync::lock;
 
 /// Failed tries of sessions and agents.
 const TRIES: &str = "safety_tries";
-/// The account of all sessions in which no agent executes, beside the account that each of them has.
-const WITHOUT_AGENTS: &str = "sessions without agents";
 /// So many agents execute in one session.
 pub(super) const MOST_AGENTS: usize = 50;
 
@@ -586,10 +584,10 @@ impl SafetyCore {
         }
     }
 
-    /// The accounts on which a try of `confirm_operation` is counted. A wrong code does not say for which
-    /// agent it was meant, and a session's own account ends with it. So the try also counts for each agent
-    /// that executes in the session, or else for all sessions without agents together: those accounts
-    /// outlive the session and the process (REQ-OOB-12).
+    /// Returns the accounts on which a try of `confirm_operation` is counted. A wrong code does not say for
+    /// which agent it was meant. So the try counts for the session, and for each agent that executes in
+    /// it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share an
+    /// account: one of them could lock out the others.
     async fn confirming_accounts(
         &self,
         session: Option<&Session>,
@@ -597,9 +595,6 @@ impl SafetyCore {
         let mut accounts = vec![account_of(session)];
         if session.is_some() {
             let agents = self.executing(session).await?;
-            if agents.is_empty() {
-                accounts.push(WITHOUT_AGENTS.to_owned());
-            }
             accounts.extend(agents.iter().map(|name| format!("agent {}", Action::digest(name))));
         }
         Ok(accounts)

@@ -1,7 +1,7 @@
 use aho_corasick::{AhoCorasick, MatchKind};
 use globset::GlobBuilder;
 use memchr::memmem::Finder;
-use regex::bytes::Regex;
+use regex::Regex;
 
 use super::action::{Action, BAR, RING, fold};
 
@@ -171,7 +171,7 @@ impl Pattern {
 
     /// Whether it matches the text as a whole.
     fn is_whole(&self, text: &str) -> bool {
-        self.has_parts(text) && self.whole.is_match(text.as_bytes())
+        self.has_parts(text) && self.whole.is_match(text)
     }
 
     /// Whether it matches the text, or what begins with one of its words.
@@ -179,7 +179,7 @@ impl Pattern {
         let matches = |text: &str| {
             text.starts_with(&self.head)
                 && self.has_parts(text)
-                && (self.whole.is_match(text.as_bytes()) || self.word_end.is_match(text.as_bytes()))
+                && (self.whole.is_match(text) || self.word_end.is_match(text))
         };
         // What begins with `*` begins anywhere.
         if self.head.is_empty() && self.written.trim_start().starts_with('*') {
@@ -199,7 +199,35 @@ fn compile(glob: &str) -> Result<Regex, String> {
         .backslash_escape(true)
         .build()
         .map_err(|error| error.kind().to_string())?;
-    Regex::new(glob.regex()).map_err(|_| "it is too large".to_owned())
+    let regex = of_characters(glob.regex()).ok_or_else(|| "it cannot be read".to_owned())?;
+    Regex::new(&regex).map_err(|_| "it is too large".to_owned())
+}
+
+/// Returns a regular expression of `globset`, which is about bytes, as one about characters: otherwise `?` is
+/// one byte, and `[é]` is any of the bytes of `é`.
+fn of_characters(regex: &str) -> Option<String> {
+    let mut rest = regex.strip_prefix("(?-u)").unwrap_or(regex).as_bytes();
+    let mut characters = Vec::with_capacity(rest.len());
+    loop {
+        match rest {
+            [] => return String::from_utf8(characters).ok(),
+            // A byte of a character beyond ASCII.
+            [b'\\', b'x', high, low, behind @ ..] => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).ok()?;
+                characters.push(u8::from_str_radix(digits, 16).ok()?);
+                rest = behind;
+            }
+            [b'\\', escaped, behind @ ..] => {
+                characters.extend([b'\\', *escaped]);
+                rest = behind;
+            }
+            [byte, behind @ ..] => {
+                characters.push(*byte);
+                rest = behind;
+            }
+        }
+    }
 }
 
 /// The pattern with the stand-ins of ambiguous characters beside the ASCII characters that they may be.
@@ -369,6 +397,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn special_characters_stand_for_characters_of_any_script() {
+        // REQ-AUT-08, REQ-AUT-09
+        for (pattern, hint, matches) in [
+            ("run ?", "run \u{6f22}", true),
+            ("run ?", "run \u{1f600}", true),
+            ("run ?", "run \u{6f22}\u{5b57}", false),
+            ("run ??", "run \u{6f22}\u{5b57}", true),
+            ("run ???", "run \u{6f22}", false),
+            ("run [\u{6f22}\u{5b57}]", "run \u{5b57}", true),
+            // The same first two bytes.
+            ("run [\u{6f22}\u{5b57}]", "run \u{5b56}", false),
+            ("run [\u{4e00}-\u{9fff}]!", "run \u{6f22}!", true),
+            ("run [\u{4e00}-\u{9fff}]!", "run \u{3042}!", false),
+            ("run [!\u{6f22}]", "run \u{5b57}", true),
+            ("run [!\u{6f22}]", "run \u{6f22}", false),
+            ("run {\u{6f22},\u{5b57}?}", "run \u{5b57}\u{6f22}", true),
+            ("run \\\\x41", "run \\x41", true),
+            ("run \\\\x41", "run a", false),
+        ] {
+            let (patterns, action) = (list(&[pattern]), Action::new(hint));
+            let found = patterns.exact.find(action.text(), Pattern::is_whole);
+            assert_eq!(found.is_some(), matches, "{pattern} in {hint}");
+        }
+    }
+
     /// Every code point that reads as a letter of a pattern, in its place.
     #[test]
     fn no_lookalike_of_any_script_evades_a_guard() {
@@ -418,8 +472,8 @@ mod tests {
                 all = longer.collect();
                 for text in &all {
                     let every = word_starts(text).any(|start| {
-                        pattern.whole.is_match(text.split_at(start).1.as_bytes())
-                            || pattern.word_end.is_match(text.split_at(start).1.as_bytes())
+                        pattern.whole.is_match(text.split_at(start).1)
+                            || pattern.word_end.is_match(text.split_at(start).1)
                     });
                     assert_eq!(pattern.is_within(text), every, "{} in {text:?}", pattern.written);
                     found += usize::from(every);
