@@ -3,8 +3,9 @@
 use std::fmt::Display;
 
 use darling::error::Accumulator;
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
-use syn::{GenericParam, Safety, Type};
+use syn::{GenericParam, Generics, Safety, Type};
 
 use super::attr::Wrap;
 use super::model::OperationModel;
@@ -195,6 +196,35 @@ fn result_is_outermost(operation: &OperationModel<'_>, errors: &mut Accumulator)
                 ),
             ));
         }
+    }
+}
+
+/// A return type that is a parameter of the block, or an associated type of one, may be a `Result`. Neither the
+/// macro nor the code that it generates can find out: its `Err` would be answered as a success.
+pub(super) fn form_is_known(
+    operation: &OperationModel<'_>,
+    generics: &Generics,
+    errors: &mut Accumulator,
+) {
+    let Some(Type::Path(path)) = operation.returns().map(ty::peel) else { return };
+    let starts_open = |path: &syn::Path| {
+        let first = path.segments.first();
+        first.is_some_and(|first| generics.type_params().any(|it| it.ident == first.ident))
+    };
+    let is_open = match path.qself.as_ref().map(|qself| ty::peel(&qself.ty)) {
+        Some(Type::Path(of)) => starts_open(&of.path),
+        Some(_) => false,
+        None => starts_open(&path.path),
+    };
+    if is_open {
+        let ty = path.to_token_stream().to_string().replace(" :: ", "::");
+        errors.push(fault(
+            path.span(),
+            format_args!(
+                "`{ty}` may be a `Result`, whose `Err` would be answered as a success: write \
+                 `Result<{ty}, OperationError>`, and return its data in `Ok(…)`"
+            ),
+        ));
     }
 }
 

@@ -126,6 +126,7 @@ impl Methods {
         let site = site(&method.sig, &mut errors);
         let model = OperationModel::new(attr, &method.attrs, &method.sig, site, &mut errors);
         check::run(&model, &mut errors);
+        check::form_is_known(&model, &block.generics, &mut errors);
         let name = model.name.text.clone();
         if self.names.contains(&name) {
             errors.push(check::twice("operations are", &name, model.name.span));
