@@ -313,7 +313,7 @@ pub struct Payload {
     #[cfg(feature = "query")]
     open_paths: Vec<Arc<OpenPaths>>,
     /// The warning that goes with it: a page that was cut to fit.
-    warning: Option<Warning>,
+    warning: Option<Box<Warning>>,
 }
 
 /// Where a reply's text comes from.
@@ -358,7 +358,7 @@ impl Payload {
 
     /// The warning that goes with the data.
     pub(crate) fn take_warning(&mut self) -> Option<Warning> {
-        self.warning.take()
+        self.warning.take().map(|warning| *warning)
     }
 
     /// Serializes the result into the reply.
@@ -385,7 +385,7 @@ impl Payload {
             let begin = text.get(..begun).unwrap_or_default().to_vec();
             match self.fit(&begin, data, depth) {
                 Some(Ok((cut, warning))) => {
-                    (text, written, self.warning) = (cut, Ok(()), Some(warning));
+                    (text, written, self.warning) = (cut, Ok(()), Some(Box::new(warning)));
                 }
                 Some(Err(error)) if written.is_err() || self.limits.room == self.limits.bytes => {
                     written = Err(error);
