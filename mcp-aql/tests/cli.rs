@@ -69,7 +69,7 @@ fn faults_of_usage_exit_with_two_and_say_what_to_write() {
         (&["call", "create_note", r#"{"title":"a"}"#, "-p", "title=b"], "given twice"),
         (&["call", "create_note", r#"{"title":"a","title":"b"}"#], "'title' must be given once"),
         (&["call", "create_note", "-p", r#"more={"a":1,"a":2}"#], "'more.a' must be given once"),
-        (&["call", "create_note", r#"{"title":1e999}"#], "'title' must be no number beyond"),
+        (&["call", "create_note", r#"{"title":1e999}"#], "'title' must not be beyond 1.8e308"),
         (&["call", "create_note", r#"{"title":"\ud800"}"#], "byte 10 starts no UTF-8 character"),
         (&["introspect", "everything"], "operations, types"),
         (&["config", "emacs"], "claude, cursor, vscode"),

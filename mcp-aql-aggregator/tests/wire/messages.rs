@@ -61,7 +61,7 @@ const LOSSY: [(&str, &str, &str); 4] = [
         "must have no more digits than a 64-bit number keeps",
     ),
     (r#"{"query":"\ud800"}"#, "arguments", "Invalid character encoding in request"),
-    (r#"{"query":1e999}"#, "arguments", "must have no number beyond 1.8e308"),
+    (r#"{"query":1e999}"#, "query", "must not be beyond 1.8e308"),
 ];
 
 #[tokio::test]

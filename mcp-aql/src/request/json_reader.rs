@@ -144,7 +144,7 @@ fn item_of(path: &Path<'_>) -> Option<usize> {
 const REPEATED: &str = "must be given once, and the request repeats it";
 const TOO_PRECISE: &str =
     "must have no more digits than a 64-bit number keeps: send fewer digits, or a string";
-const TOO_LARGE: &str = "must be no number beyond 1.8e308: send a string";
+const TOO_LARGE: &str = "must not be beyond 1.8e308: send a string";
 
 /// The value that is read next.
 #[derive(Clone, Copy)]
