@@ -11,7 +11,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _};
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::sync::lock;
@@ -51,7 +51,11 @@ struct Events {
 
 /// The finished replies of all sessions, the oldest first.
 #[derive(Default)]
-pub(super) struct Finished(Mutex<FinishedQueue>);
+pub(super) struct Finished {
+    queue: Mutex<FinishedQueue>,
+    /// Wakes the task that removes expired replies, once none is left.
+    emptied: Arc<Notify>,
+}
 
 #[derive(Default)]
 struct FinishedQueue {
@@ -126,7 +130,7 @@ impl Events {
 
 impl Finished {
     fn keep(self: &Arc<Self>, streams: &Weak<Streams>, number: u64, bytes: usize) {
-        let mut queue = lock(&self.0);
+        let mut queue = lock(&self.queue);
         // The queue is locked, so a session that ends now forgets the reply afterwards.
         if streams.upgrade().is_none_or(|streams| lock(&streams.0).has_ended) {
             return;
@@ -136,13 +140,13 @@ impl Finished {
         queue.bytes += bytes;
         while queue.bytes > MAX_KEPT_BYTES && queue.remove_oldest() {}
         if !std::mem::replace(&mut queue.is_swept, true) {
-            tokio::spawn(sweep(Arc::downgrade(self)));
+            tokio::spawn(sweep(Arc::downgrade(self), Arc::clone(&self.emptied)));
         }
     }
 
     /// Drops the replies of a session that has ended.
     pub(super) fn forget(&self, session: &Arc<Streams>) {
-        let mut queue = lock(&self.0);
+        let mut queue = lock(&self.queue);
         *lock(&session.0) = SessionLogs { has_ended: true, ..SessionLogs::default() };
         let mut freed = 0;
         queue.replies.retain(|reply| {
@@ -151,11 +155,14 @@ impl Finished {
             is_kept
         });
         queue.bytes = queue.bytes.saturating_sub(freed);
+        if queue.replies.is_empty() {
+            self.emptied.notify_one();
+        }
     }
 
     /// Removes the replies that have expired. Returns when the next one expires.
     fn remove_expired(&self) -> Option<Instant> {
-        let mut queue = lock(&self.0);
+        let mut queue = lock(&self.queue);
         let now = Instant::now();
         while queue.replies.front().is_some_and(|oldest| oldest.expires <= now) {
             queue.remove_oldest();
@@ -163,6 +170,12 @@ impl Finished {
         let next = queue.replies.front().map(|oldest| oldest.expires);
         queue.is_swept = next.is_some();
         next
+    }
+}
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        self.emptied.notify_one();
     }
 }
 
@@ -179,11 +192,14 @@ impl FinishedQueue {
 }
 
 /// Removes replies when they expire, as long as there are any.
-async fn sweep(finished: Weak<Finished>) {
+async fn sweep(finished: Weak<Finished>, emptied: Arc<Notify>) {
     loop {
         let next = finished.upgrade().and_then(|finished| finished.remove_expired());
         let Some(next) = next else { return };
-        tokio::time::sleep_until(next).await;
+        tokio::select! {
+            () = tokio::time::sleep_until(next) => {}
+            () = emptied.notified() => {}
+        }
     }
 }
 
@@ -272,7 +288,7 @@ mod tests {
             assert_eq!(ids(streams.record(reply, &finished)).await, [id]);
         }
         // The recording of the last one ends behind its event.
-        while lock(&finished.0).replies.len() > 2 {
+        while lock(&finished.queue).replies.len() > 2 {
             tokio::task::yield_now().await;
         }
         assert!(streams.replay("0/7").is_none() && streams.replay("0/8").is_none());
@@ -281,7 +297,7 @@ mod tests {
 
     /// The number of finished replies that are kept, and their bytes.
     fn kept(finished: &Finished) -> (usize, usize) {
-        let queue = lock(&finished.0);
+        let queue = lock(&finished.queue);
         (queue.replies.len(), queue.bytes)
     }
 
@@ -330,6 +346,31 @@ mod tests {
         ids(streams.record(stream::iter([event("0/3", 1)]).boxed(), &finished)).await;
         tokio::time::sleep(REPLY_TTL * 2).await;
         assert_eq!(kept(&finished), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn no_task_is_left_without_replies() {
+        let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let (streams, finished) = (Arc::new(Streams::default()), Arc::new(Finished::default()));
+        let reply = || stream::iter([event("0/1", 1)]).boxed();
+        for ends in [true, false] {
+            let streams = if ends { Arc::clone(&streams) } else { Arc::default() };
+            ids(streams.record(reply(), &finished)).await;
+            while kept(&finished).0 == 0 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(tasks(), 1);
+            if ends {
+                finished.forget(&streams);
+                while tasks() > 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        drop(finished);
+        while tasks() > 0 {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[tokio::test]
