@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::TrustLevel;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::clock::TimeSource;
-use crate::gatekeeper::later;
-use crate::operation::BoxFuture;
-use crate::services::Ready;
+use crate::clock::later;
+use crate::future::BoxFuture;
+use crate::store::Ready;
 use crate::store::{Change, Expected, NewRecord, Store, StoreError};
 use crate::sync::lock;
-use crate::vocab::TrustLevel;
 
 /// The outcomes that REQ-GATE-09 knows.
 const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use mcp_aql_protocol::SemanticCategory;
 use serde_json::Value;
 use tokio::sync::{RwLock, Semaphore};
 
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::gatekeeper::Permit;
-use crate::operation::{Argument, BoxFuture, Context, Outcome, Parameter};
+use crate::operation::{Argument, Context, Outcome, Parameter};
 use crate::shape::{Kind, Shape, Shapes};
-use crate::vocab::SemanticCategory;
 
 /// Which calls may run side by side. Published as `_protocol.concurrency` and kept by the adapter.
 ///

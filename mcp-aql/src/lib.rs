@@ -62,6 +62,7 @@ mod dispatch;
 mod error;
 mod execution;
 mod file_access;
+mod future;
 mod gatekeeper;
 mod introspection;
 #[cfg(feature = "limits")]
@@ -81,15 +82,18 @@ mod router;
 #[cfg(feature = "safety")]
 pub mod safety_loop;
 mod services;
+mod session;
 mod session_end;
 mod shape;
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod stop;
 mod sync;
+mod text;
 mod tightening;
 mod user_directory;
 mod validate;
 mod vocab;
+mod warning;
 
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -105,8 +109,9 @@ pub mod update;
 pub use adapter::{Adapter, AdapterBuilder, BuildError};
 pub use clock::TimeSource;
 pub use dispatch::Concurrency;
-pub use error::{ErrorCode, IntoOperationError, OperationError, OrInternal, leaks_internals};
+pub use error::{IntoOperationError, OperationError, OrInternal};
 pub use execution::ExecutionOptions;
+pub use future::BoxFuture;
 pub use gatekeeper::{
     Certification, Condition, Permission, Policy, Promotion, Trust, TrustError, ValidationReport,
 };
@@ -115,14 +120,18 @@ pub use main_error::{Error, Result};
 pub use mcp::HttpOptions;
 #[doc = include_str!("macro_docs/update_input.md")]
 pub use mcp_aql_derive::UpdateInput;
+pub use mcp_aql_protocol::{
+    DANGER_PATTERNS, DangerLevel, EndpointPermissions, ErrorCode, LimitOutOfRange, Limits,
+    PROTOCOL_VERSION, RESERVED_OPERATIONS, SemanticCategory, TrustLevel, UnknownLevel,
+};
 #[cfg(not(feature = "query"))]
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{
-    BoxFuture, Call, CallScope, Context, DangerSpec, DataKey, DefaultSpec, Deprecation,
-    ExampleSpec, ExecutionContext, LifecycleSpec, Method, Operation, OperationReturn,
-    OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ParameterSpec, ParameterType,
-    ProgressSink, ReturnsSpec, SchemaFn, Session, Severity, SharedState, State, StateSpec, Warning,
+    Call, CallScope, Context, DangerSpec, DataKey, DefaultSpec, ExampleSpec, ExecutionContext,
+    LifecycleSpec, Method, Operation, OperationReturn, OperationSpec, Operations, Outcome,
+    ParamGroup, ParameterEntry, ParameterSpec, ParameterType, ProgressSink, ReturnsSpec, SchemaFn,
+    SharedState, State, StateSpec,
 };
 pub use paging::{CursorKey, PageInfo};
 pub use query::Page;
@@ -133,16 +142,15 @@ pub use query::{
 };
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
+pub use session::Session;
+pub use text::leaks_internals;
 /// What [`CallScope::cancellation`] is made of.
 #[doc(no_inline)]
 pub use tokio_util::sync::CancellationToken;
 pub use update::{
     Change, ElementSpec, FieldSpec, IfMatch, InputSpec, Merge, Update, UpdateInput, merge_json,
 };
-pub use vocab::{
-    DANGER_PATTERNS, DangerLevel, EndpointPermissions, LimitOutOfRange, Limits, PROTOCOL_VERSION,
-    RESERVED_OPERATIONS, SemanticCategory, TrustLevel, UnknownLevel, is_public_name,
-};
+pub use warning::{Deprecation, Severity, Warning};
 
 #[doc = include_str!("macro_docs/operation.md")]
 pub use mcp_aql_derive::operation;

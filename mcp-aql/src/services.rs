@@ -1,14 +1,14 @@
-use std::sync::Arc;
+//! The services that gates, executions and the safety loop share.
 
-use tokio::sync::OnceCell;
+use std::sync::Arc;
 
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::OperationError;
 use crate::session_end::SessionEnds;
-use crate::store::{Store, StoreError};
+use crate::store::{Ready, Store, StoreError};
 
-/// What gates, executions and the safety loop stand on.
+/// The store, the clock, the audit log and the work at the end of sessions.
 pub(crate) struct Services {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) time: TimeSource,
@@ -17,9 +17,6 @@ pub(crate) struct Services {
     pub(crate) session_ends: Arc<SessionEnds>,
     ready: Arc<Ready>,
 }
-
-/// Set once the store is ready, for all who use it.
-pub(crate) type Ready = OnceCell<()>;
 
 impl Services {
     pub(crate) fn new(store: Arc<dyn Store>, time: TimeSource, audit: Audit) -> Self {

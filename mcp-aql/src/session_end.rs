@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::operation::Session;
+use crate::session::Session;
 use crate::sync::lock;
 
 /// How long the end of a connection, or of the process, waits for this work.

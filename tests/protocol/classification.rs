@@ -68,7 +68,7 @@ fn operation_names_are_snake_case() {
     // REQ-CLS-06, REQ-CLS-07, REQ-CLS-08
     let board = board();
     for operation in board.operations() {
-        assert!(mcp_aql::is_public_name(operation.name), "{}", operation.name);
+        assert!(mcp_aql_protocol::is_public_name(operation.name), "{}", operation.name);
     }
 }
 

@@ -230,7 +230,7 @@ fn details_have_the_protocols_members() {
         for parameter in details["parameters"].as_array().unwrap() {
             check_parameter(&name, parameter);
             let of = parameter["name"].as_str().unwrap();
-            assert!(mcp_aql::is_public_name(of), "{of}");
+            assert!(mcp_aql_protocol::is_public_name(of), "{of}");
             assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}.{of}");
         }
         let examples = details.get("examples").map(|examples| examples.as_array().unwrap());

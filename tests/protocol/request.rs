@@ -3,7 +3,7 @@
 use mcp_aql::prelude::*;
 use mcp_aql::{
     DefaultSpec, Endpoint, Method, Operation, OperationSpec, ParameterEntry, ParameterSpec,
-    SemanticCategory, is_public_name,
+    SemanticCategory,
 };
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ fn published_parameter_names_are_snake_case() {
                 _ => continue,
             };
             for spec in specs {
-                assert!(is_public_name(spec.name), "{}", spec.name);
+                assert!(mcp_aql_protocol::is_public_name(spec.name), "{}", spec.name);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The rules of computed fields, each a function named after it.
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::is_public_name;
 use syn::spanned::Spanned as _;
 use syn::{ItemImpl, ReceiverKind, Safety, Type};
 
@@ -62,7 +63,7 @@ fn name(field: &ComputedModel<'_>, errors: &mut Accumulator) {
                 "callers write `{name}`, and the name is what follows the dot: write `{rest}`"
             ),
         ));
-    } else if !names::is_snake_case(name) {
+    } else if !is_public_name(name) {
         let snake = names::to_snake_case(name);
         let remedy = if field.name.set {
             format!("`{snake}`")

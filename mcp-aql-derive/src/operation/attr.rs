@@ -3,15 +3,15 @@
 use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::SemanticCategory;
 use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 
 use super::danger_attr::{self, Danger};
 use super::lifecycle::{self, Lifecycle};
-use crate::support::category::Category;
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
-use crate::support::values::{CratePath, Deprecated, Text};
+use crate::support::values::{Category, CratePath, Deprecated, Text};
 use crate::support::{attribute_of, fault, strip};
 
 const GRAMMAR: Grammar = Grammar {
@@ -36,7 +36,7 @@ const GRAMMAR: Grammar = Grammar {
 
 /// `#[operation(READ)]` means the category, and some words belong one level deeper.
 fn hint(name: &str) -> Option<Hint> {
-    let Ok(category) = Category::from_name(&name.to_ascii_uppercase()) else {
+    let Some(category) = SemanticCategory::from_name(&name.to_ascii_uppercase()) else {
         return match name {
             "description" | "summary" | "title" | "about" => {
                 Hint::new("write it as a doc comment, `/// …`")
@@ -53,7 +53,7 @@ fn hint(name: &str) -> Option<Hint> {
 
 /// The options of one operation.
 pub(crate) struct OperationAttr {
-    pub(crate) category: Option<SpannedValue<Category>>,
+    pub(crate) category: Option<SpannedValue<SemanticCategory>>,
     /// Where a category belongs that was not written at all.
     pub(crate) no_category: Option<Span>,
     pub(crate) name: Option<SpannedValue<Text>>,
@@ -103,7 +103,12 @@ impl OperationAttr {
         let empty = options.empty("category");
         Self {
             no_category: empty.or_else(|| options.lacks("category").then_some(span)),
-            category: if empty.is_none() { options.take("category", errors) } else { None },
+            category: if empty.is_none() {
+                let category = options.take::<Category>("category", errors);
+                category.map(|category| category.map_ref(|category| category.0))
+            } else {
+                None
+            },
             name: options.take("name", errors),
             endpoint: options.take("endpoint", errors),
             rationale: options.take("rationale", errors),

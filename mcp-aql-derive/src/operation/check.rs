@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name};
 use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Generics, Safety, Type};
@@ -11,8 +12,7 @@ use super::attr::Wrap;
 use super::model::OperationModel;
 use super::{danger_check, example, lifecycle, query_check};
 use crate::parameter;
-use crate::support::category::Category;
-use crate::support::names::{self, RESERVED_OPERATIONS};
+use crate::support::names;
 use crate::support::{fault, ty};
 
 /// Every rule that concerns one operation alone.
@@ -42,8 +42,9 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 /// Every operation has exactly one category (MCP-AQL §8.1).
 fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(span) = operation.no_category else { return };
-    let guess = Category::of_verb(&operation.name.text).map_or(Category::Read, |(_, it)| it);
-    let others: Vec<_> = Category::ALL
+    let guess = SemanticCategory::of_verb(&operation.name.text)
+        .map_or(SemanticCategory::Read, |(_, it)| it);
+    let others: Vec<_> = SemanticCategory::ALL
         .into_iter()
         .filter(|other| *other != guess)
         .map(|other| format!("`{}`", other.as_str()))
@@ -67,7 +68,7 @@ fn name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
         format!(
             "operation `{name}` has a name that the protocol reserves: write another one{or_set} (MCP-AQL §8.5.4)"
         )
-    } else if !names::is_snake_case(name) {
+    } else if !is_public_name(name) {
         format!(
             "operation `{name}` is not snake_case: write `{}` (MCP-AQL §8.5.2)",
             names::to_snake_case(name)
@@ -84,7 +85,7 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if operation.rationale.is_some() {
         return;
     }
-    if let Some((verb, announced)) = Category::of_verb(&operation.name.text)
+    if let Some((verb, announced)) = SemanticCategory::of_verb(&operation.name.text)
         && announced != **category
     {
         errors.push(fault(
@@ -108,7 +109,7 @@ fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 /// Endpoint families are named like operations.
 fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(endpoint) = &operation.endpoint
-        && !names::is_snake_case(&endpoint.0)
+        && !is_public_name(&endpoint.0)
     {
         errors.push(fault(
             endpoint.span(),
@@ -125,7 +126,7 @@ fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 fn wrap(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(wrap) = &operation.wrap else { return };
     if let Wrap::Named(key) = &**wrap
-        && !names::is_snake_case(key)
+        && !is_public_name(key)
     {
         errors.push(fault(
             wrap.span(),
@@ -232,7 +233,7 @@ pub(super) fn form_is_known(
 fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(category) = &operation.category else { return };
     let mut inputs = operation.inputs();
-    if operation.is(Category::Update) {
+    if operation.is(SemanticCategory::Update) {
         if inputs.next().is_none() {
             let plain = operation.parameters().find(|it| it.name.text == "input");
             errors.push(match plain {
@@ -270,7 +271,7 @@ fn input_is_called_input(operation: &OperationModel<'_>, errors: &mut Accumulato
     // A second one is reported for being there at all.
     if let Some(input) = operation.inputs().next()
         && input.name != "input"
-        && operation.is(Category::Update)
+        && operation.is(SemanticCategory::Update)
     {
         errors.push(fault(
             input.span,

@@ -1,5 +1,6 @@
 //! The expansion: a static table, and a closure that decodes the arguments and calls the function.
 
+use mcp_aql_protocol::SemanticCategory;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
@@ -10,8 +11,8 @@ use super::args::Argument;
 use super::attr::Wrap;
 use super::model::{OperationModel, Site};
 use super::{assertions, danger_note, fallback};
-use crate::support::category::Category;
 use crate::support::runtime_path::RuntimePath;
+use crate::support::variant_ident;
 
 /// A free function's operation.
 pub(crate) fn operation(
@@ -149,8 +150,8 @@ pub(crate) fn method(
 /// `OperationSpec::new("name", Category, "What it does.")` and what follows it.
 fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let name = &model.name.text;
-    let category = model.category.as_deref().copied().unwrap_or(Category::Read);
-    let category = format_ident!("{}", category.variant());
+    let category = model.category.as_deref().copied().unwrap_or(SemanticCategory::Read);
+    let category = variant_ident(category);
     let description = &model.doc;
     let mut states = Vec::new();
     let mut parameters = Vec::new();

@@ -4,16 +4,16 @@ use std::ops::RangeInclusive;
 
 use darling::FromMeta;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::DangerLevel;
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 use syn::Meta;
 use syn::spanned::Spanned as _;
 
-use crate::support::danger::DangerLevel;
-use crate::support::fault;
 use crate::support::options::{Grammar, Hint, nested};
 use crate::support::runtime_path::RuntimePath;
-use crate::support::values::{Flag, Text, Texts, Whole};
+use crate::support::values::{Flag, Level, Text, Texts, Whole};
+use crate::support::{fault, variant_ident};
 
 /// What an operation declares of its danger.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ const COOLDOWNS: RangeInclusive<u32> = 1..=86_400;
 
 /// A level without its key: `danger(destructive)`.
 fn level_hint(name: &str) -> Option<Hint> {
-    let level = DangerLevel::from_name(name).ok()?;
+    let level = name.parse::<DangerLevel>().ok()?;
     Hint::new(format!("write `level = \"{}\"`", level.as_str()))
 }
 
@@ -57,7 +57,7 @@ pub(super) fn hint(name: &str) -> Option<Hint> {
         "confirmation_message" => "confirmation_message = \"…\"".to_owned(),
         "cooldown_seconds" => "cooldown_seconds = …".to_owned(),
         "requires_reauth" => name.to_owned(),
-        _ => format!("level = \"{}\"", DangerLevel::from_name(name).ok()?.as_str()),
+        _ => format!("level = \"{}\"", name.parse::<DangerLevel>().ok()?.as_str()),
     };
     Hint::new(format!("write `danger({inside})`"))
 }
@@ -68,7 +68,7 @@ impl FromMeta for Danger {
         let list = match meta {
             Meta::List(list) if !list.tokens.is_empty() => list,
             Meta::NameValue(pair) => {
-                let level = DangerLevel::from_meta(meta).map_or("destructive", DangerLevel::as_str);
+                let level = Level::from_meta(meta).map_or("destructive", |level| level.0.as_str());
                 return Err(fault(
                     pair.value.span(),
                     format_args!("`danger` takes a list: write `danger(level = \"{level}\")`"),
@@ -100,7 +100,9 @@ impl FromMeta for Danger {
             known
         });
         let read = Self {
-            level: options.take("level", &mut errors),
+            level: options
+                .take::<Level>("level", &mut errors)
+                .map(|level| level.map_ref(|level| level.0)),
             reasons: options
                 .take::<Texts>("reasons", &mut errors)
                 .map(|reasons| reasons.into_inner().0)
@@ -118,7 +120,7 @@ impl Danger {
     pub(super) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
         let spec = match &self.level {
             Some(level) => {
-                let variant = format_ident!("{}", level.variant());
+                let variant = variant_ident(**level);
                 quote!(#runtime::DangerSpec::new(#runtime::DangerLevel::#variant))
             }
             None => quote!(#runtime::DangerSpec::UNDECLARED),

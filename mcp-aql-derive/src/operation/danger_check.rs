@@ -1,10 +1,9 @@
 //! The rules of `danger(…)`, each a function named after it.
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 
 use super::model::OperationModel;
-use crate::support::category::Category;
-use crate::support::danger::DangerLevel;
 use crate::support::{fault, names, slots};
 
 /// Every rule of what an operation declares of its danger.
@@ -18,7 +17,7 @@ pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(level) = operation.danger_level()
         && **level >= DangerLevel::Destructive
-        && operation.is(Category::Read)
+        && operation.is(SemanticCategory::Read)
     {
         errors.push(fault(
             level.span(),
@@ -37,11 +36,13 @@ fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator)
     else {
         return;
     };
-    if **level > DangerLevel::Safe || *category == Category::Read {
+    if **level > DangerLevel::Safe || *category == SemanticCategory::Read {
         return;
     }
     let remedy = match category {
-        Category::Delete => "`level = \"destructive\"`, or `\"reversible\"` if it can be undone",
+        SemanticCategory::Delete => {
+            "`level = \"destructive\"`, or `\"reversible\"` if it can be undone"
+        }
         _ => "`level = \"reversible\"`, or a higher one",
     };
     errors.push(fault(

@@ -1,11 +1,10 @@
 //! A warning for operations whose name alone makes them more dangerous than their category.
 
+use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
 
 use super::model::OperationModel;
-use crate::support::category::Category;
-use crate::support::danger::DangerLevel;
 
 /// What warns the author that a name has raised the level, unless `danger(level = …)` is written
 /// (REQ-DNG-08). A macro can warn only by using something deprecated.
@@ -15,14 +14,16 @@ pub(super) fn note(operation: &OperationModel<'_>) -> Option<TokenStream> {
     }
     let category = *operation.category.as_deref()?;
     let name = &operation.name.text;
-    let (level, pattern) = DangerLevel::raised_by_name(name, category)?;
+    let (level, Some(pattern)) = DangerLevel::inferred(name, category) else { return None };
     let level = level.as_str();
     let write = |level| match operation.danger {
         Some(_) => format!("write `level = \"{level}\"` in `danger(…)`"),
         None => format!("write `danger(level = \"{level}\")`"),
     };
     let remedy = match category {
-        Category::Read => format!("{} if it only reads, or another `category`", write("safe")),
+        SemanticCategory::Read => {
+            format!("{} if it only reads, or another `category`", write("safe"))
+        }
         _ => format!("{} if it is, or the level that it has", write(level)),
     };
     let note = format!("`{name}` counts as `{level}` because of its name (`{pattern}`): {remedy}");

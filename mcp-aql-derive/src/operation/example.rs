@@ -1,6 +1,7 @@
 //! Examples are calls that work: introspection shows them to clients.
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::nearest_name;
 use syn::LitStr;
 
 use super::model::OperationModel;
@@ -96,7 +97,7 @@ fn nothing_is_missing(
                 // Where a group has names of its own, an unknown one may be one of these.
                 || (!operation.has_groups()
                     && !is_known(&key, operation)
-                    && names::nearest(&key, names()) == Some(name))
+                    && nearest_name(&key, names()) == Some(name))
         })
     };
     let input = operation.inputs().next().map(|_| "input");

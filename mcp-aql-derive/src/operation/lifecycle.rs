@@ -2,13 +2,13 @@
 
 use darling::FromMeta;
 use darling::error::Accumulator;
+use mcp_aql_protocol::SemanticCategory;
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Meta;
 use syn::spanned::Spanned as _;
 
 use super::model::OperationModel;
-use crate::support::category::Category;
 use crate::support::fault;
 use crate::support::options::{Grammar, Hint, nested};
 use crate::support::runtime_path::RuntimePath;
@@ -100,7 +100,7 @@ fn only_execute_has_one(
     errors: &mut Accumulator,
 ) {
     if let Some(category) = operation.category.as_deref()
-        && *category != Category::Execute
+        && *category != SemanticCategory::Execute
     {
         errors.push(fault(
             lifecycle.span,
@@ -147,7 +147,7 @@ fn progress_is_told(
 /// A call in the foreground is no execution.
 fn executions_have_one(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for span in operation.executions() {
-        let remedy = if operation.is(Category::Execute) {
+        let remedy = if operation.is(SemanticCategory::Execute) {
             "write `lifecycle(…)` in `#[operation(…)]`, or take the call's `Context`"
         } else {
             "write `category = \"EXECUTE\"` and `lifecycle(…)`, or take the call's `Context`"

@@ -2,6 +2,7 @@
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
@@ -15,8 +16,6 @@ use super::danger_attr::Danger;
 use super::lifecycle::Lifecycle;
 use super::query::Query;
 use crate::parameter::Parameter;
-use crate::support::category::Category;
-use crate::support::danger::DangerLevel;
 use crate::support::doc::Doc;
 use crate::support::options::JsonOption;
 use crate::support::values::{Deprecated, Text};
@@ -27,7 +26,7 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) name: Name,
     pub(crate) ident: &'a Ident,
     /// `None` is a fault.
-    pub(crate) category: Option<SpannedValue<Category>>,
+    pub(crate) category: Option<SpannedValue<SemanticCategory>>,
     /// Where a category belongs that was not written at all.
     pub(crate) no_category: Option<Span>,
     /// The doc comment; an empty one is a fault.
@@ -165,7 +164,7 @@ impl<'a> OperationModel<'a> {
         self.arguments.iter().any(|argument| matches!(argument, Argument::IfMatch(_)))
     }
 
-    pub(crate) fn is(&self, category: Category) -> bool {
+    pub(crate) fn is(&self, category: SemanticCategory) -> bool {
         self.category.as_deref() == Some(&category)
     }
 

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::spanned::Spanned as _;
@@ -65,12 +66,8 @@ const GRAMMAR: Grammar = Grammar {
 };
 
 /// How many rows a page can be said to have, and how far relationships can be followed.
-const PAGE_SIZES: RangeInclusive<usize> = 1..=1000;
+const PAGE_SIZES: RangeInclusive<usize> = 1..=MAX_PAGE_SIZE;
 const DEPTHS: RangeInclusive<usize> = 1..=100;
-
-/// What the runtime takes for a page size that is left out.
-const PAGE_SIZE: usize = 20;
-const MAX_PAGE_SIZE: usize = 100;
 
 impl QueryKind {
     /// The options that it has a use for.
@@ -228,8 +225,8 @@ impl QueryOptions {
                 ));
             }
         }
-        let size = self.page_size.as_ref().map_or(PAGE_SIZE, |it| it.0);
-        let max = self.max_page_size.as_ref().map_or(MAX_PAGE_SIZE, |it| it.0);
+        let size = self.page_size.as_ref().map_or(DEFAULT_PAGE_SIZE, |it| it.0);
+        let max = self.max_page_size.as_ref().map_or(DEFAULT_MAX_PAGE_SIZE, |it| it.0);
         if fits && size > max {
             let (span, remedy) = match (&self.page_size, &self.max_page_size) {
                 (Some(it), Some(_)) => (it.span(), format!("a `page_size` of {max} or less")),

@@ -1,11 +1,11 @@
 //! The rules of queries, each a function named after it.
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::SemanticCategory;
 
 use super::model::OperationModel;
 use super::query::QueryKind;
 use super::query_attr::TextControl;
-use crate::support::category::Category;
 use crate::support::{fault, feature};
 
 /// Every rule of the arguments that stand for a query.
@@ -28,7 +28,7 @@ fn feature_is_on(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 /// What is asked for is only looked at (MCP-AQL §8.1).
 fn queries_read(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(category) = &operation.category else { return };
-    if operation.is(Category::Read) {
+    if operation.is(SemanticCategory::Read) {
         return;
     }
     for query in operation.queries() {

@@ -3,17 +3,17 @@
 use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::{ErrorCode, nearest_name};
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, Ident, Index, Member, Meta, Path, Token};
 
-use crate::support::codes::CODES;
 use crate::support::json::{Json, Number, Value};
 use crate::support::options::{Grammar, Options, no_hint};
 use crate::support::values::{CratePath, Flag, Text};
-use crate::support::{fault, names, no_comma};
+use crate::support::{fault, no_comma};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "operation_error",
@@ -39,10 +39,7 @@ pub(crate) struct ErrorAttr {
 
 /// One of the protocol's codes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Code {
-    pub(crate) name: &'static str,
-    pub(crate) variant: &'static str,
-}
+pub(crate) struct Code(pub(crate) ErrorCode);
 
 /// What the client can work with, by key.
 pub(crate) struct Details(pub(crate) Vec<(Ident, Detail)>);
@@ -74,18 +71,16 @@ impl FromMeta for Code {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         let text = SpannedValue::<Text>::from_meta(meta)?;
         let name = text.0.as_str();
-        CODES
-            .iter()
-            .find(|(code, _)| *code == name)
-            .map(|(name, variant)| Self { name, variant })
-            .ok_or_else(|| {
-                let known = CODES.iter().map(|(code, _)| *code);
-                let hint = match names::nearest(&name.to_ascii_uppercase(), known) {
+        ErrorCode::ALL.iter().find(|code| code.as_str() == name).map(|code| Self(*code)).ok_or_else(
+            || {
+                let known = ErrorCode::ALL.iter().map(|code| code.as_str());
+                let hint = match nearest_name(&name.to_ascii_uppercase(), known) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "write one of the codes that `mcp_aql::ErrorCode` lists".to_owned(),
                 };
                 fault(text.span(), format_args!("unknown error code `{name}`: {hint}"))
-            })
+            },
+        )
     }
 }
 

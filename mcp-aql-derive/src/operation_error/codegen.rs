@@ -9,6 +9,7 @@ use super::attr::{Code, Detail};
 use super::model::{ErrorModel, Variant};
 use crate::support::json::{Json, Value};
 use crate::support::runtime_path::RuntimePath;
+use crate::support::variant_ident;
 
 /// `impl From<X> for OperationError`, and for the `Error` that an adapter's `main` returns.
 pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> TokenStream {
@@ -129,7 +130,7 @@ fn binding(member: &Member) -> proc_macro2::Ident {
 fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStream {
     let error = quote!(#runtime::OperationError);
     let (constructed, covered) = constructor(variant, code, runtime).unwrap_or_else(|| {
-        let code = format_ident!("{}", code.variant);
+        let code = variant_ident(code.0);
         let message = match &variant.attr.message {
             Some(message) => message.0.to_token_stream(),
             None => quote!(::std::string::ToString::to_string(&__error)),
@@ -168,7 +169,7 @@ fn constructor(
     if variant.attr.message.is_some() {
         return None;
     }
-    let (constructor, keys): (_, &[&str]) = match code.name {
+    let (constructor, keys): (_, &[&str]) = match code.0.as_str() {
         "NOT_FOUND_RESOURCE" => ("not_found", &["resource_type", "resource_id"]),
         "CONFLICT_ALREADY_EXISTS" => ("already_exists", &["resource_type", "resource_id"]),
         "CONFLICT_VERSION_MISMATCH" => {

@@ -8,7 +8,7 @@ use syn::{Attribute, Ident, Meta};
 use super::model::{Constraints, DefaultValue};
 use crate::support::fault;
 use crate::support::options::{Grammar, Hint, Options};
-use crate::support::values::{Deprecated, Flag, Text};
+use crate::support::values::{Deprecated, Flag, FormatName, Text};
 
 const GRAMMAR: Grammar = Grammar {
     attribute: "param",
@@ -76,7 +76,9 @@ impl ParamAttr {
                 min_length: options.take("min_length", errors),
                 max_length: options.take("max_length", errors),
                 pattern: options.take("pattern", errors),
-                format: options.take("format", errors),
+                format: options
+                    .take::<FormatName>("format", errors)
+                    .map(|format| format.map_ref(|format| format.0)),
                 choices: options.take("enum", errors),
                 min_items: options.take("min_items", errors),
                 max_items: options.take("max_items", errors),

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::{RESERVED_PARAMETERS, is_public_name};
 use proc_macro2::Span;
 use regex::Regex;
 use syn::Type;
@@ -13,7 +14,7 @@ use super::literal;
 use super::model::{Constraints, DefaultValue, Parameter};
 use crate::support::fault;
 use crate::support::json::{Number, Value};
-use crate::support::names::{self, RESERVED_PARAMETERS};
+use crate::support::names;
 use crate::support::ty::{self, Kind};
 use crate::support::values::Limit;
 
@@ -53,7 +54,7 @@ fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
         format!(
             "parameter `{name}` has the name of a member of the request: {rename}{or_set} (MCP-AQL §4.1)"
         )
-    } else if !names::is_snake_case(name) {
+    } else if !is_public_name(name) {
         format!(
             "parameter `{name}` is not snake_case: write `{}` (MCP-AQL §4.3)",
             names::to_snake_case(name)

@@ -9,6 +9,7 @@ use crate::support::json::{Number, Value};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::Kind;
 use crate::support::values::Deprecated;
+use crate::support::variant_ident;
 
 impl Parameter<'_> {
     /// `required::<T, fn(T)>("name", "What it is for.")` and what follows it.
@@ -93,7 +94,7 @@ impl Constraints {
             tokens.push(quote!(#root::Pattern(#pattern)));
         }
         if let Some(it) = &self.format {
-            let format = quote::format_ident!("{}", it.variant);
+            let format = variant_ident(**it);
             tokens.push(quote!(#root::Format(#runtime::constraint::Format::#format)));
         }
         if let Some(it) = &self.choices {

@@ -1,11 +1,13 @@
 //! Whether a literal fits a parameter: its type, as far as that is known, and its constraints.
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::Format;
 use regex::Regex;
 
 use super::model::{Constraints, Parameter};
 use crate::support::date::NO_DAY;
 use crate::support::fault;
+use crate::support::format::certainly_lacks;
 use crate::support::json::{Json, Number, Value};
 use crate::support::ty::Kind;
 use crate::support::values::Length;
@@ -124,14 +126,15 @@ fn text_violation(text: &str, constraints: &Constraints) -> Option<String> {
         ));
     }
     if let Some(format) = &constraints.format
-        && format.refuses(text)
+        && certainly_lacks(**format, text)
     {
-        if format.name == "date" {
-            return Some(format!("{NO_DAY} `{}`", format.example));
+        if **format == Format::Date {
+            return Some(format!("{NO_DAY} `{}`", format.example()));
         }
         return Some(format!(
             "does not have its `format` `{}`: write it as in `{}`",
-            format.name, format.example
+            format.as_str(),
+            format.example()
         ));
     }
     None

@@ -1,6 +1,7 @@
 //! A parameter with everything that was written about it.
 
 use darling::util::SpannedValue;
+use mcp_aql_protocol::Format;
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, Type};
@@ -8,7 +9,6 @@ use syn::{Expr, Ident, Type};
 use super::attr::ParamAttr;
 use crate::support::Name;
 use crate::support::doc::Doc;
-use crate::support::format::Format;
 use crate::support::json::Json;
 use crate::support::ty::{self, Kind};
 use crate::support::values::{Choices, Deprecated, Length, Limit, Text};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use darling::error::Accumulator;
+use mcp_aql_protocol::is_public_name;
 use syn::GenericParam;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -230,7 +231,7 @@ fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for preset in &resource.presets.0 {
         let name = preset.name.unraw().to_string();
-        if !names::is_snake_case(&name) {
+        if !is_public_name(&name) {
             errors.push(fault(
                 preset.name.span(),
                 format_args!(
@@ -361,7 +362,7 @@ fn relationships(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for relationship in &resource.relationships.0 {
         let name = relationship.name.unraw().to_string();
-        if !names::is_snake_case(&name) {
+        if !is_public_name(&name) {
             errors.push(fault(
                 relationship.name.span(),
                 format_args!(

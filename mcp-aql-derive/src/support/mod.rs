@@ -1,9 +1,6 @@
 //! What all macros share: reading options, names, types, literals and the path of the runtime.
 
-pub(crate) mod category;
-pub(crate) mod codes;
 pub(crate) mod concat;
-pub(crate) mod danger;
 pub(crate) mod date;
 pub(crate) mod doc;
 pub(crate) mod feature;
@@ -48,6 +45,11 @@ pub(crate) fn strip(expr: &Expr) -> &Expr {
 /// The attribute that is being expanded. Like `token`, it was written by the user.
 pub(crate) fn attribute_of(token: Span) -> Span {
     token.located_at(Span::call_site())
+}
+
+/// The name of an enum's variant, for the same variant of the runtime's enum.
+pub(crate) fn variant_ident(value: impl std::fmt::Debug) -> syn::Ident {
+    syn::Ident::new(&format!("{value:?}"), Span::call_site())
 }
 
 /// What an item is that has no named fields.

@@ -1,26 +1,6 @@
-//! The protocol's names: their pattern, and the nearest known one.
+//! Valid names for invalid ones, and suggestions for unknown ones.
 
-/// Names that the protocol keeps for itself (MCP-AQL §8.5.4).
-pub(crate) const RESERVED_OPERATIONS: [&str; 7] = [
-    "introspect",
-    "execute_agent",
-    "record_execution_step",
-    "complete_execution",
-    "abort_execution",
-    "confirm_operation",
-    "verify_challenge",
-];
-
-/// Members of a request that no parameter can be called (MCP-AQL §4.1).
-pub(crate) const RESERVED_PARAMETERS: [&str; 3] = ["operation", "operations", "params"];
-
-/// Whether `name` matches `^[a-z][a-z0-9_]*$`.
-pub(crate) fn is_snake_case(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-}
+use mcp_aql_protocol::nearest_name;
 
 /// The public name nearest to `name`: `createTask` becomes `create_task`.
 pub(crate) fn to_snake_case(name: &str) -> String {
@@ -44,25 +24,12 @@ pub(crate) fn to_snake_case(name: &str) -> String {
     if snake.is_empty() { "a_name".to_owned() } else { snake.to_owned() }
 }
 
-/// The candidate that was most likely meant, if one is near enough to suggest.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(score, _)| *score >= 0.8)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, candidate)| candidate)
-}
-
 /// What to write instead of an unknown name: the nearest one, or all there are.
 pub(crate) fn suggestion<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
-    match nearest(name, candidates.clone()) {
+    match nearest_name(name, candidates.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("write {}", one_of(candidates)),
     }
@@ -86,6 +53,8 @@ fn joined<'a>(names: impl IntoIterator<Item = &'a str>, conjunction: &str) -> St
 
 #[cfg(test)]
 mod tests {
+    use mcp_aql_protocol::is_public_name;
+
     use super::*;
 
     #[test]
@@ -100,7 +69,7 @@ mod tests {
             ("2nd", false, "nd"),
             ("__", false, "a_name"),
         ] {
-            assert_eq!(is_snake_case(name), valid, "{name}");
+            assert_eq!(is_public_name(name), valid, "{name}");
             assert_eq!(to_snake_case(name), proposal, "{name}");
         }
     }
@@ -108,7 +77,7 @@ mod tests {
     #[test]
     fn proposals_are_public_names() {
         for name in ["A", "été", "x__y", "9lives", "-"] {
-            assert!(is_snake_case(&to_snake_case(name)), "{name}");
+            assert!(is_public_name(&to_snake_case(name)), "{name}");
         }
     }
 

@@ -3,6 +3,7 @@
 use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::nearest_name;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
@@ -157,7 +158,7 @@ impl Options {
         let name = key.unraw().to_string();
         if !grammar.known.contains(&name.as_str()) {
             let known = grammar.known.iter().copied();
-            let near = names::nearest(&name, known.clone());
+            let near = nearest_name(&name, known.clone());
             self.meant.extend(near);
             let hint = (grammar.hint)(&name).filter(|_| near.is_none());
             self.meant.extend(hint.as_ref().and_then(|hint| hint.meant));

@@ -1,5 +1,6 @@
 //! What serde's attributes say about the JSON form, as far as updates and queries name its members.
 
+use mcp_aql_protocol::is_public_name;
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::meta::ParseNestedMeta;
@@ -149,7 +150,7 @@ pub(crate) fn name_fault(ident: &Ident, name: &Name, unless: &str) -> Option<dar
     let text = name.text.as_str();
     let what = if text.starts_with('_') {
         "starts with `_`"
-    } else if !names::is_snake_case(text) {
+    } else if !is_public_name(text) {
         "is not snake_case"
     } else {
         return None;

@@ -2,18 +2,16 @@
 
 use darling::FromMeta;
 use darling::util::SpannedValue;
+use mcp_aql_protocol::{DangerLevel, Format, SemanticCategory, is_public_name, nearest_name};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, ExprMacro, Ident, Lit, Meta, Path, Token};
 
-use super::category::Category;
-use super::danger::DangerLevel;
 use super::date::{NO_DAY, is_date};
-use super::format::{FORMATS, Format};
 use super::json::{Json, Number, Value};
-use super::names::{self, is_snake_case};
+use super::names;
 use super::options::{Grammar, nested, no_hint};
 use super::{fault, strip};
 
@@ -52,6 +50,18 @@ pub(crate) struct Limit(pub(crate) Number);
 /// A list of literals.
 #[derive(Debug, Clone)]
 pub(crate) struct Choices(pub(crate) Vec<Json>);
+
+/// The category of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Category(pub(crate) SemanticCategory);
+
+/// The danger level of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Level(pub(crate) DangerLevel);
+
+/// The format of a text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FormatName(pub(crate) Format);
 
 /// The path of the runtime.
 #[derive(Debug, Clone)]
@@ -198,7 +208,7 @@ impl FromMeta for Word {
             Expr::Path(path) if path.path.get_ident().is_some_and(is_lower_case) => {
                 path.path.require_ident().cloned().map(Self).map_err(Into::into)
             }
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if is_snake_case(&text.value()) => {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if is_public_name(&text.value()) => {
                 Err(FORM.wanted_as(meta, &text.value()))
             }
             _ => Err(FORM.wanted(meta)),
@@ -234,7 +244,7 @@ impl FromMeta for Words {
 }
 
 fn is_lower_case(name: &Ident) -> bool {
-    is_snake_case(&name.unraw().to_string())
+    is_public_name(&name.unraw().to_string())
 }
 
 impl FromMeta for Flag {
@@ -306,7 +316,8 @@ impl FromMeta for Category {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         const FORM: Form = Form { what: "text", example: "\"READ\"" };
         match FORM.value(meta)? {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Self::from_name(&text.value())
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => category(&text.value())
+                .map(Self)
                 .map_err(|message| fault(text.span(), format_args!("{message} (MCP-AQL §8.1)"))),
             other => {
                 let word = match other {
@@ -314,8 +325,9 @@ impl FromMeta for Category {
                     _ => None,
                 };
                 let word = word.unwrap_or_default().to_ascii_uppercase();
-                let quoted = Self::ALL.map(|category| format!("\"{}\"", category.as_str()));
-                Err(if Self::from_name(&word).is_ok() {
+                let quoted =
+                    SemanticCategory::ALL.map(|category| format!("\"{}\"", category.as_str()));
+                Err(if SemanticCategory::from_name(&word).is_some() {
                     FORM.wanted_as(meta, &format!("\"{word}\""))
                 } else {
                     let all = names::one_of(quoted.iter().map(String::as_str));
@@ -329,18 +341,22 @@ impl FromMeta for Category {
     }
 }
 
-impl FromMeta for DangerLevel {
+impl FromMeta for Level {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         const FORM: Form = Form { what: "text", example: "\"destructive\"" };
         let (span, word) = match FORM.value(meta)? {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
-                return Self::from_name(&text.value()).map_err(|error| fault(text.span(), error));
+                return danger_level(&text.value())
+                    .map(Self)
+                    .map_err(|error| fault(text.span(), error));
             }
             // Audits number the levels.
             Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
-                let level =
-                    number.base10_parse().ok().and_then(|it: usize| Self::ALL.get(it).copied());
-                (number.span(), level.map(Self::as_str).unwrap_or_default().to_owned())
+                let level = number
+                    .base10_parse()
+                    .ok()
+                    .and_then(|it: usize| DangerLevel::ALL.get(it).copied());
+                (number.span(), level.map(DangerLevel::as_str).unwrap_or_default().to_owned())
             }
             Expr::Path(path) => {
                 let last = path.path.segments.last().map(|it| it.ident.to_string());
@@ -348,25 +364,50 @@ impl FromMeta for DangerLevel {
             }
             other => (other.span(), String::new()),
         };
-        Err(if Self::from_name(&word).is_ok() {
+        Err(if word.parse::<DangerLevel>().is_ok() {
             FORM.wanted_as(meta, &format!("\"{word}\""))
         } else {
-            let quoted = Self::ALL.map(|level| format!("\"{}\"", level.as_str()));
+            let quoted: Vec<_> =
+                DangerLevel::ALL.iter().map(|level| format!("\"{level}\"")).collect();
             let all = names::one_of(quoted.iter().map(String::as_str));
             fault(span, format_args!("`level` takes text: write {all}"))
         })
     }
 }
 
-impl FromMeta for Format {
+impl FromMeta for FormatName {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         let text = Text::from_meta(meta)?.0;
-        Self::from_name(&text).ok_or_else(|| {
-            let hint = names::suggestion(&text, FORMATS.iter().map(|format| format.name));
+        Format::from_name(&text).map(Self).ok_or_else(|| {
+            let hint = names::suggestion(&text, Format::ALL.iter().map(|format| format.as_str()));
             let span = Form::TEXT.value(meta).map_or_else(|_| meta.span(), |value| value.span());
             fault(span, format_args!("unknown format `{text}`: {hint}"))
         })
     }
+}
+
+/// The category of this name, or what to write instead.
+fn category(name: &str) -> Result<SemanticCategory, String> {
+    SemanticCategory::from_name(name).ok_or_else(|| {
+        let known = SemanticCategory::ALL.map(SemanticCategory::as_str);
+        let hint = names::suggestion(&name.to_ascii_uppercase(), known);
+        format!("unknown category `{name}`: {hint}")
+    })
+}
+
+/// The danger level of this name, or what to write instead.
+fn danger_level(name: &str) -> Result<DangerLevel, String> {
+    name.parse().map_err(|_| {
+        let words = || DangerLevel::ALL.iter().map(|level| level.as_str());
+        let hint = match nearest_name(&name.to_ascii_lowercase(), words()) {
+            Some(near) => {
+                let others = words().filter(|word| *word != near);
+                format!("did you mean `{near}`? The others are {}", names::all_of(others))
+            }
+            None => format!("write {}", names::one_of(words())),
+        };
+        format!("unknown danger level `{name}`: {hint}")
+    })
 }
 
 impl FromMeta for CratePath {
@@ -424,5 +465,39 @@ impl FromMeta for Deprecated {
             replacement,
             removal_date: removal_date.map(|text| text.into_inner().0),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_categories_are_answered_with_the_nearest_or_all() {
+        assert_eq!(category("READ"), Ok(SemanticCategory::Read));
+        for (name, message) in [
+            ("read", "unknown category `read`: did you mean `READ`?"),
+            ("REED", "unknown category `REED`: did you mean `READ`?"),
+            ("", "unknown category ``: write `CREATE`, `READ`, `UPDATE`, `DELETE` or `EXECUTE`"),
+        ] {
+            assert_eq!(category(name), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn unknown_levels_are_answered_with_all_levels() {
+        assert_eq!(danger_level("dangerous"), Ok(DangerLevel::Dangerous));
+        for (name, message) in [
+            (
+                "Destructiv",
+                "unknown danger level `Destructiv`: did you mean `destructive`? The others are `safe`, `reversible`, `dangerous` and `forbidden`",
+            ),
+            (
+                "high",
+                "unknown danger level `high`: write `safe`, `reversible`, `destructive`, `dangerous` or `forbidden`",
+            ),
+        ] {
+            assert_eq!(danger_level(name), Err(message.to_owned()));
+        }
     }
 }

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Once, OnceLock};
 
+use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, nearest_name};
 use serde_json::{Map, Value};
 
 use super::told::Shown;
@@ -24,14 +25,15 @@ use crate::operation::{
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
 use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
-use crate::services::{Ready, Services};
+use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
+use crate::store::Ready;
 #[cfg(feature = "safety")]
 use crate::store::SqliteStore;
 use crate::store::{MemoryStore, Store};
 use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
-use crate::vocab::{RESERVED_OPERATIONS, ReplyLimits, SemanticCategory, closest, is_public_name};
+use crate::vocab::ReplyLimits;
 
 /// Everything that keeps an adapter from starting.
 ///
@@ -318,7 +320,7 @@ fn check_replacement(
 
 /// The end of a sentence about an unknown name.
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    closest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    nearest_name(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// Where a person has to confirm, there must be a way to ask one.

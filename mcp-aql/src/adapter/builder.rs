@@ -2,6 +2,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_aql_protocol::Limits;
+
 use super::assemble::{BuildError, assemble};
 use super::config::{self, ConfigSource};
 use super::{Adapter, Settings};
@@ -13,7 +15,6 @@ use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, OperationSpec, Operations, SharedState, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::store::Store;
-use crate::vocab::Limits;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
 ///

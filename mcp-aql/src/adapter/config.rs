@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
 
 use super::Settings;
@@ -9,7 +10,6 @@ use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
 use crate::tightening::Tightening;
 use crate::user_directory::{self, Purpose};
-use crate::vocab::closest;
 
 /// The name of the configuration file, in the user's configuration directory and in the working directory.
 const FILE_NAME: &str = "mcp-aql.toml";
@@ -298,7 +298,7 @@ fn meant(message: &str) -> Option<&str> {
     of_names.iter().find(|words| message.starts_with(**words))?;
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = names.next()?;
-    closest(unknown, names)
+    nearest_name(unknown, names)
 }
 
 fn apply_file(settings: &mut Settings, file: ConfigFile, problems: &mut Vec<String>) {

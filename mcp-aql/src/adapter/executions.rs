@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::{Adapter, Rules, redacted, validate};
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::execution::{
     Begin, Ends, ExecutionRecord, ExecutionState, Full, NewExecution, PAGE_SIZES, Room, Status,
     Work,
@@ -14,11 +15,12 @@ use crate::execution::{
 use crate::gatekeeper::{Permit, Visitor};
 use crate::operation::{
     Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, LifecycleSpec,
-    OperationReturn, Payload, RegisteredOperation, Run, Session,
+    OperationReturn, Payload, RegisteredOperation, Run,
 };
 use crate::paging::PageRequest;
 use crate::query::Page;
 use crate::request::Credentials;
+use crate::session::Session;
 use crate::validate::ValidParams;
 use crate::vocab::ReplyLimits;
 
@@ -425,7 +427,7 @@ fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::leaks_internals;
+    use crate::text::leaks_internals;
 
     #[cfg(feature = "limits")]
     #[test]

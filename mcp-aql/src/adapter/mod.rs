@@ -10,6 +10,7 @@ mod told;
 use std::sync::{Arc, Once};
 use std::time::Instant;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
 
@@ -19,13 +20,14 @@ pub(crate) use builder::Parts;
 pub(crate) use settings::Settings;
 
 use crate::dispatch::{SharedTurnstile, redacted};
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::execution::{Executions, Full, Room};
+use crate::future::BoxFuture;
+use crate::future::erased;
 use crate::gatekeeper::{Gatekeeper, Visitor};
 use crate::introspection::{self, Introspection};
 use crate::operation::{
-    BoxFuture, Call, CallScope, Context, ExecutionCall, Handler, OperationSpec, Payload,
-    RegisteredOperation, Severity, Warning, Warnings,
+    Call, CallScope, Context, ExecutionCall, Handler, OperationSpec, Payload, RegisteredOperation,
 };
 use crate::request::{
     Arguments, Credentials, OperationInput, Refused, Request, decode, parse, too_large,
@@ -35,8 +37,10 @@ use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
 use crate::validate::{Rules, ValidParams, validate};
-use crate::vocab::{Limits, ReplyLimits};
+use crate::vocab::ReplyLimits;
+use crate::warning::{Severity, Warning, Warnings};
 use executions::{Admitted, Asked};
+use mcp_aql_protocol::Limits;
 
 /// An MCP-AQL adapter: operations with everything the protocol asks for around them.
 ///
@@ -240,7 +244,7 @@ impl Adapter {
                 Err(refused) => &refused.operation,
             };
             let introspects = operation == introspection::SPEC.name;
-            let operation = crate::shape::shorten(operation);
+            let operation = crate::text::shorten(operation);
             if batch.is_full() {
                 batch.push_not_run(&operation);
                 continue;
@@ -578,13 +582,6 @@ async fn settle(limiter: Option<&crate::limits::Limiter>, context: &Context) {
     }
 }
 
-/// Hides what a future is made of. The compiler builds the body of an `async fn` anew in every crate
-/// that awaits it, with all that it awaits in turn: a program would compile and hold the whole of this
-/// crate, and of rmcp, a second time.
-pub(crate) fn erased<'a, T>(future: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
-    Box::pin(future)
-}
-
 /// An error and its sources in a row, for the log.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -630,7 +627,7 @@ fn warn_of_names(operation: &RegisteredOperation, valid: &ValidParams, context: 
         context.warn(warning.clone());
     }
     for name in &valid.ignored {
-        let name = crate::router::clean(name);
+        let name = crate::text::clean(name);
         tracing::warn!(operation = &*operation.name, parameter = name, "unknown parameter ignored");
         context.warn(
             Warning::new(

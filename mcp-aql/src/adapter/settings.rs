@@ -1,12 +1,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mcp_aql_protocol::Limits;
+
 use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
-use crate::vocab::Limits;
 
 /// Everything about an adapter that can be set: by the builder, then by the configuration file, then
 /// by the environment.

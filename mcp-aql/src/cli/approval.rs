@@ -4,17 +4,18 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::call;
 use super::person::Person;
 use super::render::plain;
 use crate::adapter::Adapter;
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::main_error::{Error, Result};
-use crate::operation::Session;
 use crate::response::ErrorDetail;
 use crate::safety_loop::{SafetyCore, Standing};
+use crate::session::Session;
 
 /// How often the approval is looked for.
 const PACE: Duration = Duration::from_millis(300);
@@ -196,7 +197,7 @@ mod tests {
     use super::super::call::{Asked, run};
     use super::super::render::Output;
     use super::*;
-    use crate::operation::BoxFuture;
+    use crate::future::BoxFuture;
     use crate::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use crate::safety_loop::SafetyLoop;
     use crate::store::MemoryStore;

@@ -3,6 +3,7 @@ use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -12,13 +13,14 @@ use super::approval;
 use super::person::Person;
 use super::render::{Output, plain};
 use crate::adapter::Adapter;
-use crate::error::ErrorCode;
+use crate::future::BoxFuture;
 use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
-use crate::operation::{BoxFuture, CallScope, ProgressSink, Session};
+use crate::operation::{CallScope, ProgressSink};
 use crate::request::{Arguments, Loss, read, read_value};
 use crate::response::{ErrorDetail, OperationResult, Reply};
 use crate::router::Endpoint;
+use crate::session::Session;
 use crate::sync::lock;
 
 /// The exit code that shells expect of an interrupted program.

@@ -1,13 +1,13 @@
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use mcp_aql_protocol::nearest_name;
 use serde_json::{Map, Value, json};
 
 use super::render::{Output, Table, member, plain};
 use super::{Ended, call};
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
-use crate::vocab::closest;
 
 /// What every adapter answers.
 const EVERYWHERE: [&str; 3] = ["operations", "types", "danger"];
@@ -126,7 +126,7 @@ fn check(adapter: &Adapter, query: &str) -> Result {
     } else if adapter.inner.introspection.types.contains_key(query) {
         format!("did you mean `introspect types {query}`?")
     } else {
-        match closest(query, known.iter().copied()) {
+        match nearest_name(query, known.iter().copied()) {
             Some(near) => format!("did you mean '{near}'?"),
             None => format!("write one of {}", known.join(", ")),
         }
@@ -208,9 +208,9 @@ fn why(operation: &Value) -> String {
 
 fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Ended> {
     let near = if kind == "type" {
-        closest(name, adapter.inner.introspection.types.keys().map(String::as_str))
+        nearest_name(name, adapter.inner.introspection.types.keys().map(String::as_str))
     } else {
-        closest(name, adapter.operations().map(|spec| spec.name))
+        nearest_name(name, adapter.operations().map(|spec| spec.name))
     };
     let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     super::render::problem(&format!("there is no {kind} '{}'{hint}", plain(name)));

@@ -48,9 +48,10 @@ pub use clap;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
-use crate::adapter::{Adapter, erased};
+use crate::adapter::Adapter;
+use crate::future::BoxFuture;
+use crate::future::erased;
 use crate::main_error::{Error, Result};
-use crate::operation::BoxFuture;
 pub use client_config::Client;
 pub use docs::DocsFormat;
 pub use http::Http;

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use tokio::sync::oneshot;
 
+use crate::future::BoxFuture;
 use crate::main_error::Result;
-use crate::operation::BoxFuture;
 use crate::sync::lock;
 
 /// Somebody who reads and answers.

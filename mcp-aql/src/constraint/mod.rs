@@ -7,7 +7,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-pub use format::Format;
+pub(crate) use format::has_format;
+pub use mcp_aql_protocol::Format;
 
 /// A bound of a number, exact for every integer type of Rust up to 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]

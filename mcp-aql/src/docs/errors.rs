@@ -1,9 +1,10 @@
 //! Which codes a call can meet, as far as the tables tell.
 
+use mcp_aql_protocol::ErrorCode;
+
 use super::reference::{Family, input_type};
 use super::told::{Info, Types};
 use crate::adapter::Adapter;
-use crate::error::ErrorCode;
 use crate::operation::{Handler, Parameter, RegisteredOperation};
 use crate::router::EndpointMode;
 use crate::shape::Kind;

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use mcp_aql_protocol::ErrorCode;
+
 use super::json::Json;
 use super::prose::{self, Block, Span};
 use super::reference::{Family, Field, Operation, Part, Reference, Type, anchor, member_anchor};
 use super::words;
-use crate::error::ErrorCode;
 
 pub(super) fn render(reference: &Reference) -> String {
     let mut page = Page { text: String::new() };

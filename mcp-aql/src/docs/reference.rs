@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::errors;
 use super::json::Json;
 use super::told::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use crate::adapter::Adapter;
-use crate::error::ErrorCode;
 use crate::introspection::{Source as _, TypeRegistry, protocol_type_names};
 use crate::operation::{Envelope, Handler, Parameter, RegisteredOperation};
 use crate::router::{EndpointMode, Entry};
-use crate::vocab::{EndpointPermissions, Limits, SemanticCategory};
+use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 
 /// An adapter's reference.
 pub(super) struct Reference {

@@ -2,10 +2,11 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
+use mcp_aql_protocol::ErrorCode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{ErrorCode, screened};
+use crate::text::screened;
 
 /// Why an operation did not succeed: a code, a message and details for the client, and a cause that
 /// only the log gets to see.
@@ -287,7 +288,7 @@ impl Error for OperationError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::leaks_internals;
+    use crate::text::leaks_internals;
 
     #[test]
     fn constructors_are_free_of_leak_patterns() {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::Core;
 use super::ledger::Verdict;
 use super::live::{Live, Why};
-use super::record::later;
+use crate::clock::after;
 
 /// Leases that are renewed side by side.
 const SIDE_BY_SIDE: usize = 16;
@@ -52,7 +52,7 @@ impl Core {
                 if !record.is_held_by(&live.hold) {
                     return Verdict::Leave(None);
                 }
-                record.lease_until = later(now, lease);
+                record.lease_until = after(now, lease);
                 record.progress = live.progress();
                 Verdict::Write(Some(record.cancel_requested))
             })

@@ -5,9 +5,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::record::{ExecutionRecord, later};
+use super::record::ExecutionRecord;
 use super::state::Status;
 use crate::audit::AuditEntry;
+use crate::clock::after;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
@@ -213,7 +214,7 @@ impl Ledger {
         let text = serde_json::to_string(record).map_err(StoreError::failed)?;
         let kept = NewRecord::new(text).group(self.group(record.session.as_deref()));
         Ok(match record.finished_at.filter(|_| record.status.is_final()) {
-            Some(at) => kept.expires_at(later(at, self.keep)),
+            Some(at) => kept.expires_at(after(at, self.keep)),
             None => kept,
         })
     }
@@ -261,7 +262,7 @@ mod tests {
         // REQ-LIF-04
         let now = Utc::now();
         let (old, new) =
-            (new_id(now).unwrap(), new_id(later(now, Duration::from_secs(1))).unwrap());
+            (new_id(now).unwrap(), new_id(after(now, Duration::from_secs(1))).unwrap());
         assert_eq!((old.len(), new.len()), (40, 40));
         assert!(new < old, "{new} {old}");
         assert_ne!(new_id(now).unwrap().split_off(14), old.clone().split_off(14));

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::payload::Progress;
 use super::record::Hold;
 use super::state::Status;
-use crate::operation::Session;
+use crate::session::Session;
 use crate::sync::lock;
 
 /// Why an execution should stop.

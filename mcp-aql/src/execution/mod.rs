@@ -36,12 +36,13 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::clock::after;
 use ledger::{Ledger, Verdict};
 use live::{Live, Lives, Why};
 pub use options::ExecutionOptions;
 pub(crate) use payload::ExecutionState;
 pub(crate) use record::ExecutionRecord;
-use record::{Hold, later};
+use record::Hold;
 use room::Rooms;
 pub(crate) use room::{Full, Room};
 use secrets::Secrets;
@@ -49,8 +50,8 @@ pub(crate) use state::Status;
 pub(crate) use table::{PAGE_SIZES, built_in};
 pub(crate) use task::{Begin, Work};
 
-use crate::operation::Session;
 use crate::services::Services;
+use crate::session::Session;
 use crate::store::StoreError;
 
 /// How long the end of executions may take beyond the grace period: for the store.
@@ -174,7 +175,7 @@ impl Executions {
             warnings: Vec::new(),
             params: new.params.filter(|_| !new.secret),
             owner: core.owner.clone(),
-            lease_until: later(now, core.options.lease),
+            lease_until: after(now, core.options.lease),
             cancel_requested: false,
         };
         if new.at_once {
@@ -337,7 +338,7 @@ impl Core {
         let now = self.ledger.now();
         {
             let mut purged = self.purged.lock().await;
-            if purged.is_some_and(|at| at <= now && later(at, PURGE) > now) {
+            if purged.is_some_and(|at| at <= now && after(at, PURGE) > now) {
                 return;
             }
             *purged = Some(now);

@@ -8,7 +8,8 @@ use super::record::ExecutionRecord;
 use super::state::Status;
 use crate::clock;
 use crate::error::OperationError;
-use crate::operation::{Advance, Warnings};
+use crate::operation::Advance;
+use crate::warning::Warnings;
 
 /// A long-running call: whether it runs, how far it is, and what came of it.
 ///

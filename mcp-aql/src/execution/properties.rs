@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::FutureExt as _;
+use mcp_aql_protocol::TrustLevel;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::value::RawValue;
 
 use super::ledger::{Ledger, Verdict};
 use super::payload::ExecutionError;
-use super::record::{Ending, ExecutionRecord, Hold, later};
+use super::record::{Ending, ExecutionRecord, Hold};
 use super::state::Status;
 use crate::audit::Audit;
 use crate::clock::TimeSource;
+use crate::clock::after;
 use crate::error::OperationError;
 use crate::services::Services;
 use crate::store::MemoryStore;
-use crate::vocab::TrustLevel;
 
 const LEASE: Duration = Duration::from_secs(10);
 
@@ -111,7 +112,7 @@ impl World {
             warnings: Vec::new(),
             params: None,
             owner: first.name.clone(),
-            lease_until: later(first.ledger.now(), LEASE),
+            lease_until: after(first.ledger.now(), LEASE),
             cancel_requested: false,
         };
         ready(first.ledger.insert(ID, &record)).unwrap();
@@ -135,7 +136,7 @@ impl World {
             let made = match ending.clone() {
                 Some(ending) => record.finish(ending, now).is_ok(),
                 None => {
-                    record.lease_until = later(now, LEASE);
+                    record.lease_until = after(now, LEASE);
                     true
                 }
             };

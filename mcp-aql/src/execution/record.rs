@@ -1,13 +1,15 @@
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
+use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::payload::{ExecutionError, Progress};
 use super::state::{Status, Step};
-use crate::error::{ErrorCode, OperationError};
+use crate::clock::after;
+use crate::error::OperationError;
 
 /// An execution as the store keeps it. What may become of it is decided here, by functions that know
 /// neither store nor clock.
@@ -65,11 +67,6 @@ pub(crate) enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Forbidden;
 
-/// A point in time so much later.
-pub(crate) fn later(at: DateTime<Utc>, by: Duration) -> DateTime<Utc> {
-    TimeDelta::from_std(by).ok().and_then(|by| at.checked_add_signed(by)).unwrap_or(at)
-}
-
 impl ExecutionRecord {
     fn step(&mut self, step: Step) -> Result<(), Forbidden> {
         self.status = self.status.after(step).ok_or(Forbidden)?;
@@ -123,7 +120,7 @@ impl ExecutionRecord {
         self.attempt = self.attempt.saturating_add(1);
         owner.clone_into(&mut self.owner);
         self.session = session;
-        self.lease_until = later(now, lease);
+        self.lease_until = after(now, lease);
         self.started_at = Some(now);
         self.finished_at = None;
         self.progress = None;
@@ -179,7 +176,7 @@ mod tests {
             warnings: Vec::new(),
             params: Some(Map::new()),
             owner: "p-1".to_owned(),
-            lease_until: later(now, Duration::from_secs(10)),
+            lease_until: after(now, Duration::from_secs(10)),
             cancel_requested: false,
         }
     }
@@ -188,7 +185,7 @@ mod tests {
     fn who_is_gone_has_failed_and_who_had_not_begun_was_cancelled() {
         // REQ-LIF-02, REQ-LIF-05
         let now = Utc::now();
-        let after = later(now, Duration::from_secs(11));
+        let after = after(now, Duration::from_secs(11));
         let mut waiting = record(now);
         assert!(!waiting.is_orphaned(now) && waiting.is_orphaned(after));
         waiting.abandon(after).unwrap();
@@ -200,7 +197,7 @@ mod tests {
         assert_eq!((running.status, running.finished_at), (Status::Failed, Some(after)));
         let error = running.error.clone().unwrap();
         assert_eq!(error.details()["reason"], "interrupted");
-        assert!(!running.is_orphaned(later(after, Duration::from_secs(99))));
+        assert!(!running.is_orphaned(after(after, Duration::from_secs(99))));
         assert_eq!(running.abandon(after), Err(Forbidden));
     }
 
@@ -231,10 +228,10 @@ mod tests {
 
     #[test]
     fn what_clients_read_of_it_is_free_of_leak_patterns() {
-        assert!(!crate::error::leaks_internals(interrupted().message()));
+        assert!(!crate::text::leaks_internals(interrupted().message()));
         let mut waiting = record(Utc::now());
         waiting.abandon(Utc::now()).unwrap();
         let progress = waiting.progress.unwrap();
-        assert!(!crate::error::leaks_internals(progress.message().unwrap()));
+        assert!(!crate::text::leaks_internals(progress.message().unwrap()));
     }
 }

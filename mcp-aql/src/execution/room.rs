@@ -1,11 +1,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::options::ExecutionOptions;
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::Session;
+use crate::error::OperationError;
+use crate::session::Session;
 use crate::sync::lock;
 
 /// When to try again, in seconds: when an execution ends nobody knows.

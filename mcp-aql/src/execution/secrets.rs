@@ -5,8 +5,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use super::record::{ExecutionRecord, later};
+use super::record::ExecutionRecord;
 use super::state::Status;
+use crate::clock::after;
 use crate::sync::lock;
 
 /// The parameters of executions that are too secret for the store: for a retry in this process.
@@ -40,7 +41,7 @@ impl Secrets {
         match (record.status, record.finished_at) {
             (Status::Failed, Some(at)) => {
                 if let Some(kept) = kept.get_mut(id) {
-                    kept.until = Some(later(at, keep));
+                    kept.until = Some(after(at, keep));
                 }
             }
             _ => {

@@ -1,3 +1,5 @@
+use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategory};
+
 use super::payload::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
 use crate::operation::{
@@ -6,7 +8,6 @@ use crate::operation::{
 };
 use crate::paging::PageSizes;
 use crate::query::Page;
-use crate::vocab::SemanticCategory;
 
 const ID: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("execution_id", "The execution.")
@@ -77,7 +78,8 @@ const LIST: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<Page<ExecutionState>, Plain>());
 
 /// The pages of `list_executions`.
-pub(crate) const PAGE_SIZES: PageSizes = PageSizes { default: 20, max: 100 };
+pub(crate) const PAGE_SIZES: PageSizes =
+    PageSizes { default: DEFAULT_PAGE_SIZE, max: DEFAULT_MAX_PAGE_SIZE };
 
 const CANCEL: OperationSpec = OperationSpec::new(
     "cancel_execution",

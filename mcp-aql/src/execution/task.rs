@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::{JoinError, JoinHandle};
@@ -14,10 +15,9 @@ use super::payload::{ExecutionError, kept_warnings};
 use super::record::Ending;
 use super::room::Room;
 use super::state::Status;
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{
-    Advance, BoxFuture, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS,
-};
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
 use crate::sync::lock;
 
 /// The store hears of progress at most so often; those who wait in this process hear all of it.

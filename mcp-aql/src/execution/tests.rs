@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::{Limits, TrustLevel};
 use tokio::time::{Instant, sleep};
 
 use super::ledger::Verdict;
@@ -13,7 +14,7 @@ use crate::operation::{
     CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, Payload,
 };
 use crate::store::{MemoryStore, Store};
-use crate::vocab::{Limits, ReplyLimits, TrustLevel};
+use crate::vocab::ReplyLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -3,12 +3,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::ErrorCode;
 
-use super::token::{IssuedToken, TokenScope, Tokens, Validity, later, whole_seconds};
+use super::token::{IssuedToken, TokenScope, Tokens, Validity};
 use crate::clock;
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Context, Session};
+use crate::clock::{later, whole_seconds};
+use crate::error::OperationError;
+use crate::operation::Context;
 use crate::services::Services;
+use crate::session::Session;
 use crate::sync::lock;
 
 /// The default number of tokens that a session may ask for in a minute (REQ-TOK-17). Callers without a
@@ -254,7 +257,7 @@ mod tests {
     use crate::operation::CallScope;
     use crate::store::hooked::{Access, Hook, Hooked};
     use crate::store::{Store as _, StoreError};
-    use crate::vocab::TrustLevel;
+    use mcp_aql_protocol::TrustLevel;
 
     /// Lets everything else run before each write.
     #[derive(Default)]

@@ -1,4 +1,4 @@
-use crate::vocab::{DangerLevel, TrustLevel};
+use mcp_aql_protocol::{DangerLevel, TrustLevel};
 
 /// What danger and trust alone say of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

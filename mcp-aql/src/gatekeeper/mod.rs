@@ -18,11 +18,13 @@ mod using;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use mcp_aql_protocol::ErrorCode;
 
 use crate::audit::AuditEntry;
 use crate::clock;
+use crate::clock::later;
 use crate::dispatch::redacted;
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::execution::Full;
 #[cfg(feature = "limits")]
 use crate::limits::Counted;
@@ -32,10 +34,10 @@ use crate::request::Credentials;
 use crate::safety_loop::{LoopMode, Pending, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
-use crate::vocab::{DangerLevel, TrustLevel};
-#[cfg(feature = "safety")]
-use crate::vocab::{RESERVED_OPERATIONS, SemanticCategory};
 use issuing::Issuing;
+use mcp_aql_protocol::{DangerLevel, TrustLevel};
+#[cfg(feature = "safety")]
+use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
 use plan::Decision;
 use token::{IssuedToken, TokenKind, TokenScope, Tokens, Validity};
 use using::Due;
@@ -44,7 +46,6 @@ pub(crate) use plan::Plan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
 pub(crate) use settings::{GateSettings, GateTable, delta};
-pub(crate) use token::later;
 pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
@@ -109,7 +110,7 @@ impl<'a> Visitor<'a> {
 
 impl<'a> Visitor<'a> {
     fn session(self) -> Option<&'a str> {
-        self.context.session().map(crate::operation::Session::id)
+        self.context.session().map(crate::session::Session::id)
     }
 
     /// What a token of this kind has to be for.
@@ -317,7 +318,7 @@ impl Gatekeeper {
         let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
         let message =
             spec.danger.confirmation_message.map(|message| message::filled(message, visitor));
-        let expires_at = token::later(self.services.time.now(), self.ttl(level));
+        let expires_at = later(self.services.time.now(), self.ttl(level));
         let id = safety
             .request_approval(Pending {
                 operation: spec.name,

@@ -1,10 +1,10 @@
 use chrono::TimeDelta;
+use mcp_aql_protocol::{DangerLevel, pattern_matches};
 
 use super::matrix::{Verdict, least_trust, verdict};
 use super::policy::{Permission, Policy, strictest};
 use super::{GateSettings, Trust, message};
 use crate::operation::{Argument, OperationSpec, Parameter};
-use crate::vocab::{DangerLevel, inferred_danger, names_match};
 
 /// What the gate holds against one operation, worked out when the adapter is built.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(super) enum Decision<'a> {
         reason: Option<&'a str>,
     },
     Untrusted {
-        least: crate::vocab::TrustLevel,
+        least: mcp_aql_protocol::TrustLevel,
     },
 }
 
@@ -85,7 +85,7 @@ impl Plan {
         settings: &GateSettings,
         problems: &mut Vec<String>,
     ) -> Self {
-        let (inferred, pattern) = inferred_danger(spec.name, spec.category);
+        let (inferred, pattern) = DangerLevel::inferred(spec.name, spec.category);
         let danger = spec.danger.level.unwrap_or(inferred);
         if danger == DangerLevel::Safe && spec.category != crate::SemanticCategory::Read {
             problems.push(format!(
@@ -103,7 +103,7 @@ impl Plan {
         if asks && verdict == Verdict::Allow {
             verdict = Verdict::Confirm;
         }
-        let matching = |policy: &&Policy| names_match(&policy.operation, spec.name);
+        let matching = |policy: &&Policy| pattern_matches(&policy.operation, spec.name);
         Self {
             danger,
             inferred_from: pattern.filter(|_| spec.danger.level.is_none()),

@@ -1,14 +1,15 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::RESERVED_OPERATIONS;
 
 use super::token::{TokenKind, Validity};
 use super::using::Due;
 use super::{Gatekeeper, Visitor, canonical};
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::limits::{Applicant, Counted, Limiter, QuotaTokens};
-use crate::operation::{BoxFuture, Handler};
-use crate::vocab::RESERVED_OPERATIONS;
+use crate::operation::Handler;
 
 /// How long a call may be continued after a quota has paused it (REQ-TOK-08).
 const VALIDITY: Validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };

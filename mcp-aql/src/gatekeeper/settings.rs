@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use mcp_aql_protocol::{DangerLevel, TrustLevel, pattern_matches};
 use serde::Deserialize;
 
 use super::{Permission, Policy, PolicyTable, Trust};
 use crate::operation::{OperationSpec, Parameter};
 use crate::tightening::Tightening;
-use crate::vocab::{DangerLevel, TrustLevel, names_match};
 
 /// Everything about the gates that can be set.
 #[derive(Debug, Clone)]
@@ -176,10 +176,10 @@ impl GateSettings {
                      leave `for_session` (`session_seconds`) and `by_operator` (`by`) to `confirm`"
                 ));
             }
-            let matching = operations.clone().filter(|(spec, _)| names_match(name, spec.name));
+            let matching = operations.clone().filter(|(spec, _)| pattern_matches(name, spec.name));
             if matching.clone().next().is_none() {
                 let known = operations.clone().map(|(spec, _)| spec.name);
-                let near = crate::vocab::closest(name, known);
+                let near = mcp_aql_protocol::nearest_name(name, known);
                 let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
                 problems.push(format!(
                     "a policy is about `{name}`, and no operation is called so{hint}"

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
 use super::canonical::digest;
 use crate::audit::AuditEntry;
 use crate::clock;
-use crate::error::{ErrorCode, OperationError};
+use crate::clock::{later, whole_seconds};
+use crate::error::OperationError;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
@@ -389,17 +391,6 @@ fn has_form(token: &str, kind: TokenKind) -> bool {
         && body.is_some_and(|body| (1..=64).contains(&body.len()) && body.bytes().all(plain))
 }
 
-/// The time so much later; the end of time, if that is later than it.
-pub(crate) fn later(at: DateTime<Utc>, by: TimeDelta) -> DateTime<Utc> {
-    at.checked_add_signed(by).unwrap_or(DateTime::<Utc>::MAX_UTC)
-}
-
 fn later_by(one: TimeDelta, other: TimeDelta) -> TimeDelta {
     one.checked_add(&other).unwrap_or(TimeDelta::MAX)
-}
-
-/// Seconds to wait, rounded up.
-pub(crate) fn whole_seconds(time: TimeDelta) -> i64 {
-    let rest = i64::from(time.subsec_nanos() > 0);
-    time.num_seconds().saturating_add(rest).max(0)
 }

@@ -1,13 +1,14 @@
 //! What callers may know of the gates: `introspect` with `danger` and `adapter_info`.
 
+use mcp_aql_protocol::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Trust;
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::introspection::FurtherQuery;
-use crate::operation::{BoxFuture, Handler, OperationSpec, RegisteredOperation};
-use crate::vocab::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
+use crate::operation::{Handler, OperationSpec, RegisteredOperation};
 
 /// The danger of an operation, as callers see it. The members of a declaration have the names that
 /// danger-levels §3.2 gives them.

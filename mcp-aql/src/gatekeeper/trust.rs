@@ -1,7 +1,6 @@
 use chrono::{DateTime, Utc};
+use mcp_aql_protocol::TrustLevel;
 use serde::{Deserialize, Serialize};
-
-use crate::vocab::TrustLevel;
 
 /// How far an adapter is trusted, and why: the trust block. Once it is declared, the matrix of trust
 /// and danger is in force; without it danger alone decides.

@@ -1,8 +1,10 @@
 //! What confirms a call is used up before it runs, all of it or nothing.
 
+use mcp_aql_protocol::ErrorCode;
+
 use super::token::{Claim, TokenKind, TokenScope, audit_id};
 use super::{Asked, Gatekeeper, Ids, Visitor, canonical};
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{Approved, SafetyCore};
 

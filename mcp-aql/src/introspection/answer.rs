@@ -2,16 +2,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::table::PAGE_SIZES;
 use super::{FurtherQueries, FurtherQuery};
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Argument, Outcome, Payload, SUCCESS, Session};
+use crate::error::OperationError;
+use crate::operation::{Argument, Outcome, Payload, SUCCESS};
 use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
-use crate::router::clean;
+use crate::session::Session;
 use crate::shape::Members;
-use crate::vocab::{ReplyLimits, SemanticCategory, closest};
+use crate::text::clean;
+use crate::vocab::ReplyLimits;
+use mcp_aql_protocol::{SemanticCategory, nearest_name};
 
 /// Everything `introspect` can answer (REQ-INT-27). Lists are ready as JSON text; an entry in full is
 /// written when it is first asked for, so that a start does not wait for what few calls read.
@@ -276,7 +279,7 @@ impl Introspection {
 
     /// A list has no place for a `null`, and to leave a name out in silence would mislead.
     fn unknown_operation(&self, name: &str) -> OperationError {
-        let near = closest(name, self.operations.iter().map(|listed| &*listed.name));
+        let near = nearest_name(name, self.operations.iter().map(|listed| &*listed.name));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         OperationError::new(
             ErrorCode::IntrospectionError,
@@ -292,7 +295,7 @@ impl Introspection {
             let asked = asked.and_then(Value::as_str).unwrap_or_default();
             let mut known = vec!["operations", "types"];
             known.extend(self.further.iter().map(|each| each.query()));
-            let near = closest(asked, known.iter().copied());
+            let near = nearest_name(asked, known.iter().copied());
             let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
             return OperationError::new(
                 ErrorCode::InvalidQueryType,

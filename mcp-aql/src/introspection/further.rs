@@ -1,7 +1,8 @@
 use serde_json::Value;
 
 use crate::error::OperationError;
-use crate::operation::{BoxFuture, RegisteredOperation};
+use crate::future::BoxFuture;
+use crate::operation::RegisteredOperation;
 
 /// A query that `introspect` answers besides `operations` and `types`, where a feature is on
 /// (choice C-35). Which ones there are is decided when the adapter is built.

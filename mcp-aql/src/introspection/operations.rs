@@ -1,10 +1,11 @@
+use mcp_aql_protocol::{EndpointPermissions, SemanticCategory};
 use serde::Serialize;
 
 use super::brief::brief;
 use crate::execution::Status;
-use crate::operation::{Deprecation, LifecycleSpec, OperationSpec, Parameter, RegisteredOperation};
+use crate::operation::{LifecycleSpec, OperationSpec, Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
-use crate::vocab::{EndpointPermissions, SemanticCategory};
+use crate::warning::Deprecation;
 
 #[derive(Serialize)]
 struct ListEntry<'a> {

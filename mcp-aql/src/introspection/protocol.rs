@@ -1,9 +1,10 @@
+use mcp_aql_protocol::{Limits, PROTOCOL_VERSION};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::dispatch::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::vocab::{Limits, MAX_REPLY_DEPTH, PROTOCOL_VERSION};
+use crate::vocab::MAX_REPLY_DEPTH;
 
 /// What `_protocol` tells of an adapter.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
+use mcp_aql_protocol::SemanticCategory;
+
 use super::type_details::object_type;
 use crate::shape::Members;
-use crate::vocab::SemanticCategory;
 
 /// The names of the protocol's own types.
 #[cfg(feature = "cli")]

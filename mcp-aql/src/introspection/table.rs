@@ -1,11 +1,12 @@
+use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
+
 use crate::constraint::{Constraint, EnumValue};
 use crate::operation::{DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
 use crate::paging::PageSizes;
-use crate::vocab::SemanticCategory;
 
 /// The pages of the list of operations. Without page controls the whole list is returned, so a call
 /// that gives some may have as many entries as the protocol allows.
-pub(super) const PAGE_SIZES: PageSizes = PageSizes { default: 1_000, max: 1_000 };
+pub(super) const PAGE_SIZES: PageSizes = PageSizes { default: MAX_PAGE_SIZE, max: MAX_PAGE_SIZE };
 
 /// The table of `introspect` itself: it is validated and shown like any other (REQ-INT-01,
 /// REQ-INT-20, REQ-INT-24, REQ-INT-29).

@@ -1,9 +1,8 @@
 use std::fmt;
 
+use mcp_aql_protocol::SemanticCategory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::vocab::SemanticCategory;
 
 /// How long the stretch of time is that a limit counts in. It slides: it ends now, whenever that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

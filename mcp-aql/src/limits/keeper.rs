@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::counter::Micros;
 use super::ledger::Ledger;
 use crate::error::OperationError;
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 use crate::sync::lock;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use mcp_aql_protocol::SemanticCategory;
 
 use super::RateLimits;
 use super::counter::Micros;
@@ -12,9 +13,10 @@ use super::rules::{Counted, Exceeded, Rules, Spent, Verdict};
 use super::upstream::{header, remaining, reset, retry_after};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
-use crate::operation::{BoxFuture, Context, RegisteredOperation, Session, UpstreamMemory, Usage};
+use crate::future::BoxFuture;
+use crate::operation::{Context, RegisteredOperation, UpstreamMemory, Usage};
 use crate::services::Services;
-use crate::vocab::SemanticCategory;
+use crate::session::Session;
 
 /// How long calls wait for an API that does not say, in a limit that nobody declared.
 const A_WHILE: Micros = 60 * 1_000_000;

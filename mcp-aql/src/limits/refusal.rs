@@ -1,13 +1,14 @@
 //! What callers read when a limit or a quota stands in their way.
 
 use chrono::{DateTime, Utc};
+use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::counter::{Micros, instant};
 use super::rules::{Exceeded, QuotaRule, Rules, Spent};
 use crate::clock;
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Severity, Warning};
+use crate::error::OperationError;
+use crate::warning::{Severity, Warning};
 
 /// How long to wait, in whole seconds, and never none.
 pub(super) fn seconds(until: Micros, now: Micros) -> u64 {

@@ -1,12 +1,13 @@
 use std::collections::HashMap;
 
+use mcp_aql_protocol::SemanticCategory;
+
 use super::RateLimits;
 use super::cost::CostModel;
 use super::counter::Micros;
 use super::declare::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
 use crate::operation::Usage;
-use crate::vocab::SemanticCategory;
 
 /// What the month's calls are counted under, for prices in tiers.
 const CALLS_OF_MONTH: &str = "calls_per_month";

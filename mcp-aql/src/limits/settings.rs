@@ -1,11 +1,11 @@
 use std::collections::HashSet;
 
+use mcp_aql_protocol::{SemanticCategory, nearest_name};
 use serde::Deserialize;
 
 use super::cost::{CostModel, Tier};
 use super::declare::{ApiLimit, Metric, Quota, Scope, Span, Window};
 use crate::tightening::Tightening;
-use crate::vocab::{SemanticCategory, closest};
 
 /// The limits and quotas of an adapter.
 ///
@@ -88,7 +88,7 @@ impl RateLimits {
             if let Scope::Endpoint(name) = &limit.scope
                 && !families.clone().any(|family| family == name)
             {
-                let near = closest(name, families.clone());
+                let near = nearest_name(name, families.clone());
                 let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
                 problems.push(format!("limit `{id}` is about no endpoint of the profile{hint}"));
             }

@@ -10,8 +10,8 @@ use super::refusal;
 use super::rules::{LimitRule, QuotaRule, Rules, Status};
 use crate::clock;
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::introspection::FurtherQuery;
-use crate::operation::BoxFuture;
 
 /// `introspect` with `query` = `quota_status`: how limits and quotas stand (REQ-RATE-08).
 pub(crate) struct QuotaStatus(pub(crate) Arc<Limiter>);

@@ -9,12 +9,14 @@ use super::service::{
     RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
 };
 use super::wire::{BAD_CALL, MalformedCall};
-use crate::adapter::{Adapter, erased};
+use crate::adapter::Adapter;
 use crate::error::OperationError;
 use crate::execution::Ends;
-use crate::operation::{BoxFuture, CallScope};
+use crate::future::BoxFuture;
+use crate::future::erased;
+use crate::operation::CallScope;
 use crate::router::{Endpoint, EndpointMode};
-use crate::vocab::{EndpointPermissions, Limits, SemanticCategory};
+use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 
 /// An adapter with its tools, each with the endpoint behind it.
 pub(super) struct AdapterTools {
@@ -115,7 +117,7 @@ impl ToolService for AdapterTools {
 
     fn unknown_tool(&self, name: &str) -> RpcError {
         let known: Vec<_> = self.tools.iter().map(|(_, tool)| tool.name.as_str()).collect();
-        let name = crate::router::clean(name);
+        let name = crate::text::clean(name);
         let message = format!("Unknown tool '{name}'. The tools are: {}", known.join(", "));
         RpcError::new(-32602, message)
     }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::request::too_large;
+use mcp_aql_protocol::ErrorCode;
 
 /// The room for the replies to the messages of one batch, which are held together until the last one is
 /// complete. It is as large as that for one reply.

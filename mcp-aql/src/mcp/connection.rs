@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::operation::Session;
+use crate::session::Session;
 
 /// One client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
+use mcp_aql_protocol::{SemanticCategory, is_public_name};
 use serde_json::{Map, Value};
 
 use crate::adapter::Adapter;
 use crate::operation::{Handler, OperationSpec};
 use crate::router::{EndpointMode, Family};
-use crate::vocab::{SemanticCategory, is_public_name};
 
 /// So many operations of a family are named; introspection tells the others.
 const NAMED_OPERATIONS: usize = 60;

@@ -26,8 +26,8 @@ use super::http::PATH;
 use super::server::{Server, Shared, caught, is_newest, progress_token, read_meta};
 use super::sessions::{Open, Sessions};
 use super::wire::{Message, canonical_id, decode};
-use crate::adapter::erased;
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
+use crate::future::erased;
 use crate::request::{Arguments, parse};
 
 /// After so long a reply comes as an event, with signs of life until it is there: what stands between

@@ -16,9 +16,10 @@ use super::listen;
 use super::server::{Server, Shared};
 use super::service::ToolService;
 use super::sessions::{Sessions, made};
-use crate::adapter::{Adapter, erased};
+use crate::adapter::Adapter;
+use crate::future::BoxFuture;
+use crate::future::erased;
 use crate::main_error::{Error, Result};
-use crate::operation::BoxFuture;
 use crate::stop::told_to_stop;
 
 /// Where the adapter sits on its server.

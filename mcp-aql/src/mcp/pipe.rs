@@ -36,9 +36,9 @@ use super::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal, Running, Salvage,
     ToolCall, batch_ids, decode, fail_with, is_short_id, respond_with, too_long, write_error,
 };
-use crate::adapter::erased;
+use crate::future::BoxFuture;
+use crate::future::erased;
 use crate::main_error::{Error, Result};
-use crate::operation::BoxFuture;
 use crate::request::{Arguments, parse, too_large};
 use crate::sync::lock;
 

@@ -10,7 +10,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::wire::Outbox;
-use crate::operation::{BoxFuture, ProgressSink};
+use crate::future::BoxFuture;
+use crate::operation::ProgressSink;
 
 /// At most one notification in this time: a client gains nothing by more, and each one has to be
 /// written out.

@@ -28,11 +28,11 @@ use super::tools::ToolTable;
 use super::wire::{
     Fault, MalformedCall, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
 };
-use crate::adapter::erased;
 use crate::error::OperationError;
+use crate::future::erased;
 use crate::operation::CallScope;
 use crate::request::{Arguments, parse, read};
-use crate::vocab::Limits;
+use mcp_aql_protocol::Limits;
 
 /// The state that all connections of a server share.
 pub(super) struct Shared {

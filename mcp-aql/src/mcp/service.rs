@@ -10,10 +10,11 @@ use serde_json::{Map, Value};
 use super::pipe::{DRAIN_TIMEOUT, longest_message};
 use super::wire::MalformedCall;
 use crate::error::OperationError;
-use crate::operation::{BoxFuture, CallScope};
+use crate::future::BoxFuture;
+use crate::operation::CallScope;
 use crate::request::Arguments;
 use crate::response::Reply;
-use crate::vocab::Limits;
+use mcp_aql_protocol::Limits;
 
 /// The tools of an MCP server.
 ///

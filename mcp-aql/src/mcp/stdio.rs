@@ -12,9 +12,9 @@ use super::pipe::serve_halves;
 use super::service::ToolService;
 use crate::adapter::Adapter;
 #[cfg(feature = "stdio")]
-use crate::adapter::erased;
-#[cfg(feature = "stdio")]
 use crate::execution::Ends;
+#[cfg(feature = "stdio")]
+use crate::future::erased;
 use crate::main_error::Result;
 
 /// How much is read from standard input at once, in bytes.

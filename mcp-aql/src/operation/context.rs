@@ -3,9 +3,12 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Advance, BoxFuture, ExecutionContext, Session, Warning, Warnings};
+use super::{Advance, ExecutionContext};
 use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::session::Session;
 use crate::sync::lock;
+use crate::warning::{Warning, Warnings};
 
 /// What an operation may know and do beyond its parameters: who calls, whether the caller still
 /// waits, how far the work is, what the caller should be warned of.

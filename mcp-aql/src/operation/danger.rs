@@ -1,4 +1,4 @@
-use crate::vocab::DangerLevel;
+use mcp_aql_protocol::DangerLevel;
 
 /// What an operation declares of its danger: `danger(level = "destructive", …)`.
 ///

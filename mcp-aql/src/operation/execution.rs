@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Warning, Warnings};
+use crate::future::BoxFuture;
 use crate::sync::lock;
+use crate::warning::{Warning, Warnings};
 
 /// What a long-running operation knows of its execution: its id, whether it should stop, and where
 /// it tells how far it is.

@@ -4,24 +4,20 @@
 mod arguments;
 mod context;
 mod danger;
-mod deprecation;
 mod execution;
 mod parameter;
 mod returns;
-mod session;
 mod spec;
 mod state;
 mod table;
 mod traits;
 #[cfg(feature = "limits")]
 mod usage;
-mod warning;
 
 pub(crate) use arguments::Argument;
 pub use arguments::Call;
 pub use context::{CallScope, Context, ProgressSink};
 pub use danger::{DangerSpec, LifecycleSpec};
-pub use deprecation::Deprecation;
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
 pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
@@ -30,16 +26,13 @@ pub(crate) use returns::Envelope;
 pub(crate) use returns::SUCCESS;
 pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain, ReturnsSpec};
 pub use returns::{PlainForm, ReturnForm};
-pub use session::Session;
 pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec};
 pub(crate) use state::StateMap;
 pub use state::{SharedState, State, StateSpec};
 pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
-pub use traits::{BoxFuture, Method, Operation, Operations, ParamGroup, ParameterType};
+pub use traits::{Method, Operation, Operations, ParamGroup, ParameterType};
 #[cfg(feature = "limits")]
 pub(crate) use usage::UpstreamMemory;
 #[cfg(feature = "limits")]
 pub use usage::Usage;
-pub(crate) use warning::Warnings;
-pub use warning::{Severity, Warning};

@@ -1,8 +1,9 @@
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::{Deprecation, ParameterType};
+use super::ParameterType;
 use crate::constraint::Constraint;
+use crate::warning::Deprecation;
 
 /// Describes a Rust type as a JSON schema.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;

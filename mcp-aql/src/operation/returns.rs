@@ -1,16 +1,18 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use mcp_aql_protocol::ErrorCode;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{Call, Context, SchemaFn, Warning};
-use crate::error::{ErrorCode, OperationError};
+use super::{Call, Context, SchemaFn};
+use crate::error::OperationError;
 #[cfg(feature = "query")]
 use crate::query::OpenPaths;
 use crate::query::{Fitted, Room, cut_warning, fit_page, measure_frame};
 use crate::request::{too_large, write_json};
 use crate::vocab::ReplyLimits;
+use crate::warning::Warning;
 
 /// What running an operation comes to: the success half of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;

@@ -1,5 +1,7 @@
-use super::{DangerSpec, Deprecation, LifecycleSpec, ParameterEntry, ReturnsSpec, StateSpec};
-use crate::vocab::SemanticCategory;
+use mcp_aql_protocol::SemanticCategory;
+
+use super::{DangerSpec, LifecycleSpec, ParameterEntry, ReturnsSpec, StateSpec};
+use crate::warning::Deprecation;
 
 /// The static table of one operation: everything that routing, validation, introspection and the
 /// tool descriptions know about it (REQ-RQ-12).

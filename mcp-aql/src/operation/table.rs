@@ -2,9 +2,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{
-    BoxFuture, Call, Envelope, ExecutionCall, Method, OperationSpec, Outcome, ParameterSpec,
-};
+use super::{Call, Envelope, ExecutionCall, Method, OperationSpec, Outcome, ParameterSpec};
+use crate::future::BoxFuture;
 use crate::gatekeeper::Plan;
 use crate::shape::Shape;
 use crate::update::InputSpec;

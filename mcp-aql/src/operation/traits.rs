@@ -1,14 +1,11 @@
-use std::future::Future;
-use std::pin::Pin;
+//! The traits that the macros implement: operations, sets of operations, groups of parameters.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::{Call, OperationSpec, Outcome, ParameterSpec};
 use crate::error::OperationError;
-
-/// A future that the runtime can hold without knowing the function behind it.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::future::BoxFuture;
 
 /// One operation of a receiver `S`: its table and the function that runs it.
 pub struct Method<S: ?Sized + 'static> {

@@ -1,5 +1,5 @@
-use super::BoxFuture;
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 
 /// What a call used of a wrapped API, as an operation [reports](super::Context::report_usage) it.
 ///

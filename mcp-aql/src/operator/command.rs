@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::{ChannelError, HumanChannel, HumanRequest};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 
 /// Runs a program for each request and gives it the request, with its code, as one JSON object on its
 /// standard input:

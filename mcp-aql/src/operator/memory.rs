@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{ChannelError, HumanChannel, HumanRequest};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 use crate::sync::lock;
 
 /// Collects what people would be asked: for tests of what agents do.

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::error::OperationError;
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 
 pub use command::CommandChannel;
 #[cfg(feature = "console")]

@@ -10,7 +10,7 @@ use chrono::SecondsFormat;
 
 use super::visible::{visible, write_block};
 use super::{ChannelError, HumanChannel, HumanRequest, RequestKind};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 
 #[cfg(windows)]
 const TERMINAL: &str = "CONOUT$";

@@ -1,8 +1,10 @@
 //! The rules of the page controls `first`, `after`, `last` and `before`.
 
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Severity, Warning};
-use crate::router::clean;
+use mcp_aql_protocol::ErrorCode;
+
+use crate::error::OperationError;
+use crate::text::clean;
+use crate::warning::{Severity, Warning};
 
 /// The controls of cursor paging (REQ-PAG-01).
 pub(crate) const CURSOR_CONTROLS: [&str; 4] = ["first", "after", "last", "before"];

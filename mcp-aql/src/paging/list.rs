@@ -9,7 +9,8 @@ use super::controls::{CURSOR_CONTROLS, Contradiction, clamped, refused_cursor};
 use super::cursor_key::CursorKey;
 use super::page_info::PageInfo;
 use crate::error::OperationError;
-use crate::operation::{Argument, Warning};
+use crate::operation::Argument;
+use crate::warning::Warning;
 
 /// The sizes of a list's pages (REQ-PAG-08).
 #[derive(Debug, Clone, Copy)]

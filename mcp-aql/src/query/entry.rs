@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::capabilities::Capabilities;
 use super::options::QueryOptions;
 use super::read::Faults;
 use super::select::OpenPaths;
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::Warning;
+use crate::error::OperationError;
 use crate::paging::CursorKey;
 use crate::shape;
+use crate::warning::Warning;
 
 /// An argument such as `CollectionQuery<T>`, as an operation's table holds it.
 #[derive(Clone, Copy)]

@@ -428,7 +428,7 @@ fn is_single(schema: SchemaFn) -> bool {
 
 /// The kind of values of this form.
 fn kind_of(shape: &Shape) -> ValueKind {
-    use crate::constraint::Format;
+    use mcp_aql_protocol::Format;
     match &shape.kind {
         Kind::Boolean => ValueKind::Boolean,
         Kind::Integer => ValueKind::Integer,

@@ -1,5 +1,7 @@
 //! What an operation's author says of its query: which controls it takes, and how.
 
+use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+
 use super::capabilities::Capabilities;
 
 /// How an operation takes a query: what `#[query(…)]` above the argument says.
@@ -61,9 +63,6 @@ pub enum Control {
 }
 
 impl QueryOptions {
-    /// Pages have so many rows at most, whatever an operation says (REQ-PAG-08).
-    pub const CAP: usize = 1_000;
-
     /// All controls but `query`, pages of 20 and at most 100 rows.
     pub const fn new() -> Self {
         Self {
@@ -72,8 +71,8 @@ impl QueryOptions {
             page: false,
             preset: false,
             order: false,
-            page_size: 20,
-            max_page_size: 100,
+            page_size: DEFAULT_PAGE_SIZE,
+            max_page_size: DEFAULT_MAX_PAGE_SIZE,
             count: true,
             without: &[],
             capabilities: None,
@@ -153,7 +152,7 @@ impl QueryOptions {
 
     /// How many rows a page has at most, within the protocol's bound (REQ-PAG-08).
     pub(crate) fn largest_page(&self) -> usize {
-        self.max_page_size.clamp(1, Self::CAP)
+        self.max_page_size.clamp(1, MAX_PAGE_SIZE)
     }
 
     /// How many rows a page has when nothing is said.

@@ -5,9 +5,9 @@ use std::cell::Cell;
 
 use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 
-use crate::operation::Warning;
 use crate::request::{nesting, write_json};
 use crate::vocab::{ReplyLimits, new_id};
+use crate::warning::Warning;
 
 /// The room for the rows of a page, commas included.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,10 @@
+use mcp_aql_protocol::ErrorCode;
+
 use super::json_reader::{self, Arguments};
 use super::limits::too_large;
-use crate::error::{ErrorCode, OperationError};
-use crate::vocab::{Limits, json_type};
+use crate::error::OperationError;
+use crate::vocab::json_type;
+use mcp_aql_protocol::Limits;
 
 /// serde_json goes no deeper. No limit on nesting that an adapter may have is beyond it.
 pub(super) const PARSED_DEPTH: usize = 127;

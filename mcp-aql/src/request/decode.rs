@@ -1,11 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::json_reader::Arguments;
 use super::limits::{Findings, check_request};
-use crate::error::{ErrorCode, OperationError};
-use crate::vocab::{Limits, json_type};
+use crate::error::OperationError;
+use crate::vocab::json_type;
+use mcp_aql_protocol::Limits;
 
 /// What a client asks for.
 #[derive(Debug)]
@@ -224,7 +226,7 @@ fn decode_batch(
         .or_else(|| members.rest.first().map(|(name, _)| name.as_str()))
         .or_else(|| members.tokens.first().map(|(name, _)| *name));
     if let Some(name) = beside {
-        let name = crate::router::clean(name);
+        let name = crate::text::clean(name);
         return Err(fault(format!(
             "A batch has no member besides 'operations': move '{name}' into its items"
         )));

@@ -144,7 +144,7 @@ impl Formatter for &mut Gauge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorCode;
+    use mcp_aql_protocol::ErrorCode;
     use serde_json::{json, value::RawValue};
 
     const LIMITS: ReplyLimits = ReplyLimits::of_part(400, 4);

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::bytes::invalid_encoding;
 use super::json_tokens::{Tokens, lone_surrogate, readable};
 use crate::error::OperationError;
-use crate::router::clean;
 use crate::shape::Path;
+use crate::text::clean;
 
 /// The tool arguments of one request.
 #[derive(Debug, Default)]

@@ -1,13 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::bytes::PARSED_DEPTH;
 use super::json_reader::Arguments;
-use crate::error::{ErrorCode, OperationError};
-use crate::router::clean;
+use crate::error::OperationError;
 use crate::shape::Path;
-use crate::vocab::Limits;
+use crate::text::clean;
+use mcp_aql_protocol::Limits;
 
 /// A size limit was exceeded (REQ-ENC-13).
 pub(crate) fn too_large(

@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::Reply;
 use super::reply::push_warnings;
-use crate::operation::Warning;
 use crate::request::{OperationInput, Refused, too_large};
+use crate::warning::Warning;
 
 /// The reply to a batch, growing item by item.
 ///
@@ -150,7 +150,8 @@ mod tests {
     use super::*;
     use crate::error::OperationError;
     use crate::operation::Payload;
-    use crate::vocab::{Limits, ReplyLimits};
+    use crate::vocab::ReplyLimits;
+    use mcp_aql_protocol::Limits;
 
     fn success(data: &str) -> Reply {
         Reply::success(

@@ -1,5 +1,8 @@
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Payload, Warning};
+use mcp_aql_protocol::ErrorCode;
+
+use crate::error::OperationError;
+use crate::operation::Payload;
+use crate::warning::Warning;
 
 /// One reply, as the JSON text that goes out.
 ///

@@ -5,4 +5,4 @@ mod registry;
 
 pub use profile::{EndpointMode, EndpointProfile, Family};
 pub use registry::Endpoint;
-pub(crate) use registry::{Entry, Registry, clean};
+pub(crate) use registry::{Entry, Registry};

@@ -1,6 +1,6 @@
 use std::str::FromStr;
 
-use crate::vocab::{SemanticCategory, is_public_name};
+use mcp_aql_protocol::{SemanticCategory, is_public_name};
 
 /// Which tools an adapter offers.
 ///

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use mcp_aql_protocol::ErrorCode;
+
 use super::EndpointProfile;
-use crate::error::{ErrorCode, OperationError, leaks_internals};
+use crate::error::OperationError;
 use crate::operation::RegisteredOperation;
-use crate::shape::shorten;
-use crate::vocab::closest;
+use crate::text::clean;
+use mcp_aql_protocol::nearest_name;
 
 /// The door that a request came in through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl Registry {
     fn unknown(&self, name: &str) -> OperationError {
         let name = clean(name);
         let lower = name.to_ascii_lowercase().replace('-', "_");
-        let near = closest(&lower, self.by_name.keys().map(AsRef::as_ref));
+        let near = nearest_name(&lower, self.by_name.keys().map(AsRef::as_ref));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         let mut error = OperationError::new(
             ErrorCode::NotFoundOperation,
@@ -111,19 +113,4 @@ impl Registry {
         .with_detail("expected_endpoint", self.family_name(expected))
         .with_detail("actual_endpoint", self.family_name(actual))
     }
-}
-
-/// A caller's word, fit to be repeated in a message: short, and without anything but letters, digits
-/// and the signs that names are made of.
-pub(crate) fn clean(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    if name.len() <= 64 && name.bytes().all(plain) {
-        return name.to_owned();
-    }
-    let name: String = shorten(name)
-        .chars()
-        .map(|each| if each.is_alphanumeric() || "_-.[]…".contains(each) { each } else { '?' })
-        .collect();
-    // `TypeError` as the name of a parameter is nobody's fault, and looks like one.
-    if leaks_internals(&name) { name.to_lowercase() } else { name }
 }

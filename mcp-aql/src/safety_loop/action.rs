@@ -1,8 +1,7 @@
+use mcp_aql_protocol::DangerLevel;
 use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
-
-use crate::vocab::DangerLevel;
 
 /// What an agent is about to do, as scorers and patterns read it: its own words, made comparable.
 ///

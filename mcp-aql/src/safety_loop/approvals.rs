@@ -15,8 +15,8 @@ use super::directive::{AgentNotification, NotificationMetadata, NotificationType
 use super::machine::{Event, Refusal, news, shown};
 use super::state::{AgentState, Ask};
 use crate::error::OperationError;
-use crate::operation::Session;
 use crate::operator::RequestKind;
+use crate::session::Session;
 use crate::store::{Change, Record, Store, StoreError};
 
 pub(super) const APPROVALS: &str = "safety_approvals";

@@ -19,7 +19,8 @@ use super::state::{AgentState, ExecutionStatus};
 use super::tries::Tries;
 use crate::clock;
 use crate::error::OperationError;
-use crate::operation::{BoxFuture, Session};
+use crate::future::BoxFuture;
+use crate::session::Session;
 use crate::store::{Change, MOST_KEY_BYTES, StoreError};
 use crate::sync::lock;
 

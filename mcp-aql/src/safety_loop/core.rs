@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::FutureExt as _;
+use mcp_aql_protocol::DangerLevel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,6 @@ use crate::operator::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use crate::sync::lock;
-use crate::vocab::DangerLevel;
 
 /// Agents, by the comparable form of their names.
 pub(super) const AGENTS: &str = "safety_agents";

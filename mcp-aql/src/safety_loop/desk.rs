@@ -8,7 +8,7 @@ use super::machine::Refusal;
 use super::state::{AgentState, Ask, ExecutionStatus};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView, UnreadableView};
 use crate::store::Record;
 

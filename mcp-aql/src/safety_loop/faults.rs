@@ -12,9 +12,10 @@ use super::calls::Reported;
 use super::core::SafetyCore;
 use super::state::ExecutionStatus;
 use super::{Pending, SafetyLoop};
-use crate::operation::{CallScope, Session};
+use crate::operation::CallScope;
 use crate::operator::MemoryChannel;
 use crate::router::Endpoint;
+use crate::session::Session;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, Expected, Store, StoreError};
 use crate::{

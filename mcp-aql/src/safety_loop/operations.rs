@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
 use super::calls::{AgentExecution, Reported, StepReply, Verified};
@@ -10,11 +11,11 @@ use super::directive::StepOutcome;
 use super::state::ExecutionStatus;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::operation::{
-    BoxFuture, Call, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry,
-    ParameterSpec, Plain, ReturnsSpec, Run,
+    Call, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry, ParameterSpec,
+    Plain, ReturnsSpec, Run,
 };
-use crate::vocab::SemanticCategory;
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];
 const LONG: &[Constraint] = &[Constraint::MaxLength(20_000)];

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use crate::audit::AuditSink;
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 use crate::sync::lock;
 
 /// So many lines are kept.

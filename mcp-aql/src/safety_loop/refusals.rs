@@ -1,9 +1,10 @@
 use chrono::{DateTime, Utc};
+use mcp_aql_protocol::ErrorCode;
 
 use super::machine::Refusal;
 use super::tries::WINDOW;
 use crate::clock;
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 
 /// What stands in place of a code that someone has sent: it goes into no reply.
 const REDACTED: &str = "[redacted]";

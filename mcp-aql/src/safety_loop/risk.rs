@@ -1,5 +1,4 @@
 use super::action::Action;
-use crate::vocab::{DangerLevel, SemanticCategory, inferred_danger};
 
 /// How risky an action is, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +102,7 @@ enum Word {
 }
 
 use Word::{All, Change, Danger, Production, Remove, Safe, Secret, Wreck};
+use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 
 /// Words in the order of the alphabet.
 const WORDS: &[(&str, Word)] = &[
@@ -361,7 +361,7 @@ fn names(text: &str, action: &Action, found: &mut Found) {
         if declared || !name.contains('_') {
             continue;
         }
-        let (level, pattern) = inferred_danger(name, SemanticCategory::Execute);
+        let (level, pattern) = DangerLevel::inferred(name, SemanticCategory::Execute);
         if let Some(pattern) = pattern {
             found.at_least(Risk::baseline(level), format!("'{pattern}' is {level}"));
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::ErrorCode;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -17,13 +18,13 @@ use super::state::ExecutionStatus;
 use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
-use crate::error::ErrorCode;
-use crate::operation::{BoxFuture, Session};
+use crate::future::BoxFuture;
 use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
 use crate::services::Services;
+use crate::session::Session;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, Expected, MemoryStore, NewRecord, Store, StoreError};
-use crate::vocab::TrustLevel;
+use mcp_aql_protocol::TrustLevel;
 
 const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
 /// What agents report: automatic, plain, confirmed, verified, denied, approved by a person.
@@ -1384,7 +1385,10 @@ fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
     // REQ-DNG-11
     let rig = Rig::new();
     let core = &rig.process.core;
-    core.knows(HashMap::from([("close_valve".to_owned(), crate::vocab::DangerLevel::Dangerous)]));
+    core.knows(HashMap::from([(
+        "close_valve".to_owned(),
+        mcp_aql_protocol::DangerLevel::Dangerous,
+    )]));
     for (hint, known) in [
         ("call close_valve now", true),
         ("call mcp__garden__close_valve now", true),

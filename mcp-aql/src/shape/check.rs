@@ -1,10 +1,13 @@
 use std::fmt;
 
+use mcp_aql_protocol::nearest_name;
 use serde_json::Value;
 
 use super::{Checks, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 use crate::constraint::Bound;
-use crate::vocab::{closest, json_type};
+use crate::constraint::has_format;
+use crate::text::shorten;
+use crate::vocab::json_type;
 
 /// What is wrong with a value, and where.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,17 +57,6 @@ impl fmt::Display for Path<'_> {
             Self::Item(parent, index) => write!(formatter, "{parent}[{index}]"),
         }
     }
-}
-
-/// A caller's name, short enough to repeat in a message.
-pub(crate) fn shorten(name: &str) -> String {
-    const MOST: usize = 64;
-    let mut text: String =
-        name.chars().take(MOST).map(|each| if each.is_control() { '?' } else { each }).collect();
-    if name.chars().nth(MOST).is_some() {
-        text.push('…');
-    }
-    text
 }
 
 /// What is wrong with a value, up to a number of faults and of steps.
@@ -352,7 +344,7 @@ fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind 
     let hint = if rules.is_some_and(|rules| rules.identifiers.contains(&name)) {
         Hint::Identifier
     } else {
-        closest(name, names()).map_or(Hint::None, |near| Hint::Name(near.to_owned()))
+        nearest_name(name, names()).map_or(Hint::None, |near| Hint::Name(near.to_owned()))
     };
     let valid = names().map(|name| Path::Field(&path, name).to_string()).collect();
     FaultKind::Unknown { valid, hint }
@@ -386,7 +378,7 @@ impl Checks {
         let shown: Vec<_> = self.allowed.iter().map(plain).collect();
         let mut text = format!("must be one of: {}", shown.join(", "));
         let candidates = self.allowed.iter().filter_map(Value::as_str);
-        if let Some(near) = value.as_str().and_then(|text| closest(text, candidates)) {
+        if let Some(near) = value.as_str().and_then(|text| nearest_name(text, candidates)) {
             text.push_str(&format!(". Did you mean '{near}'?"));
         }
         text
@@ -432,7 +424,7 @@ impl Checks {
         if let Some(pattern) = self.patterns.iter().find(|pattern| !pattern.is_match(text)) {
             return Some(format!("must match the pattern '{pattern}'"));
         }
-        self.format.filter(|format| !format.accepts(text)).map(|format| {
+        self.format.filter(|format| !has_format(*format, text)).map(|format| {
             format!("must be in '{}' form, such as '{}'", format.as_str(), format.example())
         })
     }

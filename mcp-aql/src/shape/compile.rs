@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
+use mcp_aql_protocol::Format;
 use serde_json::{Map, Value};
 
 use super::{Checks, FieldShape, Kind, MergeRules, ObjectShape, Rest, Shape, Shapes};
-use crate::constraint::{Bound, Constraint, EnumValue, Format};
+use crate::constraint::{Bound, Constraint, EnumValue};
 use crate::operation::SchemaFn;
 use crate::update::{FieldSpec, InputSpec, Merge};
 

@@ -9,14 +9,15 @@ mod members;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use mcp_aql_protocol::Format;
 use serde_json::Value;
 
-pub(crate) use check::{Fault, FaultKind, Faults, Hint, Path, shorten};
+pub(crate) use check::{Fault, FaultKind, Faults, Hint, Path};
 pub(crate) use compile::{Compiler, input_name};
 pub(crate) use describe::{describe, further_constraints, type_name};
 pub(crate) use members::Members;
 
-use crate::constraint::{Bound, Format};
+use crate::constraint::Bound;
 
 /// The form of a value.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::{Change, MemoryStore, Record, Store, StoreError};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 
 /// What a [`Hooked`] store is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

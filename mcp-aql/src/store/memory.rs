@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use chrono::{DateTime, Utc};
 
 use super::{Change, Expected, Record, Store, StoreError};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 use crate::sync::lock;
 
 /// Keeps records as long as the process lives.

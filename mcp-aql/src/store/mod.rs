@@ -66,7 +66,10 @@ pub use postgres::PostgresStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
+
+/// Set once a store is prepared, for everything that shares the store.
+pub(crate) type Ready = tokio::sync::OnceCell<()>;
 
 /// Keeps records. Clones of an adapter, and with a database several processes, share one.
 ///

@@ -1,9 +1,10 @@
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::rule::ErasedPatch;
 use super::{InputSpec, Path, UpdateInput};
-use crate::error::{ErrorCode, OperationError};
-use crate::vocab::closest;
+use crate::error::OperationError;
+use mcp_aql_protocol::nearest_name;
 
 /// The changes to the fields of a `T`, decoded from a JSON object and parallel to its members: the
 /// n-th change belongs to the n-th member. So merging looks no name up again.
@@ -71,7 +72,7 @@ fn unknown(spec: &InputSpec, name: &str, path: &Path<'_>) -> OperationError {
             "Field '{path}' identifies the resource and cannot change. Give it beside 'input', not \
              inside"
         )
-    } else if let Some(near) = closest(name, spec.names()) {
+    } else if let Some(near) = nearest_name(name, spec.names()) {
         format!("Unknown field '{path}' in 'input'. Did you mean '{near}'?")
     } else {
         format!("Unknown field '{path}' in 'input'")

@@ -1,7 +1,7 @@
 use super::rule::{ErasedSlot, Rule, Slot};
 use super::{FieldSpec, UpdateInput};
 use crate::constraint::Constraint;
-use crate::operation::Deprecation;
+use crate::warning::Deprecation;
 
 /// One field of the resource `T` that may change: what the table says of it, and where it lives.
 pub struct UpdateField<T: 'static> {

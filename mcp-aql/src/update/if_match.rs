@@ -89,7 +89,7 @@ impl<V: DeserializeOwned + JsonSchema> ParamGroup for IfMatch<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorCode;
+    use mcp_aql_protocol::ErrorCode;
 
     #[test]
     fn another_version_is_a_conflict() {
@@ -113,7 +113,7 @@ mod tests {
                 context: crate::operation::Context::new(crate::CallScope::default()),
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
-                limits: crate::vocab::ReplyLimits::new(&crate::vocab::Limits::default()),
+                limits: crate::vocab::ReplyLimits::new(&mcp_aql_protocol::Limits::default()),
                 execution: None,
             };
             let if_match = IfMatch::<u64>::decode(&mut call).unwrap();

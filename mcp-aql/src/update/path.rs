@@ -56,7 +56,7 @@ impl<'a> Path<'a> {
     /// A value that its type refuses. What serde says may name Rust types, so it goes to the log.
     pub(super) fn refused(&self, error: &serde_json::Error) -> OperationError {
         // Keys of maps are the caller's words.
-        OperationError::refused_by_type(&crate::router::clean(&self.to_string()), error)
+        OperationError::refused_by_type(&crate::text::clean(&self.to_string()), error)
     }
 }
 

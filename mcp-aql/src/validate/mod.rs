@@ -3,14 +3,16 @@
 
 use std::fmt::Write as _;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Argument, Deprecation, Parameter, RegisteredOperation};
-use crate::router::clean;
+use crate::error::OperationError;
+use crate::operation::{Argument, Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Faults, Hint, Path, Shapes, type_name};
+use crate::text::clean;
 use crate::update::{InputSpec, Merge};
-use crate::vocab::closest;
+use crate::warning::Deprecation;
+use mcp_aql_protocol::nearest_name;
 
 /// The arguments of a call, checked, in the order of the operation's table.
 pub(crate) struct ValidParams {
@@ -245,7 +247,7 @@ fn missing_error(
         message.push_str(&full);
     }
     for name in unknown.iter().take(SHOWN) {
-        let near = closest(name, missing.iter().map(|parameter| &*parameter.name));
+        let near = nearest_name(name, missing.iter().map(|parameter| &*parameter.name));
         let inside_input = missing
             .iter()
             .filter_map(|parameter| parameter.input)
@@ -377,7 +379,7 @@ fn unknown_error(operation: &RegisteredOperation, unknown: &[String]) -> Operati
         .filter_map(|name| {
             // `taskId` is nearer to `task_id` than any measure of distance can tell.
             let camel = valid.iter().find(|valid| camel_case(valid) == *name).map(String::as_str);
-            let near = camel.or_else(|| closest(name, valid.iter().map(String::as_str)))?;
+            let near = camel.or_else(|| nearest_name(name, valid.iter().map(String::as_str)))?;
             Some(format!("Did you mean '{near}' for '{}'?", clean(name)))
         })
         .collect();

@@ -1,17 +1,10 @@
-//! The protocol's nouns. Everything else in the crate may use them; they use nothing.
+//! Identifiers, limits and names that every other module may use; these use no other module.
 
-mod category;
-mod danger;
-mod limits;
-mod names;
+mod json_type;
+mod reply_limits;
 
-pub use category::{EndpointPermissions, SemanticCategory};
-pub use danger::{DANGER_PATTERNS, DangerLevel, TrustLevel, UnknownLevel};
-pub(crate) use danger::{inferred_danger, names_match};
-pub use limits::{LimitOutOfRange, Limits};
-pub(crate) use limits::{MAX_REPLY_DEPTH, ReplyLimits};
-pub use names::{RESERVED_OPERATIONS, is_public_name};
-pub(crate) use names::{closest, json_type};
+pub(crate) use json_type::json_type;
+pub(crate) use reply_limits::{MAX_REPLY_DEPTH, ReplyLimits};
 
 /// A short random identifier for logs and replies, such as `s-1f0c9a7be2d84c11`.
 pub(crate) fn new_id(prefix: &str) -> String {
@@ -20,8 +13,3 @@ pub(crate) fn new_id(prefix: &str) -> String {
     let (_, low) = uuid::Uuid::new_v4().as_u64_pair();
     format!("{prefix}-{:016x}", high ^ low.rotate_left(17))
 }
-
-/// Version of the MCP-AQL text that this crate implements, as `_protocol.version` shows it.
-///
-/// Source: REQ-INT-05.
-pub const PROTOCOL_VERSION: &str = "1.0.0-draft";

@@ -1,11 +1,12 @@
 //! The small parts that all of the page is made of.
 
+use mcp_aql_protocol::ErrorCode;
+
 use crate::docs::element::Html;
 use crate::docs::json::{Json, Token};
 use crate::docs::prose::{Block, Span, blocks, line};
 use crate::docs::reference::{Part, anchor};
-use crate::error::ErrorCode;
-use crate::vocab::SemanticCategory;
+use mcp_aql_protocol::SemanticCategory;
 
 /// A heading with a link to itself.
 pub(super) fn heading(

@@ -26,8 +26,8 @@ pub use self::record::ConsoleLink;
 use self::record::Record;
 use self::sessions::Sessions;
 use super::{ChannelError, HumanChannel, HumanRequest, Operator, terminal};
+use crate::future::BoxFuture;
 use crate::main_error::{Error, Result};
-use crate::operation::BoxFuture;
 
 /// How long a browser may take to send a request, to read its answer, and to do nothing on a connection.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -16,12 +16,13 @@ use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::Utc;
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::sessions::Attempt;
 use super::{NAME, Shared, guard};
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 
 pub(super) const LOGIN: &str = "/login";
 pub(super) const STYLE: &str = "/console.css";

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use chrono::Datelike as _;
+use mcp_aql_protocol::ErrorCode;
 
 use super::super::aggregate::Aggregations;
 use super::super::column::Column;
@@ -8,14 +9,14 @@ use super::super::model::{FieldInfo, Model, Table};
 use super::super::plan::{Aggregate, Function, Plan};
 use super::super::resource::Resource;
 use super::super::value::Scalar;
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 
 /// So many groups an aggregate has at most.
 pub(crate) const MOST_GROUPS: usize = 10_000;
 
 /// The rows fall into more groups than anybody reads.
 pub(crate) fn too_many_groups(label: &str) -> OperationError {
-    let label = crate::router::clean(label);
+    let label = crate::text::clean(label);
     OperationError::new(
         ErrorCode::ValidationInvalidValue,
         format!(

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
+use mcp_aql_protocol::is_public_name;
 use serde_json::Value;
 
 use super::{Faults, Offer};
 use crate::query::entry::Given;
 use crate::query::model::{ShownPath, Table};
 use crate::query::select::{OpenPath, OpenPaths, Pick, Selection, Told};
-use crate::vocab::{is_public_name, json_type};
+use crate::vocab::json_type;
 
 /// What an operation gives, which settles what it shows unasked (REQ-FLD-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod window;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 pub(crate) use fields::{Family, default_preset, preset_names, read_fields};
@@ -24,11 +25,11 @@ use super::options::{Control, QueryOptions, TextControl};
 use super::plan::{Plan, Seal, SortBy, SortKey};
 use super::select::Pick;
 use super::text::TextQuery;
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Severity, Warning};
+use crate::error::OperationError;
 use crate::paging::Contradiction;
-use crate::router::clean;
-use crate::vocab::closest;
+use crate::text::clean;
+use crate::warning::{Severity, Warning};
+use mcp_aql_protocol::nearest_name;
 
 /// What a resource and an operation let a query do.
 pub(crate) struct Offer<'a> {
@@ -203,7 +204,7 @@ impl Faults {
             known.eq_ignore_ascii_case(name) || known.rsplit('.').next() == Some(name)
         };
         let near = valid.iter().find(same).copied();
-        let near = near.or_else(|| closest(name, valid.iter().copied()));
+        let near = near.or_else(|| nearest_name(name, valid.iter().copied()));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         let (param, name) = (clean(param), clean(name));
         let list = valid.join(", ");

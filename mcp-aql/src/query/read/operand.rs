@@ -1,8 +1,9 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use mcp_aql_protocol::Format;
 use serde_json::Value;
 
 use super::Faults;
-use crate::constraint::Format;
+use crate::constraint::has_format;
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
 use crate::query::plan::Test;
@@ -58,7 +59,7 @@ pub(super) fn read(
                 faults.refuse(param, &what, noun(field.kind));
                 return None;
             }
-            let instant = Some(text).filter(|text| Format::DateTime.accepts(text));
+            let instant = Some(text).filter(|text| has_format(Format::DateTime, text));
             instant.and_then(|text| instant_of(text)).map(Scalar::Instant)
         }
         _ => None,
@@ -127,7 +128,7 @@ impl Day {
 
 /// A calendar day in the one form that the protocol has for it.
 fn day_of(text: &str) -> Option<NaiveDate> {
-    Format::Date.accepts(text).then(|| text.parse().ok()).flatten()
+    has_format(Format::Date, text).then(|| text.parse().ok()).flatten()
 }
 
 /// A number without a fraction that JSON writers gave one, such as `3.0`.

@@ -1,13 +1,13 @@
 use serde_json::Value;
 
 use super::{Faults, Offer};
-use crate::operation::Warning;
 use crate::paging::{CURSOR_CONTROLS, Contradiction, clamped, refused_cursor};
 use crate::query::answer::Applied;
 use crate::query::cursor::unpack;
 use crate::query::entry::Given;
 use crate::query::plan::{Seal, SortBy, SortKey, Window};
 use crate::query::value::{Scalar, ValueKind};
+use crate::warning::Warning;
 
 /// Which rows.
 pub(super) struct Paged {

@@ -2,6 +2,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
+use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -10,13 +11,14 @@ use super::graph::{RelationshipGraph, Section};
 use super::source::RelationshipSource;
 use super::walk::{Cut, Step, Walk};
 use super::{place, table};
-use crate::error::{ErrorCode, OperationError};
-use crate::operation::{Context, Warning};
+use crate::error::OperationError;
+use crate::operation::Context;
 use crate::paging::{Contradiction, CursorKey, PageInfo, clamped};
 use crate::query::entry::{Given, QueryArgument, QueryTable, read_map};
 use crate::query::options::QueryOptions;
 use crate::query::read::Faults;
 use crate::query::resource::Resource;
+use crate::warning::Warning;
 
 /// The question which elements hang together with one of them, and how: the parameters `root`,
 /// `direction`, `relationship`, `depth`, `include`, `first` and `after` of one operation.

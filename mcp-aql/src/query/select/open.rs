@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Pick;
-use crate::operation::{Severity, Warning};
+use crate::warning::{Severity, Warning};
 
 /// A path that a row may lack although its type allows it.
 #[derive(Debug)]

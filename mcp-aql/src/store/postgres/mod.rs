@@ -16,7 +16,7 @@ use tokio_postgres::{Config, NoTls, Socket};
 use self::failure::{Failure, Tries};
 use super::sql::{Dialect, PURGED_AT_ONCE, Statement, Step, Tables, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 
 /// Connections, unless another number is set.
 const CONNECTIONS: usize = 8;

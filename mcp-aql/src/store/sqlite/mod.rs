@@ -13,7 +13,7 @@ use self::worker::Worker;
 use super::sql::{PURGED_AT_ONCE, Statement, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
 use crate::file_access::{Forbidden, exposures};
-use crate::operation::BoxFuture;
+use crate::future::BoxFuture;
 use crate::user_directory::{self, Purpose};
 
 /// How long to wait for another process that writes.

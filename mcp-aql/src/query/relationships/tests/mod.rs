@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::{Edge, Element, RelationshipGraph, RelationshipQuery, RelationshipSource};
 use crate::Resource;
 use crate::error::OperationError;
-use crate::operation::{CallScope, Context, Warning};
+use crate::operation::{CallScope, Context};
 use crate::paging::CursorKey;
 use crate::query::options::QueryOptions;
+use crate::warning::Warning;
 
 /// A bed of a garden.
 #[derive(Serialize, JsonSchema, Resource)]

@@ -2,11 +2,12 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
+use mcp_aql_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use super::super::{Edge, EdgesAt, Element, RelationshipQuery, RelationshipSource, Side};
 use super::{Bed, PARAMETERS, ask, bed, edge, edges, from_a, nodes, read, records, run};
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::paging::CursorKey;
 use crate::query::entry::{Given, QueryArgument as _};
 use crate::query::options::QueryOptions;
@@ -477,7 +478,7 @@ fn a_page_has_a_largest_size() {
         assert_eq!(rows, size);
         let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
         assert_eq!(warning.code(), "VALIDATION_PAGE_SIZE_WARNING");
-        assert_eq!(warning.details()["limit"], most.min(QueryOptions::CAP));
+        assert_eq!(warning.details()["limit"], most.min(mcp_aql_protocol::MAX_PAGE_SIZE));
     }
 }
 

@@ -1,3 +1,5 @@
+//! MCP sessions as operations see them.
+
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;

@@ -1,3 +1,5 @@
+//! Detection of text that would reveal the inside of an adapter, such as stack frames and paths.
+
 /// Whether text looks as if it came from the adapter's insides: a stack frame, an error of a programming
 /// language, a path of source code.
 ///

@@ -1,10 +1,14 @@
+//! Warnings, which are part of a successful reply.
+
+mod deprecation;
+
 use std::borrow::Cow;
 
 use chrono::NaiveDate;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Deprecation;
+pub use deprecation::Deprecation;
 
 /// A condition that did not stop the operation but that the caller should know of.
 ///

@@ -1,9 +1,9 @@
-use serde::Serialize;
+//! The five semantic categories and the permission flags of each.
 
 /// What an operation does to stored state. Every operation has exactly one.
 ///
 /// ```
-/// use mcp_aql::SemanticCategory;
+/// use mcp_aql_protocol::SemanticCategory;
 ///
 /// assert_eq!(SemanticCategory::Read.as_str(), "READ");
 /// assert!(SemanticCategory::Read.permissions().read_only);
@@ -25,7 +25,7 @@ pub enum SemanticCategory {
 }
 
 impl SemanticCategory {
-    /// All five, in the protocol's order.
+    /// All categories, in the protocol's order.
     pub const ALL: [Self; 5] =
         [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Execute];
 
@@ -40,7 +40,29 @@ impl SemanticCategory {
         }
     }
 
-    /// The family of the CRUDE profile that takes this category: `create`, `read`, …
+    /// Returns the category of this name on the wire. Names are case-sensitive.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|category| category.as_str() == name)
+    }
+
+    /// Returns the first word of an operation's name and the category that this verb announces, if the
+    /// protocol lists the verb (§8.5.1, REQ-CLS-07).
+    pub fn of_verb(operation: &str) -> Option<(&str, Self)> {
+        let verb = operation.split('_').next()?;
+        let category = match verb {
+            "get" | "list" | "search" | "find" | "count" | "check" | "query" | "fetch" | "show" => {
+                Self::Read
+            }
+            "create" | "add" | "insert" | "register" | "import" => Self::Create,
+            "update" | "edit" | "modify" | "rename" | "set" | "patch" => Self::Update,
+            "delete" | "remove" | "purge" | "drop" | "clear" | "destroy" => Self::Delete,
+            "execute" | "run" | "start" | "stop" | "cancel" | "send" | "trigger" => Self::Execute,
+            _ => return None,
+        };
+        Some((verb, category))
+    }
+
+    /// The family of the CRUDE profile that contains this category: `create`, `read`, …
     pub const fn crude_family(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -63,25 +85,40 @@ impl SemanticCategory {
     }
 }
 
-impl Serialize for SemanticCategory {
+#[cfg(feature = "serde")]
+impl serde::Serialize for SemanticCategory {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
 }
 
 /// Whether an operation only reads, and whether it removes or overwrites (REQ-INT-12).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct EndpointPermissions {
-    /// Reads only.
-    #[serde(rename = "readOnly")]
+    /// The operation only reads.
+    #[cfg_attr(feature = "serde", serde(rename = "readOnly"))]
     pub read_only: bool,
-    /// May remove or overwrite data.
+    /// The operation may remove or overwrite data.
     pub destructive: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_exact() {
+        assert_eq!(SemanticCategory::from_name("READ"), Some(SemanticCategory::Read));
+        assert_eq!(SemanticCategory::from_name("read"), None);
+    }
+
+    #[test]
+    fn verbs_announce_a_category() {
+        // REQ-CLS-07
+        assert_eq!(SemanticCategory::of_verb("list_tasks"), Some(("list", SemanticCategory::Read)));
+        assert_eq!(SemanticCategory::of_verb("settle_account"), None);
+    }
 
     #[test]
     fn permissions_follow_the_category() {

@@ -1,3 +1,5 @@
+//! The notice that an operation or a parameter is deprecated.
+
 /// Notice that an operation or a parameter will go away. Every use of it adds a
 /// `DEPRECATION_WARNING` to the reply (REQ-WRN-07, REQ-INT-32).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,13 +1,13 @@
-use std::fmt;
+//! The protocol's error codes.
 
-use serde::Serialize;
+use std::fmt;
 
 macro_rules! codes {
     ($(#[doc = $doc:literal] $variant:ident = $text:literal;)*) => {
         /// The protocol's error codes.
         ///
         /// ```
-        /// use mcp_aql::ErrorCode;
+        /// use mcp_aql_protocol::ErrorCode;
         ///
         /// assert_eq!(ErrorCode::NotFoundResource.as_str(), "NOT_FOUND_RESOURCE");
         /// assert!(ErrorCode::NotFoundResource.is_recoverable());
@@ -24,7 +24,7 @@ macro_rules! codes {
             /// Every code, in the registry's order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The code on the wire.
+            /// The code on the wire, such as `NOT_FOUND_RESOURCE`.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -32,8 +32,7 @@ macro_rules! codes {
             }
 
             /// What the code means, in a sentence.
-            #[cfg(feature = "cli")]
-            pub(crate) const fn meaning(self) -> &'static str {
+            pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$variant => $doc.trim_ascii(),)*
                 }
@@ -55,11 +54,11 @@ codes! {
     ValidationUnknownField = "VALIDATION_UNKNOWN_FIELD";
     /// A field inside `input` exists but cannot be written.
     ValidationReadOnlyField = "VALIDATION_READ_ONLY_FIELD";
-    /// A field takes additions only.
+    /// A field accepts additions only.
     ValidationAppendOnly = "VALIDATION_APPEND_ONLY";
     /// The operation belongs to another endpoint.
     ValidationEndpointMismatch = "VALIDATION_ENDPOINT_MISMATCH";
-    /// Text is not valid UTF-8, or holds U+0000.
+    /// Text is not valid UTF-8 or contains U+0000.
     ValidationInvalidEncoding = "VALIDATION_INVALID_ENCODING";
     /// A size limit was exceeded.
     ValidationPayloadTooLarge = "VALIDATION_PAYLOAD_TOO_LARGE";
@@ -114,7 +113,7 @@ impl ErrorCode {
     /// The code that stands for the HTTP status of a wrapped API, or `None` below 400.
     ///
     /// ```
-    /// use mcp_aql::ErrorCode;
+    /// use mcp_aql_protocol::ErrorCode;
     ///
     /// assert_eq!(ErrorCode::from_http_status(404), Some(ErrorCode::NotFoundResource));
     /// assert_eq!(ErrorCode::from_http_status(200), None);
@@ -140,7 +139,8 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-impl Serialize for ErrorCode {
+#[cfg(feature = "serde")]
+impl serde::Serialize for ErrorCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

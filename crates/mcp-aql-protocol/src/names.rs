@@ -1,6 +1,6 @@
-use serde_json::Value;
+//! Names that the protocol reserves, the pattern of public names, and suggestions for unknown names.
 
-/// Names that the protocol keeps for itself (REQ-CLS-10).
+/// The operation names that the protocol reserves (REQ-CLS-10).
 pub const RESERVED_OPERATIONS: [&str; 7] = [
     "introspect",
     "execute_agent",
@@ -11,11 +11,14 @@ pub const RESERVED_OPERATIONS: [&str; 7] = [
     "verify_challenge",
 ];
 
+/// The members of a request, which parameters cannot be named after (MCP-AQL §4.1).
+pub const RESERVED_PARAMETERS: [&str; 3] = ["operation", "operations", "params"];
+
 /// Whether `name` matches `^[a-z][a-z0-9_]*$`, the pattern of operation and parameter names.
 ///
 /// ```
-/// assert!(mcp_aql::is_public_name("create_task"));
-/// assert!(!mcp_aql::is_public_name("createTask"));
+/// assert!(mcp_aql_protocol::is_public_name("create_task"));
+/// assert!(!mcp_aql_protocol::is_public_name("createTask"));
 /// ```
 ///
 /// Source: MCP-AQL §4.3, §8.5.2 (REQ-RQ-02, REQ-RQ-04, REQ-CLS-06).
@@ -34,24 +37,18 @@ pub const fn is_public_name(name: &str) -> bool {
     true
 }
 
-/// A JSON value's type, as the protocol's messages call it.
-pub(crate) fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// The candidate a reader most likely meant, if any is near enough to suggest.
-pub(crate) fn closest<'a>(
+/// Returns the candidate that is most similar to `name`, if it is similar enough to be suggested.
+///
+/// ```
+/// use mcp_aql_protocol::nearest_name;
+///
+/// assert_eq!(nearest_name("titel", ["title", "status"]), Some("title"));
+/// ```
+pub fn nearest_name<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Long hostile names are not worth a quadratic comparison.
+    // Comparing takes quadratic time, and clients choose the name.
     if name.len() > 128 {
         return None;
     }
@@ -85,11 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_name_is_suggested_only_when_near() {
+    fn the_nearest_name_is_suggested_only_when_near() {
         let names = ["title", "status", "priority"];
-        assert_eq!(closest("titel", names), Some("title"));
-        assert_eq!(closest("prio", names), Some("priority"));
-        assert_eq!(closest("colour", names), None);
-        assert_eq!(closest(&"title".repeat(100), names), None);
+        assert_eq!(nearest_name("titel", names), Some("title"));
+        assert_eq!(nearest_name("prio", names), Some("priority"));
+        assert_eq!(nearest_name("colour", names), None);
+        assert_eq!(nearest_name(&"title".repeat(100), names), None);
     }
 }

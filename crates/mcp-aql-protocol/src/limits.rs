@@ -1,20 +1,32 @@
-use serde::Serialize;
+//! The payload limits of the protocol and their ranges.
+
+use std::fmt;
+
+/// The number of items in a page where neither the operation nor the call says one (REQ-PAG-08).
+pub const DEFAULT_PAGE_SIZE: usize = 20;
+
+/// The largest page that a call gets where the operation does not say another (REQ-PAG-08).
+pub const DEFAULT_MAX_PAGE_SIZE: usize = 100;
+
+/// The largest page that an operation may allow (REQ-PAG-08).
+pub const MAX_PAGE_SIZE: usize = 1_000;
 
 /// Payload limits of an adapter, published in `_protocol.limits`.
 ///
-/// They are enforced on requests, but for `max_response_size`, which is the limit of a reply. Data that
-/// was stored within the limits of a request is never too deep, and no text or list in it too long, for
-/// the replies that return it.
+/// All but `max_response_size` are enforced on requests; `max_response_size` is the limit of a reply. Data
+/// that was stored within the limits of a request never exceeds the depth and length limits of the
+/// replies that return it.
 ///
 /// ```
-/// use mcp_aql::Limits;
+/// use mcp_aql_protocol::Limits;
 ///
 /// let limits = Limits { max_request_size: 256 * 1024, ..Limits::default() };
 /// assert!(limits.check().is_ok());
 /// ```
 ///
 /// Source: MCP-AQL §4.7.5 (REQ-ENC-08 to REQ-ENC-14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Limits {
     /// Bytes of the serialised tool arguments. Default 1 MiB; 64 KiB to 10 MiB.
     pub max_request_size: usize,
@@ -44,10 +56,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Every limit that lies outside of the protocol's range.
+    /// Checks every limit against the protocol's range.
     ///
     /// # Errors
-    /// The list of them, when there is one or more.
+    /// Returns the limits that lie outside of their range.
     pub fn check(&self) -> Result<(), Vec<LimitOutOfRange>> {
         let faults: Vec<_> = [
             ("max_request_size", self.max_request_size, 64 << 10, 10 << 20),
@@ -65,61 +77,28 @@ impl Limits {
     }
 }
 
-/// The maximum nesting depth of a reply: the deepest request has 64 levels, and the replies of lists,
-/// batches and executions add a few around what it has stored. Parsers that are in wide use read 127.
-pub(crate) const MAX_REPLY_DEPTH: usize = 120;
-
-/// The limits of a reply.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ReplyLimits {
-    pub(crate) bytes: usize,
-    /// The bytes that a page may take, where a batch has other results already.
-    pub(crate) room: usize,
-    /// Nested objects and arrays, the root included.
-    pub(crate) depth: usize,
-    /// The warnings of the call are in the same text.
-    pub(crate) has_warnings: bool,
-}
-
-impl ReplyLimits {
-    pub(crate) const fn new(limits: &Limits) -> Self {
-        let bytes = limits.max_response_size;
-        Self { bytes, room: bytes, depth: MAX_REPLY_DEPTH, has_warnings: true }
-    }
-
-    /// The limits of a value that is part of a reply.
-    pub(crate) const fn of_part(bytes: usize, depth: usize) -> Self {
-        Self { bytes, room: bytes, depth, has_warnings: false }
-    }
-
-    /// The limits of a batch's item, whose reply is three levels down in that of the batch. The batch has
-    /// `room` left, and the warnings of all items.
-    pub(crate) const fn of_item(self, room: usize) -> Self {
-        let room = if room < self.room { room } else { self.room };
-        Self { room, depth: self.depth.saturating_sub(3), has_warnings: false, ..self }
-    }
-
-    /// The limits of a result that its execution's state holds, with `bytes` of other data.
-    pub(crate) const fn of_execution(self, bytes: usize) -> Self {
-        let item = self.of_item(self.bytes);
-        Self::of_part(item.bytes.saturating_sub(bytes), item.depth.saturating_sub(1))
-    }
-}
-
-/// A limit outside of the range that the protocol allows.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("limit `{limit}` is {value}: choose {low} to {high}")]
+/// Returned when a limit lies outside of the range that the protocol allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LimitOutOfRange {
     /// The limit's name, as in `_protocol.limits`.
     pub limit: &'static str,
-    /// What was asked for.
+    /// The value that was set.
     pub value: usize,
-    /// The least that the protocol allows.
+    /// The smallest value that the protocol allows.
     pub low: usize,
-    /// The most that the protocol allows.
+    /// The largest value that the protocol allows.
     pub high: usize,
 }
+
+impl fmt::Display for LimitOutOfRange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit, value, low, high } = self;
+        write!(formatter, "limit `{limit}` is {value}: choose {low} to {high}")
+    }
+}
+
+impl std::error::Error for LimitOutOfRange {}
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,37 @@
+//! The vocabulary of MCP-AQL: the lists that the macros and the runtime must agree on.
+//!
+//! The macros check an operation against these lists while it is compiled, and the runtime checks and
+//! publishes the same lists. Every list exists once, here.
+//!
+//! ```
+//! use mcp_aql_protocol::{DangerLevel, SemanticCategory};
+//!
+//! assert_eq!(SemanticCategory::from_name("READ"), Some(SemanticCategory::Read));
+//! assert_eq!(DangerLevel::of_category(SemanticCategory::Delete), DangerLevel::Destructive);
+//! ```
+#![forbid(unsafe_code)]
+
+mod category;
+mod danger;
+mod error_code;
+mod format;
+mod level;
+mod limits;
+mod names;
+mod trust;
+
+pub use category::{EndpointPermissions, SemanticCategory};
+pub use danger::{DANGER_PATTERNS, DangerLevel, pattern_matches};
+pub use error_code::ErrorCode;
+pub use format::Format;
+pub use level::UnknownLevel;
+pub use limits::{
+    DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, Limits, MAX_PAGE_SIZE,
+};
+pub use names::{RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, nearest_name};
+pub use trust::TrustLevel;
+
+/// Version of the MCP-AQL text that is implemented, as `_protocol.version` shows it.
+///
+/// Source: REQ-INT-05.
+pub const PROTOCOL_VERSION: &str = "1.0.0-draft";
