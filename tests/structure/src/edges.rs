@@ -1,0 +1,52 @@
+//! Dependencies between the workspace's own crates, and the order that they keep.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The crates whose dependencies are checked, each with its folder. A crate depends on crates
+/// above it in this list alone.
+pub const CRATES: [(&str, &str); 6] = [
+    ("mcp-aql-text", "mcp-aql-text"),
+    ("mcp-aql-http", "mcp-aql-http"),
+    ("mcp-aql-derive", "mcp-aql-derive"),
+    ("mcp-aql-conformance", "mcp-aql-conformance"),
+    ("mcp-aql", "mcp-aql"),
+    ("mcp-aql-aggregator", "mcp-aql-aggregator"),
+];
+
+/// For each crate of [`CRATES`], its dependencies among them; dev-dependencies do not count.
+///
+/// # Panics
+/// Panics when a manifest is missing or is not valid TOML.
+#[expect(clippy::panic, reason = "a test tool stops at manifests that cargo refuses as well")]
+pub fn edges(workspace: &Path) -> BTreeMap<&'static str, Vec<&'static str>> {
+    let mut found = BTreeMap::new();
+    for (name, folder) in CRATES {
+        let manifest = workspace.join(folder).join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest)
+            .unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
+        let manifest: toml::Table =
+            toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
+        let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+        let own = CRATES
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|other| dependencies.is_some_and(|table| table.contains_key(*other)));
+        found.insert(name, own.collect());
+    }
+    found
+}
+
+/// The dependencies that point down the list of [`CRATES`].
+pub fn forbidden(edges: &BTreeMap<&'static str, Vec<&'static str>>) -> Vec<String> {
+    let place = |name: &str| CRATES.iter().position(|(other, _)| *other == name);
+    let mut found = Vec::new();
+    for (from, targets) in edges {
+        for to in targets {
+            if place(to) >= place(from) {
+                found.push(format!("{from} depends on {to}"));
+            }
+        }
+    }
+    found
+}

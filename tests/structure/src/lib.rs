@@ -1,0 +1,9 @@
+//! Measures of this workspace: module cycles, allowed crate edges, lengths of functions and files,
+//! conditional compilation, phrases. `measure` prints them, a test holds each to its limit.
+
+pub mod cycles;
+pub mod edges;
+pub mod measures;
+pub mod prose;
+pub mod sizes;
+pub mod source;

@@ -1,0 +1,30 @@
+//! Prints every measure of the workspace beside its limit, and the places that are over it.
+//!
+//! `mcp-aql-structure` prints the table; with a number, that many places of each measure that is over its
+//! limit as well.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use mcp_aql_structure::measures::{measure, workspace};
+
+fn main() -> ExitCode {
+    let shown = std::env::args().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
+    let measures = measure(&workspace());
+    let mut out = std::io::stdout().lock();
+    for measure in &measures {
+        let verdict = if measure.holds() { "" } else { "over the limit" };
+        let (title, value, limit) = (&measure.title, measure.value, measure.limit);
+        _ = writeln!(out, "{title:65} {value:7.1} of {limit:4} {verdict}");
+        if !measure.holds() {
+            for place in measure.places.iter().take(shown) {
+                _ = writeln!(out, "    {place}");
+            }
+        }
+    }
+    if measures.iter().all(|measure| measure.holds()) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

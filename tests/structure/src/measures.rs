@@ -1,0 +1,157 @@
+//! Every measure with its limit.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::edges::{CRATES, edges, forbidden};
+use crate::source::{Crate, read_crate};
+use crate::{cycles, prose, sizes};
+
+/// The longest function, in lines.
+const MAX_FUNCTION_LINES: usize = 60;
+/// The longest file without its tests, in lines.
+const MAX_FILE_LINES: usize = 400;
+/// The most `cfg` attributes outside of tests, `mod` and `use`.
+const MAX_CONDITIONS: usize = 20;
+/// The most names at the root of `mcp-aql`.
+const MAX_ROOT_NAMES: usize = 60;
+
+/// A property of the workspace, as a number that may not be over its limit.
+pub struct Measure {
+    /// The property.
+    pub title: String,
+    /// The number that was measured.
+    pub value: f64,
+    /// The largest number that is accepted.
+    pub limit: f64,
+    /// The places that count, the worst first.
+    pub places: Vec<String>,
+}
+
+impl Measure {
+    fn count(title: &str, limit: usize, places: Vec<String>) -> Self {
+        Self { title: title.to_owned(), value: number(places.len()), limit: number(limit), places }
+    }
+
+    fn longest(title: &str, limit: usize, mut counts: Vec<sizes::Count>) -> Self {
+        counts.sort_by_key(|count| std::cmp::Reverse(count.number));
+        let value = counts.first().map_or(0, |count| count.number);
+        let over = counts.into_iter().filter(|count| count.number > limit);
+        let places = over.map(|count| format!("{} lines: {}", count.number, count.place)).collect();
+        Self { title: title.to_owned(), value: number(value), limit: number(limit), places }
+    }
+
+    /// Whether the value is within the limit.
+    pub fn holds(&self) -> bool {
+        self.value <= self.limit
+    }
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// The folder of the workspace.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Measures the whole workspace.
+pub fn measure(workspace: &Path) -> Vec<Measure> {
+    let crates: Vec<Crate> =
+        CRATES.iter().map(|(_, folder)| read_crate(workspace, folder)).collect();
+    let mut measures = vec![
+        Measure::count(
+            "dependencies between crates that point back",
+            0,
+            forbidden(&edges(workspace)),
+        ),
+        module_cycles(&crates),
+        Measure::count(
+            "cfg attributes outside of tests, mod and use",
+            MAX_CONDITIONS,
+            crates.iter().flat_map(sizes::conditions).collect(),
+        ),
+        Measure::longest(
+            "lines of the longest function",
+            MAX_FUNCTION_LINES,
+            crates.iter().flat_map(sizes::functions).collect(),
+        ),
+        Measure::longest(
+            "lines of the longest file, without tests",
+            MAX_FILE_LINES,
+            crates.iter().flat_map(|source| sizes::files(source, workspace)).collect(),
+        ),
+        Measure::count(
+            "files that do not start with a //! line",
+            0,
+            crates.iter().flat_map(sizes::files_without_summary).collect(),
+        ),
+    ];
+    if let Some(facade) = crates.iter().find(|source| source.name == "mcp-aql") {
+        measures.push(Measure::count(
+            "public names at the root of mcp-aql",
+            MAX_ROOT_NAMES,
+            sizes::root_names(facade),
+        ));
+    }
+    let files = tracked_files(workspace);
+    measures.push(Measure::count(
+        "places that reach through adapter.inner",
+        0,
+        lines_with(workspace, &files, &["adapter", ".inner"].concat()),
+    ));
+    measures.push(Measure::count(
+        "constants named by a superlative or a mood",
+        0,
+        prose::constants(files.iter().map(PathBuf::as_path), workspace),
+    ));
+    for phrase in prose::count(files.iter().map(PathBuf::as_path), workspace) {
+        measures.push(Measure {
+            title: format!("\"{}\" per 1,000 lines of prose", phrase.title),
+            value: phrase.rate,
+            limit: phrase.limit,
+            places: phrase.places,
+        });
+    }
+    measures
+}
+
+fn module_cycles(crates: &[Crate]) -> Measure {
+    let mut places = Vec::new();
+    let mut value = 0;
+    for source in crates {
+        for cycle in cycles::cycles(source) {
+            value += cycle.modules.len();
+            places.push(format!("{}, {}: {}", source.name, cycle.parent, cycle.modules.join(", ")));
+            for (from, to, example) in cycle.examples {
+                places.push(format!("    {from} -> {to}    {example}"));
+            }
+        }
+    }
+    Measure { title: "modules in a cycle".to_owned(), value: number(value), limit: 0.0, places }
+}
+
+/// The Rust and Markdown files of the repository, relative to the workspace.
+fn tracked_files(workspace: &Path) -> Vec<PathBuf> {
+    let listed = Command::new("git")
+        .args(["ls-files", "*.rs", "*.md"])
+        .current_dir(workspace)
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
+    listed.lines().map(PathBuf::from).collect()
+}
+
+fn lines_with(workspace: &Path, files: &[PathBuf], text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {
+        let Ok(content) = std::fs::read_to_string(workspace.join(file)) else { continue };
+        for (number, line) in content.lines().enumerate() {
+            if line.contains(text) {
+                found.push(format!("{}:{}: {}", file.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    found
+}
