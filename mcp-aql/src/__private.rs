@@ -1,7 +1,8 @@
 //! What generated code needs and nobody else: not part of the public interface.
 
 pub use crate::log_targets::QUOTING_TARGETS;
-pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm, optional, required};
+pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
+pub use crate::spec::{optional, required};
 pub use ::schemars;
 pub use ::serde_json;
 

@@ -85,6 +85,7 @@ mod services;
 mod session;
 mod session_end;
 mod shape;
+mod spec;
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod stop;
 mod sync;
@@ -128,10 +129,8 @@ pub use mcp_aql_protocol::{
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{
-    Call, CallScope, Context, DangerSpec, DataKey, DefaultSpec, ExampleSpec, ExecutionContext,
-    LifecycleSpec, Method, Operation, OperationReturn, OperationSpec, Operations, Outcome,
-    ParamGroup, ParameterEntry, ParameterSpec, ParameterType, ProgressSink, ReturnsSpec, SchemaFn,
-    SharedState, State, StateSpec,
+    Call, CallScope, Context, ExecutionContext, Method, Operation, OperationReturn, Operations,
+    Outcome, ParamGroup, ProgressSink, State,
 };
 pub use paging::{CursorKey, PageInfo};
 pub use query::Page;
@@ -143,13 +142,16 @@ pub use query::{
 pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 pub use session::Session;
+pub use spec::{
+    DangerSpec, DataKey, DefaultSpec, ElementSpec, ExampleSpec, FieldSpec, InputSpec,
+    LifecycleSpec, Merge, OperationSpec, ParameterEntry, ParameterSpec, ParameterType, ReturnsSpec,
+    SchemaFn, SharedState, StateSpec,
+};
 pub use text::leaks_internals;
 /// What [`CallScope::cancellation`] is made of.
 #[doc(no_inline)]
 pub use tokio_util::sync::CancellationToken;
-pub use update::{
-    Change, ElementSpec, FieldSpec, IfMatch, InputSpec, Merge, Update, UpdateInput, merge_json,
-};
+pub use update::{Change, IfMatch, Update, UpdateInput, merge_json};
 pub use warning::{Deprecation, Severity, Warning};
 
 #[doc = include_str!("macro_docs/operation.md")]

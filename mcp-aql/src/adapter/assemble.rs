@@ -18,20 +18,20 @@ use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
     protocol_head, protocol_of_part, repeats_the_table, sample_params,
 };
-use crate::operation::{
-    DataKey, DefaultSpec, Handler, OperationSpec, Parameter, ParameterEntry, ParameterSpec, Plain,
-    RegisteredOperation, ReturnsSpec, summary,
-};
+use crate::operation::{Handler, Parameter, Plain, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
 use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
+use crate::spec::{
+    DataKey, DefaultSpec, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec, summary,
+};
+use crate::spec::{InputSpec, Merge};
 use crate::store::Ready;
 #[cfg(feature = "safety")]
 use crate::store::SqliteStore;
 use crate::store::{MemoryStore, Store};
-use crate::update::{InputSpec, Merge};
 use crate::validate::{Rules, validate};
 use crate::vocab::ReplyLimits;
 

@@ -12,8 +12,9 @@ use crate::clock::TimeSource;
 use crate::dispatch::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
-use crate::operation::{Handler, Operation, OperationSpec, Operations, SharedState, StateMap};
+use crate::operation::{Handler, Operation, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
+use crate::spec::{OperationSpec, SharedState};
 use crate::store::Store;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.

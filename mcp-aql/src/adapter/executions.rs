@@ -14,13 +14,14 @@ use crate::execution::{
 };
 use crate::gatekeeper::{Permit, Visitor};
 use crate::operation::{
-    Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, LifecycleSpec,
-    OperationReturn, Payload, RegisteredOperation, Run,
+    Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn,
+    Payload, RegisteredOperation, Run,
 };
 use crate::paging::PageRequest;
 use crate::query::Page;
 use crate::request::Credentials;
 use crate::session::Session;
+use crate::spec::LifecycleSpec;
 use crate::validate::ValidParams;
 use crate::vocab::ReplyLimits;
 

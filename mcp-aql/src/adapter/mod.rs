@@ -27,7 +27,7 @@ use crate::future::erased;
 use crate::gatekeeper::{Gatekeeper, Visitor};
 use crate::introspection::{self, Introspection};
 use crate::operation::{
-    Call, CallScope, Context, ExecutionCall, Handler, OperationSpec, Payload, RegisteredOperation,
+    Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
 };
 use crate::request::{
     Arguments, Credentials, OperationInput, Refused, Request, decode, parse, too_large,
@@ -36,6 +36,7 @@ use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
+use crate::spec::OperationSpec;
 use crate::validate::{Rules, ValidParams, validate};
 use crate::vocab::ReplyLimits;
 use crate::warning::{Severity, Warning, Warnings};

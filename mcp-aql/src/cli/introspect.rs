@@ -220,9 +220,10 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Ended> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::ParameterEntry;
     use crate::{
         Condition, DangerSpec, Method, OperationSpec, Operations, ParameterSpec, Policy,
-        SemanticCategory, operation::ParameterEntry,
+        SemanticCategory,
     };
 
     struct Garden;

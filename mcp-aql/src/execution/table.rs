@@ -2,12 +2,12 @@ use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategor
 
 use super::payload::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
-use crate::operation::{
-    DataKey, DefaultSpec, ExampleSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry,
-    ParameterSpec, Plain, ReturnsSpec,
-};
+use crate::operation::{ExecutionCall, Handler, Plain};
 use crate::paging::PageSizes;
 use crate::query::Page;
+use crate::spec::{
+    DataKey, DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
+};
 
 const ID: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("execution_id", "The execution.")

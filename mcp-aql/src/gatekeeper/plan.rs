@@ -4,7 +4,8 @@ use mcp_aql_protocol::{DangerLevel, pattern_matches};
 use super::matrix::{Verdict, least_trust, verdict};
 use super::policy::{Permission, Policy, strictest};
 use super::{GateSettings, Trust, message};
-use crate::operation::{Argument, OperationSpec, Parameter};
+use crate::operation::{Argument, Parameter};
+use crate::spec::OperationSpec;
 
 /// What the gate holds against one operation, worked out when the adapter is built.
 #[derive(Debug, Clone)]

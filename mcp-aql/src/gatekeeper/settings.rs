@@ -5,7 +5,8 @@ use mcp_aql_protocol::{DangerLevel, TrustLevel, pattern_matches};
 use serde::Deserialize;
 
 use super::{Permission, Policy, PolicyTable, Trust};
-use crate::operation::{OperationSpec, Parameter};
+use crate::operation::Parameter;
+use crate::spec::OperationSpec;
 use crate::tightening::Tightening;
 
 /// Everything about the gates that can be set.

@@ -8,7 +8,8 @@ use super::Trust;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::introspection::FurtherQuery;
-use crate::operation::{Handler, OperationSpec, RegisteredOperation};
+use crate::operation::{Handler, RegisteredOperation};
+use crate::spec::OperationSpec;
 
 /// The danger of an operation, as callers see it. The members of a declaration have the names that
 /// danger-levels §3.2 gives them.

@@ -3,8 +3,9 @@ use serde::Serialize;
 
 use super::brief::brief;
 use crate::execution::Status;
-use crate::operation::{LifecycleSpec, OperationSpec, Parameter, RegisteredOperation};
+use crate::operation::{Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
+use crate::spec::{LifecycleSpec, OperationSpec};
 use crate::warning::Deprecation;
 
 #[derive(Serialize)]

@@ -1,8 +1,8 @@
 use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
 
 use crate::constraint::{Constraint, EnumValue};
-use crate::operation::{DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
 use crate::paging::PageSizes;
+use crate::spec::{DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
 
 /// The pages of the list of operations. Without page controls the whole list is returned, so a call
 /// that gives some may have as many entries as the protocol allows.

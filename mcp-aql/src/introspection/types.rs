@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
-use crate::operation::{DataKey, Envelope, SchemaFn};
+use crate::operation::Envelope;
 use crate::query::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
+use crate::spec::{DataKey, SchemaFn};
 
 /// Collects the types of all parameters and results, from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).

@@ -7,8 +7,9 @@ use mcp_aql_protocol::{SemanticCategory, is_public_name};
 use serde_json::{Map, Value};
 
 use crate::adapter::Adapter;
-use crate::operation::{Handler, OperationSpec};
+use crate::operation::Handler;
 use crate::router::{EndpointMode, Family};
+use crate::spec::OperationSpec;
 
 /// So many operations of a family are named; introspection tells the others.
 const NAMED_OPERATIONS: usize = 60;

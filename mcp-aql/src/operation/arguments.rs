@@ -3,10 +3,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, ParameterType,
-    Payload, SharedState, State, StateMap,
+    Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, Payload, State,
+    StateMap,
 };
 use crate::error::OperationError;
+use crate::spec::{ParameterType, SharedState};
 use crate::update::{Update, UpdateInput};
 use crate::vocab::ReplyLimits;
 

@@ -3,11 +3,8 @@
 
 mod arguments;
 mod context;
-mod danger;
 mod execution;
-mod parameter;
 mod returns;
-mod spec;
 mod state;
 mod table;
 mod traits;
@@ -17,21 +14,16 @@ mod usage;
 pub(crate) use arguments::Argument;
 pub use arguments::Call;
 pub use context::{CallScope, Context, ProgressSink};
-pub use danger::{DangerSpec, LifecycleSpec};
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
-pub use parameter::{DefaultSpec, ParameterEntry, ParameterSpec, SchemaFn};
-pub use parameter::{optional, required};
 pub(crate) use returns::Envelope;
 pub(crate) use returns::SUCCESS;
-pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain, ReturnsSpec};
+pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain};
 pub use returns::{PlainForm, ReturnForm};
-pub(crate) use spec::summary;
-pub use spec::{DataKey, ExampleSpec, OperationSpec};
+pub use state::State;
 pub(crate) use state::StateMap;
-pub use state::{SharedState, State, StateSpec};
 pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
-pub use traits::{Method, Operation, Operations, ParamGroup, ParameterType};
+pub use traits::{Method, Operation, Operations, ParamGroup};
 #[cfg(feature = "limits")]
 pub(crate) use usage::UpstreamMemory;
 #[cfg(feature = "limits")]

@@ -1,42 +1,29 @@
+//! Return types of operations, and how their data becomes a reply.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mcp_aql_protocol::ErrorCode;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Call, Context, SchemaFn};
+use super::{Call, Context};
 use crate::error::OperationError;
 #[cfg(feature = "query")]
 use crate::query::OpenPaths;
 use crate::query::{Fitted, Room, cut_warning, fit_page, measure_frame};
 use crate::request::{too_large, write_json};
+use crate::spec::{ReturnsSpec, Unused};
 use crate::vocab::ReplyLimits;
 use crate::warning::Warning;
 
 /// What running an operation comes to: the success half of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
 
-/// The type of a result, for introspection.
-#[derive(Debug, Clone, Copy)]
-pub struct ReturnsSpec {
-    schema: SchemaFn,
-}
-
 impl ReturnsSpec {
     /// What a function of this return type gives. Let the second argument be inferred: `_`.
     pub const fn of<R: OperationReturn<M>, M>() -> Self {
         R::RETURNS
-    }
-
-    /// The type's JSON schema.
-    pub(crate) const fn schema(&self) -> SchemaFn {
-        self.schema
-    }
-
-    /// The result is described by this schema and wrapped as [`DataKey`](super::DataKey) says.
-    const fn wrapped<T: JsonSchema>() -> Self {
-        Self { schema: SchemaGenerator::subschema_for::<T> }
     }
 }
 
@@ -245,10 +232,6 @@ impl<T: Serialize> Writes<T> for ReplyData {
     }
 }
 
-/// Implemented by no type. A second implementation that never applies makes the compiler report the
-/// trait itself with its message, not a requirement of the only implementation.
-pub trait Unused {}
-
 #[diagnostic::do_not_recommend]
 impl<T, U: Unused> Writes<T> for U {
     type Data = T;
@@ -272,12 +255,12 @@ pub trait Describes<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: JsonSchema> Describes<T> for ReplyData {
-    const RETURNS: ReturnsSpec = ReturnsSpec::wrapped::<T>();
+    const RETURNS: ReturnsSpec = ReturnsSpec::of_data::<T>();
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + JsonSchema> OperationReturn<Plain> for T {
-    const RETURNS: ReturnsSpec = ReturnsSpec::wrapped::<T>();
+    const RETURNS: ReturnsSpec = ReturnsSpec::of_data::<T>();
 
     fn write(self, payload: Payload) -> Outcome {
         payload.with(&self)
@@ -288,7 +271,7 @@ impl<T: Serialize + JsonSchema> OperationReturn<Plain> for T {
 impl<T: Serialize + JsonSchema, E: Into<OperationError>> OperationReturn<Fallible>
     for Result<T, E>
 {
-    const RETURNS: ReturnsSpec = ReturnsSpec::wrapped::<T>();
+    const RETURNS: ReturnsSpec = ReturnsSpec::of_data::<T>();
 
     fn write(self, payload: Payload) -> Outcome {
         payload.with(&self.map_err(Into::into)?)

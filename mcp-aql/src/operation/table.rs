@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Call, Envelope, ExecutionCall, Method, OperationSpec, Outcome, ParameterSpec};
+use super::{Call, Envelope, ExecutionCall, Method, Outcome};
 use crate::future::BoxFuture;
 use crate::gatekeeper::Plan;
 use crate::shape::Shape;
-use crate::update::InputSpec;
+use crate::spec::InputSpec;
+use crate::spec::{OperationSpec, ParameterSpec};
 
 /// An operation as the adapter holds it: its table, ready to check and to run.
 pub(crate) struct RegisteredOperation {

@@ -1,11 +1,9 @@
 //! The traits that the macros implement: operations, sets of operations, groups of parameters.
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
-use super::{Call, OperationSpec, Outcome, ParameterSpec};
+use super::{Call, Outcome};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
+use crate::spec::{OperationSpec, ParameterSpec};
 
 /// One operation of a receiver `S`: its table and the function that runs it.
 pub struct Method<S: ?Sized + 'static> {
@@ -52,48 +50,6 @@ pub trait Operations: Send + Sync + 'static {
     /// `#[operations(blocks(name))]`.
     const FURTHER: &'static [&'static [Method<Self>]] = &[];
 }
-
-/// What a parameter's value can be: any type that implements `Deserialize` and `JsonSchema`.
-///
-/// ```
-/// use mcp_aql::prelude::*;
-/// use mcp_aql::ParameterType;
-/// use serde::Deserialize;
-///
-/// /// Where the work on a task stands.
-/// #[derive(Deserialize, JsonSchema)]
-/// #[serde(rename_all = "snake_case")]
-/// enum Status {
-///     Todo,
-///     Done,
-/// }
-///
-/// /// Count the tasks that stand there.
-/// #[operation(category = "READ")]
-/// fn count_tasks(
-///     /// Where they stand.
-///     status: Status,
-/// ) -> usize {
-///     match status {
-///         Status::Todo => 2,
-///         Status::Done => 7,
-///     }
-/// }
-///
-/// fn is_parameter_type<T: ParameterType>() {}
-/// is_parameter_type::<Status>();
-/// is_parameter_type::<Vec<Status>>();
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the type of a parameter",
-    label = "not something to be read from JSON and described",
-    note = "for a type of your own write `#[derive(serde::Deserialize, JsonSchema)]` above it, or `State<{Self}>` here if it is shared state",
-    note = "for a type of another crate enable its feature `serde` and the feature of `schemars` that describes it, such as `chrono04`, `jiff02`, `url2` or `uuid1`; where there is none, wrap it in a type of your own: `#[derive(serde::Deserialize, JsonSchema)] struct Name(#[schemars(with = \"String\")] {Self})`"
-)]
-pub trait ParameterType: DeserializeOwned + JsonSchema {}
-
-#[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> ParameterType for T {}
 
 /// Parameters that belong together and are shared by several operations: `#[derive(ParamGroup)]`.
 /// They expand inline, each a parameter of its own (REQ-RQ-13, REQ-INT-26).

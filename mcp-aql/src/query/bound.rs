@@ -10,9 +10,10 @@ use super::entry::{Given, Prepared, QueryArgument, QueryEntry, QueryParameter, Q
 use super::select::OpenPaths;
 use crate::error::OperationError;
 use crate::introspection::TypeRegistry;
-use crate::operation::{Argument, Parameter, ParameterSpec};
+use crate::operation::{Argument, Parameter};
 use crate::paging::CursorKey;
 use crate::shape::Members;
+use crate::spec::ParameterSpec;
 use crate::warning::Warning;
 
 /// The queries of an operation, and what introspection tells of them.

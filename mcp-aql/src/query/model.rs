@@ -13,8 +13,8 @@ use super::resource::{DefaultSort, FieldSpec, Preset, RelationshipType, Resource
 use super::select::COMPUTED;
 use super::value::ValueKind;
 use crate::introspection::TypeRegistry;
-use crate::operation::SchemaFn;
 use crate::shape::{self, Compiler, Kind, Rest, Shape, Shapes};
+use crate::spec::SchemaFn;
 
 /// A resource's table with the columns of its rows.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use super::column::{Access, Column};
 use super::model::Model;
-use crate::operation::SchemaFn;
+use crate::spec::SchemaFn;
 
 /// A type whose values can be listed, searched, filtered, sorted, cut down and counted:
 /// `#[derive(Resource)]`.

@@ -16,11 +16,12 @@ use crate::operation::CallScope;
 use crate::operator::MemoryChannel;
 use crate::router::Endpoint;
 use crate::session::Session;
+use crate::spec::ParameterEntry;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, Expected, Store, StoreError};
 use crate::{
     Adapter, AdapterBuilder, Condition, ErrorCode, Method, OperationSpec, Operations,
-    ParameterSpec, Policy, Reply, SemanticCategory, operation::ParameterEntry,
+    ParameterSpec, Policy, Reply, SemanticCategory,
 };
 
 /// One store for several adapters.

@@ -12,9 +12,9 @@ use super::state::ExecutionStatus;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operation::{
-    Call, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry, ParameterSpec,
-    Plain, ReturnsSpec, Run,
+use crate::operation::{Call, Handler, Outcome, Plain, Run};
+use crate::spec::{
+    DataKey, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
 };
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];

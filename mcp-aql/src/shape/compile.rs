@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{Checks, FieldShape, Kind, MergeRules, ObjectShape, Rest, Shape, Shapes};
 use crate::constraint::{Bound, Constraint, EnumValue};
-use crate::operation::SchemaFn;
-use crate::update::{FieldSpec, InputSpec, Merge};
+use crate::spec::SchemaFn;
+use crate::spec::{FieldSpec, InputSpec, Merge};
 
 /// Compiles JSON schemas and constraint tables into shapes, and notes what it could not.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 
 use super::decode::Changes;
 use super::json::{merge_json, object_in};
-use super::{ElementSpec, InputSpec, Merge, Path, UpdateInput};
+use super::{Path, UpdateInput};
 use crate::error::OperationError;
+use crate::spec::{ElementSpec, InputSpec, Merge};
 
 /// The `input` of an UPDATE operation: checked, decoded, and ready to merge into a `T`.
 ///

@@ -2,8 +2,9 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::rule::ErasedPatch;
-use super::{InputSpec, Path, UpdateInput};
+use super::{Path, UpdateInput};
 use crate::error::OperationError;
+use crate::spec::InputSpec;
 use mcp_aql_protocol::nearest_name;
 
 /// The changes to the fields of a `T`, decoded from a JSON object and parallel to its members: the

@@ -1,6 +1,7 @@
+use super::UpdateInput;
 use super::rule::{ErasedSlot, Rule, Slot};
-use super::{FieldSpec, UpdateInput};
 use crate::constraint::Constraint;
+use crate::spec::FieldSpec;
 use crate::warning::Deprecation;
 
 /// One field of the resource `T` that may change: what the table says of it, and where it lives.

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::error::OperationError;
-use crate::operation::{Call, ParamGroup, ParameterSpec};
+use crate::operation::{Call, ParamGroup};
+use crate::spec::ParameterSpec;
 
 /// The optional parameter `if_match`: the version that a resource must still have, so that two
 /// callers do not overwrite each other's changes.

@@ -18,7 +18,7 @@ mod if_match;
 mod json;
 mod path;
 pub mod rule;
-mod spec;
+mod rule_spec;
 
 pub use change::{Change, Update};
 pub use field::{UpdateField, specs};
@@ -26,7 +26,8 @@ pub use if_match::IfMatch;
 pub use json::merge_json;
 pub use path::Path;
 pub use rule::{ErasedSlot, Slot};
-pub use spec::{ElementSpec, FieldSpec, InputSpec, Merge};
+
+pub use crate::spec::{ElementSpec, FieldSpec, InputSpec, Merge};
 
 /// A resource whose fields an UPDATE operation may change; `#[derive(UpdateInput)]` implements it.
 ///

@@ -19,9 +19,10 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::{Merge, Path};
+use super::Path;
 use crate::error::OperationError;
-use crate::operation::SchemaFn;
+use crate::spec::Merge;
+use crate::spec::SchemaFn;
 
 mod leaf;
 mod map;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::error::OperationError;
 use crate::operation::{Argument, Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Faults, Hint, Path, Shapes, type_name};
+use crate::spec::{InputSpec, Merge};
 use crate::text::clean;
-use crate::update::{InputSpec, Merge};
 use crate::warning::Deprecation;
 use mcp_aql_protocol::nearest_name;
 
@@ -238,7 +238,7 @@ fn missing_error(
         let separator = if message.is_empty() { "" } else { ". " };
         let expected = type_name(&parameter.shape, shapes);
         let name = &parameter.name;
-        let summary = crate::operation::summary(parameter.description());
+        let summary = crate::spec::summary(parameter.description());
         let summary = summary.trim_end_matches('.');
         let full = format!(
             "{separator}Missing required parameter '{name}'. Expected: {expected} ({summary})"

@@ -5,10 +5,11 @@ use serde_json::{Map, Value};
 use super::probe::{JSON, JSON_OBJECT, MAP, NESTED, OPTION, REPLACE};
 use super::{Create, Keys, MapLike, Opt, Rule};
 use crate::error::OperationError;
-use crate::operation::SchemaFn;
+use crate::spec::Merge;
+use crate::spec::SchemaFn;
 use crate::update::decode::Changes;
 use crate::update::json::{merge_json, merge_map, object_in, without_nulls};
-use crate::update::{Merge, Path, UpdateInput};
+use crate::update::{Path, UpdateInput};
 
 /// The rule of a type that is no wrapper; [`Probe`](super::Probe) gives the number.
 pub struct Leaf<const RULE: u8>;
@@ -115,7 +116,7 @@ impl Create<Value> for Leaf<JSON> {
 #[diagnostic::do_not_recommend]
 impl Rule<Map<String, Value>> for Leaf<JSON_OBJECT> {
     type Patch = ();
-    const MERGE: Merge = Merge::Keys(&crate::update::ElementSpec::of::<Value, Json>());
+    const MERGE: Merge = Merge::Keys(&crate::spec::ElementSpec::of::<Value, Json>());
     const REMOVABLE: bool = false;
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<Map<String, Value>>;
 

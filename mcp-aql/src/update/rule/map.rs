@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 use super::leaf::{into_members, members};
 use super::{Create, Rule};
 use crate::error::OperationError;
-use crate::operation::SchemaFn;
-use crate::update::{ElementSpec, Merge, Path};
+use crate::spec::SchemaFn;
+use crate::spec::{ElementSpec, Merge};
+use crate::update::Path;
 
 /// A map: keys merge one by one, their values by the rule `R`, and `null` removes a key
 /// (REQ-UPD-08, REQ-UPD-10).

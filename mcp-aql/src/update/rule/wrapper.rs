@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::{Create, Rule};
 use crate::error::OperationError;
-use crate::operation::SchemaFn;
-use crate::update::{Merge, Path};
+use crate::spec::Merge;
+use crate::spec::SchemaFn;
+use crate::update::Path;
 
 /// An `Option`: `null` removes; a value merges by the rule `R`, into what is stored or into nothing
 /// (REQ-UPD-10).

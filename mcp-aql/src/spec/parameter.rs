@@ -1,7 +1,9 @@
-use schemars::{Schema, SchemaGenerator};
+//! The table of one parameter.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::ParameterType;
 use crate::constraint::Constraint;
 use crate::warning::Deprecation;
 
@@ -17,7 +19,7 @@ pub enum ParameterEntry {
     /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
     Group(&'static [ParameterSpec]),
     /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
-    Input(crate::update::InputSpec),
+    Input(super::InputSpec),
     /// Parameters that are read together, such as those of a
     /// [`CollectionQuery`](crate::query::CollectionQuery).
     #[cfg(feature = "query")]
@@ -140,7 +142,7 @@ pub trait OwnedParameter {}
 impl<T> OwnedParameter for fn(T) {}
 
 #[diagnostic::do_not_recommend]
-impl<F: super::returns::Unused> OwnedParameter for F {}
+impl<F: super::Unused> OwnedParameter for F {}
 
 /// [`ParameterSpec::required`] in generated code. `F` is `fn(T)`.
 pub const fn required<T: ParameterType, F: OwnedParameter>(
@@ -166,3 +168,45 @@ pub enum DefaultSpec {
     /// An expression, evaluated once when the adapter is built; `Err` when it is no JSON.
     Expr(fn() -> Result<Value, serde_json::Error>),
 }
+
+/// What a parameter's value can be: any type that implements `Deserialize` and `JsonSchema`.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::ParameterType;
+/// use serde::Deserialize;
+///
+/// /// Where the work on a task stands.
+/// #[derive(Deserialize, JsonSchema)]
+/// #[serde(rename_all = "snake_case")]
+/// enum Status {
+///     Todo,
+///     Done,
+/// }
+///
+/// /// Count the tasks that stand there.
+/// #[operation(category = "READ")]
+/// fn count_tasks(
+///     /// Where they stand.
+///     status: Status,
+/// ) -> usize {
+///     match status {
+///         Status::Todo => 2,
+///         Status::Done => 7,
+///     }
+/// }
+///
+/// fn is_parameter_type<T: ParameterType>() {}
+/// is_parameter_type::<Status>();
+/// is_parameter_type::<Vec<Status>>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the type of a parameter",
+    label = "not something to be read from JSON and described",
+    note = "for a type of your own write `#[derive(serde::Deserialize, JsonSchema)]` above it, or `State<{Self}>` here if it is shared state",
+    note = "for a type of another crate enable its feature `serde` and the feature of `schemars` that describes it, such as `chrono04`, `jiff02`, `url2` or `uuid1`; where there is none, wrap it in a type of your own: `#[derive(serde::Deserialize, JsonSchema)] struct Name(#[schemars(with = \"String\")] {Self})`"
+)]
+pub trait ParameterType: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ParameterType for T {}

@@ -1,3 +1,5 @@
+//! The table of an operation.
+
 use mcp_aql_protocol::SemanticCategory;
 
 use super::{DangerSpec, LifecycleSpec, ParameterEntry, ReturnsSpec, StateSpec};
@@ -61,7 +63,7 @@ impl OperationSpec {
             endpoint: None,
             rationale: None,
             parameters: &[],
-            returns: ReturnsSpec::of::<(), super::Plain>(),
+            returns: ReturnsSpec::of_data::<()>(),
             data_key: DataKey::Auto,
             examples: &[],
             deprecated: None,

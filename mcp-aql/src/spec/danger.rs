@@ -1,3 +1,5 @@
+//! The danger and the lifecycle that an operation declares.
+
 use mcp_aql_protocol::DangerLevel;
 
 /// What an operation declares of its danger: `danger(level = "destructive", …)`.

@@ -1,10 +1,8 @@
+//! The table of an UPDATE operation's `input`.
+
 use schemars::{JsonSchema, SchemaGenerator};
 
-use serde_json::Value;
-
-use super::Path;
-use super::rule::Rule;
-use crate::operation::{ParameterSpec, SchemaFn};
+use super::{ParameterSpec, SchemaFn};
 
 /// What `input` may hold for one resource type: the table behind validation and introspection of
 /// UPDATE operations (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` writes it.
@@ -75,25 +73,12 @@ pub struct FieldSpec {
 
 impl FieldSpec {
     /// Holds a place until a field takes it.
-    pub(super) const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         parameter: ParameterSpec::optional::<()>("", ""),
         removable: false,
         merge: Merge::Replace,
         replaced_whole: false,
     };
-
-    /// A field of type `V` that changes by the rule `R`.
-    pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
-        let mut parameter = ParameterSpec::optional::<()>(name, description);
-        parameter.schema = R::SCHEMA;
-        parameter.accepts = accepts::<V, R>;
-        Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, replaced_whole: false }
-    }
-}
-
-/// Whether the field's type accepts a change.
-fn accepts<V, R: Rule<V>>(change: &Value) -> bool {
-    R::decode(change, &Path::ROOT).is_ok()
 }
 
 /// How a value of `input` meets what is stored.
@@ -119,11 +104,4 @@ pub struct ElementSpec {
     pub schema: SchemaFn,
     /// How a value meets the one stored under its key.
     pub merge: Merge,
-}
-
-impl ElementSpec {
-    /// Values of type `V` that change by the rule `R`.
-    pub const fn of<V, R: Rule<V>>() -> Self {
-        Self { schema: R::SCHEMA, merge: R::MERGE }
-    }
 }

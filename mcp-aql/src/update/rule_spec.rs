@@ -1,0 +1,29 @@
+//! Tables of fields, from the rules by which they change.
+
+use serde_json::Value;
+
+use super::Path;
+use super::rule::Rule;
+use crate::spec::{ElementSpec, FieldSpec, ParameterSpec};
+
+impl FieldSpec {
+    /// A field of type `V` that changes by the rule `R`.
+    pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
+        let mut parameter = ParameterSpec::optional::<()>(name, description);
+        parameter.schema = R::SCHEMA;
+        parameter.accepts = accepts::<V, R>;
+        Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, replaced_whole: false }
+    }
+}
+
+/// Whether the field's type accepts a change.
+fn accepts<V, R: Rule<V>>(change: &Value) -> bool {
+    R::decode(change, &Path::ROOT).is_ok()
+}
+
+impl ElementSpec {
+    /// Values of type `V` that change by the rule `R`.
+    pub const fn of<V, R: Rule<V>>() -> Self {
+        Self { schema: R::SCHEMA, merge: R::MERGE }
+    }
+}
