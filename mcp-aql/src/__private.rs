@@ -26,6 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::echo;
+use crate::text::const_eq;
 use crate::{InputSpec, OperationError, ParameterSpec};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
@@ -36,7 +37,7 @@ use crate::{InputSpec, OperationError, ParameterSpec};
 pub const fn check_identifier(parameter: &str, input: &InputSpec, message: &str) {
     let mut fields = input.fields;
     while let [field, rest @ ..] = fields {
-        assert!(!same(parameter.as_bytes(), field.parameter.name.as_bytes()), "{}", message);
+        assert!(!const_eq(parameter.as_bytes(), field.parameter.name.as_bytes()), "{}", message);
         fields = rest;
     }
 }
@@ -63,7 +64,7 @@ pub const fn check_given(group: &[ParameterSpec], names: &[&str], message: &str)
         let mut given = !parameter.required;
         let mut left = names;
         while let [name, more @ ..] = left {
-            given |= same(name.as_bytes(), parameter.name.as_bytes());
+            given |= const_eq(name.as_bytes(), parameter.name.as_bytes());
             left = more;
         }
         assert!(given, "{}", message);
@@ -78,7 +79,7 @@ pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
     let mut found = input.fields.is_empty();
     let mut fields = input.fields;
     while let [field, rest @ ..] = fields {
-        found |= same(name.as_bytes(), field.parameter.name.as_bytes());
+        found |= const_eq(name.as_bytes(), field.parameter.name.as_bytes());
         fields = rest;
     }
     assert!(found, "{}", message);
@@ -87,7 +88,7 @@ pub const fn check_field(name: &str, input: &InputSpec, message: &str) {
 const fn has(group: &[ParameterSpec], name: &str) -> bool {
     match group {
         [] => false,
-        [first, rest @ ..] => same(name.as_bytes(), first.name.as_bytes()) || has(rest, name),
+        [first, rest @ ..] => const_eq(name.as_bytes(), first.name.as_bytes()) || has(rest, name),
     }
 }
 
@@ -103,15 +104,6 @@ pub const fn check_computed<T: crate::query::ComputedFields>(name: &str, message
 #[track_caller]
 pub const fn check_mark(fits: bool, message: &str) {
     assert!(fits, "{}", message);
-}
-
-/// Whether two texts are equal.
-pub(crate) const fn same(left: &[u8], right: &[u8]) -> bool {
-    match (left, right) {
-        ([], []) => true,
-        ([first, left @ ..], [other, right @ ..]) => *first == *other && same(left, right),
-        _ => false,
-    }
 }
 
 /// A field of an error as a detail for the client.

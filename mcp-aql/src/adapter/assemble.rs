@@ -10,7 +10,7 @@ use super::{Adapter, Inner, Parts, Settings};
 #[cfg(feature = "safety")]
 use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
-use crate::dispatch::Turnstile;
+use crate::concurrency::ConcurrencyLimit;
 use crate::execution::{self, ExecutionState, Executions};
 use crate::file_access::{Forbidden, exposures};
 use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
@@ -226,7 +226,7 @@ pub(super) fn assemble(
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
     let introspection = render(&registry, &settings, all_types, further);
-    let turnstile = Arc::new(Turnstile::new(
+    let concurrency = Arc::new(ConcurrencyLimit::new(
         settings.concurrency,
         settings.max_concurrent_requests,
         settings.time_limit,
@@ -258,7 +258,7 @@ pub(super) fn assemble(
         shapes,
         shown,
         introspection,
-        turnstile,
+        concurrency,
         services,
         gatekeeper,
         executions,

@@ -9,7 +9,7 @@ use super::config::{self, ConfigSource};
 use super::{Adapter, Settings};
 use crate::audit::AuditSink;
 use crate::clock::TimeSource;
-use crate::dispatch::Concurrency;
+use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, Operations, StateMap};

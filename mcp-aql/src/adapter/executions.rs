@@ -100,7 +100,7 @@ impl Adapter {
             room,
             params: kept,
             secret,
-            at_once: inner.turnstile.is_open(),
+            at_once: inner.concurrency.is_open(),
             shown: inner.services.audit.is_read().then_some(shown),
         };
         let id = match inner.executions.begin(new, work).await {
@@ -127,7 +127,7 @@ impl Adapter {
         let function = Arc::clone(function);
         let states = Arc::clone(&inner.parts.states);
         let envelope: Envelope = operation.envelope.clone();
-        let turnstile = Arc::clone(&inner.turnstile);
+        let concurrency = Arc::clone(&inner.concurrency);
         #[cfg(feature = "limits")]
         let (limiter, upstream) = (inner.limiter.clone(), Arc::clone(&inner.upstream));
         Box::new(move |execution: ExecutionContext, begin: Begin| {
@@ -152,7 +152,8 @@ impl Adapter {
                     };
                     Box::pin(work) as _
                 };
-                let outcome = turnstile.run(permit, category, &context, start).await;
+                let outcome = concurrency.run(category, &context, start).await;
+                drop(permit);
                 #[cfg(feature = "limits")]
                 super::settle(limiter.as_deref(), &context).await;
                 outcome

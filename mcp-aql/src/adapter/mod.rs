@@ -19,7 +19,7 @@ pub use builder::AdapterBuilder;
 pub(crate) use builder::Parts;
 pub(crate) use settings::Settings;
 
-use crate::dispatch::{SharedTurnstile, redacted};
+use crate::concurrency::ConcurrencyLimit;
 use crate::error::OperationError;
 use crate::execution::{Executions, Full, Room};
 use crate::future::BoxFuture;
@@ -29,6 +29,7 @@ use crate::introspection::{self, Introspection};
 use crate::operation::{
     Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
 };
+use crate::redact::redacted;
 use crate::request::{
     Arguments, Credentials, OperationInput, Refused, Request, decode, parse, too_large,
 };
@@ -83,7 +84,7 @@ pub(crate) struct Inner {
     pub(crate) shapes: Shapes,
     pub(crate) shown: Vec<told::Shown>,
     pub(crate) introspection: Introspection,
-    pub(crate) turnstile: SharedTurnstile,
+    pub(crate) concurrency: Arc<ConcurrencyLimit>,
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) executions: Executions,
@@ -428,8 +429,8 @@ impl Adapter {
             tracing::debug!(%params, "operation called");
         }
         let category = operation.spec.category;
-        let outcome =
-            self.inner.turnstile.run(permit, category, &context, || function.run(call)).await;
+        let outcome = self.inner.concurrency.run(category, &context, || function.run(call)).await;
+        drop(permit);
         #[cfg(feature = "limits")]
         settle(self.inner.limiter.as_deref(), &context).await;
         outcome

@@ -4,7 +4,7 @@ use std::time::Duration;
 use mcp_aql_protocol::Limits;
 
 use crate::clock::TimeSource;
-use crate::dispatch::Concurrency;
+use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;

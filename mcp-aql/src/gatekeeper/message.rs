@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::Visitor;
-use crate::dispatch::masked;
+use crate::redact::masked;
 
 /// So many characters of a value are shown to whoever confirms.
 const SHOWN: usize = 200;

@@ -23,12 +23,12 @@ use mcp_aql_protocol::ErrorCode;
 use crate::audit::AuditEntry;
 use crate::clock;
 use crate::clock::later;
-use crate::dispatch::redacted;
 use crate::error::OperationError;
 use crate::execution::Full;
 #[cfg(feature = "limits")]
 use crate::limits::Counted;
 use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
+use crate::redact::redacted;
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{LoopMode, Pending, SafetyCore};

@@ -2,7 +2,7 @@ use mcp_aql_protocol::{Limits, PROTOCOL_VERSION};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::dispatch::Concurrency;
+use crate::concurrency::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::vocab::MAX_REPLY_DEPTH;
 

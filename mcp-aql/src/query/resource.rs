@@ -122,7 +122,7 @@ impl<T> ResourceSpec<T> {
     pub const fn has_field(&self, name: &str) -> bool {
         let mut fields = self.fields;
         while let [field, rest @ ..] = fields {
-            if crate::__private::same(field.name.as_bytes(), name.as_bytes()) {
+            if crate::text::const_eq(field.name.as_bytes(), name.as_bytes()) {
                 return true;
             }
             fields = rest;

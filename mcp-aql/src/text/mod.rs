@@ -33,3 +33,12 @@ pub(crate) fn shorten(name: &str) -> String {
     }
     text
 }
+
+/// Whether two texts are equal, for constants.
+pub(crate) const fn const_eq(left: &[u8], right: &[u8]) -> bool {
+    match (left, right) {
+        ([], []) => true,
+        ([first, left @ ..], [other, right @ ..]) => *first == *other && const_eq(left, right),
+        _ => false,
+    }
+}

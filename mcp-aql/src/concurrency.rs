@@ -1,0 +1,146 @@
+//! Execution of one admitted call: the declared concurrency, the time limit, cancellation, panics.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use mcp_aql_protocol::SemanticCategory;
+use tokio::sync::{RwLock, Semaphore};
+
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::operation::{Context, Outcome};
+
+/// The calls that may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
+/// adapter enforces it.
+///
+/// Source: MCP-AQL §9.3.1 (REQ-CON-01).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Concurrency {
+    /// Calls run one after the other.
+    Serialized,
+    /// READ operations run concurrently; every other operation runs alone.
+    ReadConcurrent,
+    /// All operations run concurrently and synchronize their own data.
+    #[default]
+    FullyConcurrent,
+    /// All operations run concurrently and lock the resources that they change.
+    ResourceLocked,
+}
+
+impl Concurrency {
+    /// The word in `_protocol.concurrency`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Serialized => "serialized",
+            Self::ReadConcurrent => "read-concurrent",
+            Self::FullyConcurrent => "fully-concurrent",
+            Self::ResourceLocked => "resource-locked",
+        }
+    }
+}
+
+/// Admits calls as the adapter's concurrency category and its limits allow.
+pub(crate) struct ConcurrencyLimit {
+    category: Concurrency,
+    alone: RwLock<()>,
+    slots: Option<Semaphore>,
+    time_limit: Option<Duration>,
+}
+
+impl ConcurrencyLimit {
+    pub(crate) fn new(
+        category: Concurrency,
+        slots: Option<usize>,
+        time_limit: Option<Duration>,
+    ) -> Self {
+        Self {
+            category,
+            alone: RwLock::new(()),
+            slots: slots.map(|slots| Semaphore::new(slots.min(Semaphore::MAX_PERMITS))),
+            time_limit,
+        }
+    }
+
+    /// Runs a call once it may run beside the others.
+    pub(crate) async fn run<'a>(
+        &self,
+        category: SemanticCategory,
+        context: &Context,
+        start: impl FnOnce() -> BoxFuture<'a, Outcome>,
+    ) -> Outcome {
+        if self.is_open() {
+            if context.is_cancelled() {
+                return Err(given_up());
+            }
+            return match category {
+                SemanticCategory::Read => unless_cancelled(context, caught(start)).await,
+                _ => caught(start).await,
+            };
+        }
+        // Boxed, so that the future of a call that does not wait stays small.
+        let work = Box::pin(async {
+            let _slot = match &self.slots {
+                Some(slots) => Some(slots.acquire().await),
+                None => None,
+            };
+            // These guards are asynchronous and are held while the operation runs, as the category requires.
+            let reads = category == SemanticCategory::Read;
+            let (_shared, _alone) = match self.category {
+                Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
+                Concurrency::Serialized | Concurrency::ReadConcurrent => {
+                    (None, Some(self.alone.write().await))
+                }
+                Concurrency::FullyConcurrent | Concurrency::ResourceLocked => (None, None),
+            };
+            // A caller that cancelled while it waited does not want the operation to start.
+            if context.is_cancelled() {
+                return Err(given_up());
+            }
+            match self.time_limit {
+                Some(limit) => tokio::time::timeout(limit, caught(start))
+                    .await
+                    .unwrap_or_else(|_| Err(OperationError::internal("the time limit has passed"))),
+                None => caught(start).await,
+            }
+        });
+        if category != SemanticCategory::Read {
+            // A partial change is worse than one whose caller is gone: an operation that writes and has
+            // begun runs to its end, unless it observes `Context::cancelled` or has a time limit.
+            return work.await;
+        }
+        unless_cancelled(context, work).await
+    }
+
+    /// Whether no call ever waits for another one or is limited in time.
+    pub(crate) fn is_open(&self) -> bool {
+        let free =
+            matches!(self.category, Concurrency::FullyConcurrent | Concurrency::ResourceLocked);
+        free && self.slots.is_none() && self.time_limit.is_none()
+    }
+}
+
+/// Runs a READ operation until it completes or its caller cancels it.
+async fn unless_cancelled(context: &Context, work: impl Future<Output = Outcome>) -> Outcome {
+    tokio::select! {
+        biased;
+        outcome = work => outcome,
+        () = context.cancelled() => Err(given_up()),
+    }
+}
+
+fn given_up() -> OperationError {
+    OperationError::internal("the caller gave up")
+}
+
+/// Runs an operation and turns a panic into `INTERNAL_ERROR`, so that the session continues.
+async fn caught<'a>(start: impl FnOnce() -> BoxFuture<'a, Outcome>) -> Outcome {
+    AssertUnwindSafe(async { start().await }).catch_unwind().await.unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        Err(OperationError::internal(format!("panicked: {message}")))
+    })
+}
