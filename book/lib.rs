@@ -1,6 +1,6 @@
 //! The samples of the book and of the README, compiled and run by `cargo test`.
 //!
-//! A new chapter gets a line here, and the test below tells when one is missing.
+//! A new chapter gets a line here; the test below fails if one is missing.
 
 macro_rules! chapters {
     ($($name:ident: $file:literal,)*) => {
@@ -46,13 +46,15 @@ chapters! {
     performance: "src/performance.md",
     tokens: "src/tokens.md",
     naming: "src/naming.md",
+    features: "src/features.md",
+    comparison: "src/comparison.md",
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    /// Chapters without samples; one of them is written by a tool.
+    /// The chapters without samples. One of them is generated.
     const WITHOUT_SAMPLES: [&str; 3] =
         ["src/SUMMARY.md", "src/conformance-checks.md", "src/spec-coverage.md"];
 

@@ -1,4 +1,4 @@
-//! What the README says of the size of things.
+//! The size of the tool list that the book states.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ async fn tools(mode: &str) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn the_readme_has_the_size_of_the_tool_list() {
+async fn the_book_states_the_size_of_the_tool_list() {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("tasks.db");
     let client = Mcp::start("tasks", &["--db", db.to_str().unwrap()], &[]).await;
@@ -34,9 +34,11 @@ async fn the_readme_has_the_size_of_the_tool_list() {
         thousands(five),
         thousands(one)
     );
-    let readme =
-        include_str!("../../../README.md").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(readme.contains(&says), "the README should say: {says}");
+    let chapter = include_str!("../../../book/src/tokens.md")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(chapter.contains(&says), "the chapter should say: {says}");
 }
 
 fn thousands(number: usize) -> String {
