@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 USED_UNSEEN = {"schemars"}
 
 # mcp-aql and its own crates, which no other server has.
-OWN = {"mcp-aql", "mcp-aql-derive", "mcp-aql-text"}
+OWN = {"mcp-aql", "mcp-aql-derive", "mcp-aql-protocol", "mcp-aql-text"}
 # How many crates besides these the default features may add to those that an rmcp server on
 # standard input and output is built from.
 MOST_ADDED = 25

@@ -20,7 +20,8 @@ const AREAS: [&str; 30] = [
 ];
 
 /// Where tests are looked for.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
+    "crates",
     "tests",
     "mcp-aql/src",
     "mcp-aql/tests",
