@@ -185,20 +185,20 @@ mod tests {
     fn who_is_gone_has_failed_and_who_had_not_begun_was_cancelled() {
         // REQ-LIF-02, REQ-LIF-05
         let now = Utc::now();
-        let after = after(now, Duration::from_secs(11));
+        let expired = after(now, Duration::from_secs(11));
         let mut waiting = record(now);
-        assert!(!waiting.is_orphaned(now) && waiting.is_orphaned(after));
-        waiting.abandon(after).unwrap();
+        assert!(!waiting.is_orphaned(now) && waiting.is_orphaned(expired));
+        waiting.abandon(expired).unwrap();
         assert_eq!((waiting.status, waiting.error), (Status::Cancelled, None));
 
         let mut running = record(now);
         running.start(now).unwrap();
-        running.abandon(after).unwrap();
-        assert_eq!((running.status, running.finished_at), (Status::Failed, Some(after)));
+        running.abandon(expired).unwrap();
+        assert_eq!((running.status, running.finished_at), (Status::Failed, Some(expired)));
         let error = running.error.clone().unwrap();
         assert_eq!(error.details()["reason"], "interrupted");
-        assert!(!running.is_orphaned(after(after, Duration::from_secs(99))));
-        assert_eq!(running.abandon(after), Err(Forbidden));
+        assert!(!running.is_orphaned(after(expired, Duration::from_secs(99))));
+        assert_eq!(running.abandon(expired), Err(Forbidden));
     }
 
     #[test]

@@ -38,12 +38,12 @@ pub fn dependencies(source: &Crate) -> BTreeMap<(Path, Path), String> {
             }
         }
         for path in paths {
-            if let Some(target) = resolver.module_of(module, &path, 0) {
-                if target != module.path {
-                    found.entry((module.path.clone(), target)).or_insert_with(|| {
-                        format!("{}: {}", module.file.display(), path.join("::"))
-                    });
-                }
+            if let Some(target) = resolver.module_of(module, &path, 0)
+                && target != module.path
+            {
+                found
+                    .entry((module.path.clone(), target))
+                    .or_insert_with(|| format!("{}: {}", module.file.display(), path.join("::")));
             }
         }
     }
