@@ -117,7 +117,7 @@ impl Adapter {
     /// What the task of an execution does: a call as any other, when its turn has come.
     fn work(&self, admitted: Admitted<'_>, context: &Context) -> Work {
         let inner = &*self.inner;
-        let Admitted { operation, function, valid, permit } = admitted;
+        let Admitted { operation, function, valid, permit: _ } = admitted;
         let name = operation.spec.name;
         let category = operation.spec.category;
         let session = context.session().cloned();
@@ -153,7 +153,6 @@ impl Adapter {
                     Box::pin(work) as _
                 };
                 let outcome = concurrency.run(category, &context, start).await;
-                drop(permit);
                 #[cfg(feature = "limits")]
                 super::settle(limiter.as_deref(), &context).await;
                 outcome

@@ -430,7 +430,6 @@ impl Adapter {
         }
         let category = operation.spec.category;
         let outcome = self.inner.concurrency.run(category, &context, || function.run(call)).await;
-        drop(permit);
         #[cfg(feature = "limits")]
         settle(self.inner.limiter.as_deref(), &context).await;
         outcome
