@@ -1,0 +1,1 @@
+//! Selects dependencies with all of their features, see the manifest.
