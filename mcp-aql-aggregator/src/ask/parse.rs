@@ -173,11 +173,12 @@ impl Reading<'_> {
             .collect();
         let is_sql = is_sql(&literal);
         let meaning = Meaning::of(at.name, segments);
-        let mut quotes = 0;
+        let (mut quotes, mut double_quotes) = (0, 0);
         for segment in segments {
             let (source, filters) = match segment {
                 Segment::Literal(text) => {
                     quotes += if is_sql { text.matches('\'').count() } else { quotes_in(text) };
+                    double_quotes += text.matches('"').count();
                     continue;
                 }
                 Segment::Variable { .. } | Segment::Place(Source::Limit, _) => continue,
@@ -211,6 +212,24 @@ impl Reading<'_> {
                     );
                 }
                 Some(Filter::Raw) => {}
+                // A shell expands `$(…)` between double quotes, whatever stands around it there.
+                Some(Filter::ShellWord) if is_within || double_quotes % 2 == 1 => self.fault(
+                    path,
+                    format!(
+                        "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
+                         without quotes around it",
+                        place(source, filters)
+                    ),
+                ),
+                _ if is_within && meaning == Meaning::Command => self.fault(
+                    path,
+                    format!(
+                        "a query could end these quotes: write {} without quotes around it, or '{}' if \
+                         any text will do",
+                        with(Filter::ShellWord),
+                        with(Filter::Raw)
+                    ),
+                ),
                 _ if is_within => self.fault(
                     path,
                     format!(

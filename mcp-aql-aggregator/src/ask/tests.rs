@@ -575,6 +575,20 @@ fn places_that_are_not_a_whole_text_need_a_filter() {
         (json!({ "command": "grep -r {query|regex} /docs" }), "`{query|regex|shellWord}`"),
         (json!({ "command": ["grep", "{query}"] }), "`{query|raw}`"),
         (json!({ "sql": "{query}" }), "this command"),
+        (
+            json!({ "command": "grep '{query|shellWord}'" }),
+            "write {query|shellWord} without quotes",
+        ),
+        (json!({ "q": "grep '{query|shellWord}'" }), "write {query|shellWord} without quotes"),
+        (
+            json!({ "q": "sh -c \"grep {query|shellWord}\"" }),
+            "write {query|shellWord} without quotes",
+        ),
+        (json!({ "command": "grep '{query}'" }), "write {query|shellWord} without quotes"),
+        (
+            json!({ "command": "grep '{query|regex}'" }),
+            "write {query|regex|shellWord} without quotes",
+        ),
     ] {
         let fault = read(&arguments).unwrap_err();
         assert!(fault.contains(proposed), "{arguments}: {fault}");
@@ -588,6 +602,7 @@ fn places_that_are_not_a_whole_text_need_a_filter() {
         json!({ "url": "{query|raw}" }),
         json!({ "path": "**/*{keyword|glob}*" }),
         json!({ "command": "grep -r {query|shellWord} /docs" }),
+        json!({ "command": "grep 'TODO' \"a b\" {query|shellWord}" }),
         json!({ "command": ["grep", "{query|raw}"] }),
         json!({ "file_pattern": "{query}" }),
         json!({ "path": "/docs", "q": "{query}" }),

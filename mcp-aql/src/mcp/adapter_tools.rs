@@ -140,8 +140,8 @@ impl ToolService for AdapterTools {
     }
 }
 
-/// What clients send. Operations and their parameters are for introspection to tell (REQ-MCP-07,
-/// REQ-MCP-08); what `operation`, `params` and `operations` are is said once, in the description.
+/// The schema of a tool's arguments. Introspection publishes the operations and their parameters
+/// (REQ-MCP-07, REQ-MCP-08), and the tool's description explains `operation`, `params` and `operations`.
 ///
 /// A batch has no `operation`, so with batches nothing is required (choice C-40).
 fn input_schema(batch: bool) -> Map<String, Value> {
@@ -160,11 +160,11 @@ fn input_schema(batch: bool) -> Map<String, Value> {
     schema
 }
 
-/// What a client may expect of a tool with operations of these categories: the riskiest one decides
+/// The hints of a tool with operations of these categories. The riskiest category decides
 /// (REQ-MCP-05, REQ-MCP-06).
 ///
-/// MCP's further hints keep their defaults: nothing is known of an operation that would tell whether
-/// it may be repeated, or reaches beyond the adapter.
+/// MCP's further hints keep their defaults: an operation does not declare whether it is idempotent or
+/// reaches beyond the adapter.
 fn hints(categories: &[SemanticCategory]) -> ToolHints {
     let permissions =
         categories.iter().map(|category| category.permissions()).reduce(|all, one| {

@@ -26,7 +26,7 @@ impl BatchRoom {
         Self(Arc::new(Inner { limit, left: limit.into(), is_full: false.into() }))
     }
 
-    /// Reserves room for a reply of this many bytes. Returns false if there is none.
+    /// Reserves room for a reply of this many bytes. Returns `false` if the rest is too small.
     pub(super) fn reserve(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         let reserved = self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok();

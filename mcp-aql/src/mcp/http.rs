@@ -355,7 +355,7 @@ async fn serve(
     // A server's end is its own, even if its options are those of another one.
     options.shutdown = CancellationToken::new();
     let shutdown = options.shutdown.clone();
-    // Whoever drops this future ends the sessions as well.
+    // Dropping this future ends the sessions as well.
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options));
     let router = router(Arc::clone(&service), &options, Arc::clone(&sessions));

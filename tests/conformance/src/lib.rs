@@ -1,6 +1,11 @@
 //! What the conformance runner is tested with: an adapter without a fault, and faults to give it.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeMap;
+
+use mcp_aql_conformance::{Finding, Report, Verdict};
+use serde_json::Value;
+
 pub mod faults;
 pub mod garden;
 pub mod mutants;
@@ -10,3 +15,23 @@ pub mod variants;
 pub use faults::{Fault, Tamper};
 pub use garden::{Garden, GardenOptions, garden};
 pub use proxy::{Faulty, Proxy, Shared, Wire, serve_mutated};
+
+/// The checks with findings, by their ids, each with its first finding in a few lines.
+pub fn found(report: &Report) -> BTreeMap<String, String> {
+    report
+        .checks()
+        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
+        .map(|check| (check.id.clone(), check.findings.first().map(summary).unwrap_or_default()))
+        .collect()
+}
+
+fn summary(finding: &Finding) -> String {
+    let brief = |value: &Value| value.to_string().chars().take(400).collect::<String>();
+    format!(
+        "{}: expected {}\n    sent {}\n    received {}",
+        finding.subject,
+        finding.expected,
+        brief(&finding.sent),
+        brief(&finding.received)
+    )
+}

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_aql_conformance::{
-    File, Finding, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
+    File, MemoryTarget, Report, Runner, Settings, TimeLimits, Verdict, checks,
 };
 use mcp_aql_conformance_tests::variants::VARIANTS;
-use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults};
+use mcp_aql_conformance_tests::{Fault, Faulty, Tamper, faults, found};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -66,27 +66,6 @@ fn looking_for(fault: &Fault) -> Settings {
     }
     let areas = fault.neighbours.iter().chain([&fault.check]).map(area);
     areas.chain(["errors", "shapes", "wire"]).fold(impatient(), Settings::category)
-}
-
-/// The checks that found something, with what they found first.
-fn found(report: &Report) -> BTreeMap<String, String> {
-    report
-        .checks()
-        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
-        .map(|check| (check.id.clone(), check.findings.first().map(told).unwrap_or_default()))
-        .collect()
-}
-
-/// A finding in a few lines.
-fn told(finding: &Finding) -> String {
-    let brief = |value: &Value| value.to_string().chars().take(400).collect::<String>();
-    format!(
-        "{}: expected {}\n    sent {}\n    received {}",
-        finding.subject,
-        finding.expected,
-        brief(&finding.sent),
-        brief(&finding.received)
-    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,8 +6,8 @@
 )]
 
 use mcp_aql::{AdapterBuilder, Limits};
-use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings, Verdict};
-use mcp_aql_conformance_tests::{Garden, GardenOptions, garden};
+use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
+use mcp_aql_conformance_tests::{Garden, GardenOptions, found, garden};
 use serde_json::{Value, json};
 
 /// All beds, as they are.
@@ -80,11 +80,7 @@ async fn the_smallest_limits_hide_nothing_of_the_adapter() {
         .into_iter()
         .fold(Settings::default(), Settings::category);
     let report = run(&garden, settings).await;
-    let found: Vec<_> = report
-        .checks()
-        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
-        .map(|check| (&check.id, check.findings.first()))
-        .collect();
+    let found = found(&report);
     assert!(found.is_empty(), "{found:#?}");
     assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
 }

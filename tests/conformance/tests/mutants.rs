@@ -6,11 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_aql_conformance::{
-    File, MemoryTarget, Mode, Report, Runner, Settings, TimeLimits, Verdict,
-};
+use mcp_aql_conformance::{File, MemoryTarget, Mode, Report, Runner, Settings, TimeLimits};
 use mcp_aql_conformance_tests::mutants::{GROUPS, Mutant};
-use mcp_aql_conformance_tests::{Tamper, serve_mutated};
+use mcp_aql_conformance_tests::{Tamper, found, serve_mutated};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -94,18 +92,6 @@ fn command(directory: &Path, mode: Option<Mode>) -> Command {
     };
     command.env("MCP_AQL_ENDPOINT_MODE", mode).env("MCP_AQL_LOG", "off");
     command
-}
-
-/// The checks that found something, with their first finding.
-fn found(report: &Report) -> BTreeMap<String, String> {
-    report
-        .checks()
-        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
-        .map(|check| {
-            let first = check.findings.first().map(|finding| finding.expected.clone());
-            (check.id.clone(), first.unwrap_or_default())
-        })
-        .collect()
 }
 
 /// The checks that catch a mutant, or why none does. A server that the run does not recognise as an adapter is

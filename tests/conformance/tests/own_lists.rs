@@ -5,6 +5,7 @@ use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::testing::conformance::{Settings, Verdict};
 use mcp_aql::testing::conformance_report;
+use mcp_aql_conformance_tests::found;
 
 /// Export the garden.
 #[operation(category = "EXECUTE", lifecycle, example = { "beds": 1 })]
@@ -26,11 +27,7 @@ async fn the_operations_of_the_framework_have_no_findings() {
         .build()
         .expect("the adapter is sound");
     let report = conformance_report(&adapter, Settings::default()).await.expect("it runs");
-    let found: Vec<_> = report
-        .checks()
-        .filter(|check| matches!(check.verdict, Verdict::Fail | Verdict::Warn))
-        .map(|check| (&check.id, check.findings.first()))
-        .collect();
+    let found = found(&report);
     assert!(found.is_empty(), "{found:#?}");
     let introspected = report
         .checks()
