@@ -6,7 +6,7 @@
 )]
 
 use mcp_aql::{AdapterBuilder, Limits};
-use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings, Verdict};
+use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
 use mcp_aql_conformance_tests::{Garden, GardenOptions, found, garden};
 use serde_json::{Value, json};
 
