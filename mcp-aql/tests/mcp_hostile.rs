@@ -15,7 +15,8 @@ use std::time::Duration;
 use mcp_aql::{Adapter, Limits};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::adapter::builder;
+use support::adapter::{Signals, builder, builder_with};
+use support::reached;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines,
     ReadHalf, WriteHalf,
@@ -306,6 +307,36 @@ async fn an_id_that_is_used_twice_at_once_gets_both_answers() {
 }
 
 #[tokio::test]
+async fn messages_of_a_batch_that_share_an_id_are_answered_together() {
+    // REQ-RQ-08
+    let mut client = Raw::connect(&adapter());
+    let mut hello = hello();
+    hello["params"]["protocolVersion"] = "2025-03-26".into();
+    client.send(hello.to_string()).await;
+    client.answer().await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    client.send(json!([ping, ping, ping]).to_string()).await;
+    let pong = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+    assert_eq!(client.answer().await, json!([pong, pong, pong]));
+}
+
+#[tokio::test]
+async fn a_call_is_cancelled_by_its_id_in_whatever_form() {
+    // MCP: a client may cancel any request of its own
+    let signals = Signals::default();
+    let adapter = builder_with(&signals).without_config().build().unwrap();
+    let mut client = Raw::greeted(&adapter).await;
+    let wait = call(r#""\u00e9""#, br#"{"operation":"execute_wait"}"#);
+    client.send(String::from_utf8(wait).unwrap().replace("_create", "_execute")).await;
+    reached(&signals.started, 1).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"é"}}"#)
+        .await;
+    reached(&signals.cancelled, 1).await;
+    client.ping().await;
+}
+
+#[tokio::test]
 async fn of_an_id_that_is_used_twice_the_later_call_may_end_first() {
     // REQ-RQ-08
     let mut client = Raw::greeted(&adapter()).await;
@@ -360,11 +391,15 @@ async fn an_id_goes_back_as_it_was_written() {
         assert!(answer.contains("success"), "{answer}");
         client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)).await;
         assert!(client.line().await.contains(&format!(r#""id":{id},"result""#)));
-        // A method that goes through rmcp is answered too, with a result or with an error.
+        // A method that goes through rmcp is answered too.
         client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
-        assert!(client.line().await.contains(&format!(r#""id":{id},"#)));
+        assert!(client.line().await.contains(&format!(r#""id":{id},"result""#)));
     }
-    // Before the handshake a call is for rmcp to judge.
+    // A handshake may have such an id, and before it a call is for rmcp to judge.
+    let mut client = Raw::connect(&adapter());
+    client.send(hello().to_string().replace(r#""hello""#, "9223372036854775808")).await;
+    let answer = client.line().await;
+    assert!(answer.contains(r#""id":9223372036854775808,"result""#), "{answer}");
     let mut client = Raw::connect(&adapter());
     client.send(call("9223372036854775808", arguments)).await;
     let answer = client.line().await;

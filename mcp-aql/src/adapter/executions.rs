@@ -229,10 +229,12 @@ impl Adapter {
         let (status, operation) = (asked.text("status"), asked.text("operation_name"));
         let session = context.session();
         // The list of another session is another list.
-        let list = format!("list_executions of {}", session.map_or("-", Session::id));
+        let owner = Some(session.map_or("-", Session::id));
+        let name = asked.operation.spec.name;
         let key = &self.inner.settings.cursor_key;
         let mut warnings = Vec::new();
-        let request = PageRequest::read(&list, asked.arguments, PAGE_SIZES, key, &mut warnings)?;
+        let request =
+            PageRequest::read(name, owner, asked.arguments, PAGE_SIZES, key, &mut warnings)?;
         warnings.into_iter().for_each(|warning| context.warn(warning));
         let after = request.after().map(str::to_owned);
         let before = request.before().map(str::to_owned);

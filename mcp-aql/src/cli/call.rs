@@ -474,7 +474,7 @@ mod tests {
         for (done, total, message, expected) in [
             (Some(36.666_666), Some(100.0), "exporting", "36.7 of 100 exporting"),
             (Some(3.0), Some(7.0), "", "3 of 7"),
-            (Some(0.04), None, "a\u{1b}b", "0 a b"),
+            (Some(0.04), None, "a\u{1b}b", "0 a<U+001B>b"),
             (None, None, "waits", "waits"),
         ] {
             assert_eq!(line(done, total, message), expected);

@@ -320,11 +320,10 @@ pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }
 
-/// Text on one line that cannot steer a terminal: controls become spaces, and other characters that are
-/// not displayed are shown by their numbers.
+/// Returns text on one line that cannot control a terminal: line ends and tabs become spaces, and other
+/// characters that are not displayed are shown by their numbers.
 pub(super) fn plain(text: &str) -> String {
-    let text: String =
-        text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect();
+    let text = text.replace("\r\n", "\n").replace(['\n', '\t'], " ");
     mcp_aql_text::visible(&text).into_owned()
 }
 
@@ -346,9 +345,23 @@ mod tests {
             "metadata": {} }]);
         let table = Table::guess(&items);
         assert_eq!(table.columns, ["task id", "title", "done", "tags"]);
-        assert_eq!(table.rows, [["t-1", "Ship [2J it", "false", "a"]]);
+        assert_eq!(table.rows, [["t-1", "Ship<U+001B>[2J it", "false", "a"]]);
         let table = Table::guess(&json!(["x", 7]));
         assert_eq!(table.rows, [["x"], ["7"]]);
+    }
+
+    #[test]
+    fn controls_are_shown_by_their_numbers() {
+        for character in ('\0'..=char::MAX).filter(|character| character.is_control()) {
+            let shown = match character {
+                '\n' | '\t' => "a b".to_owned(),
+                _ => format!("a<U+{:04X}>b", u32::from(character)),
+            };
+            let text = format!("a{character}b");
+            assert_eq!(plain(&text), shown);
+            assert_eq!(Table::guess(&json!([{ "text": text }])).rows, [[shown]]);
+        }
+        assert_eq!(plain("a\r\nb\r"), "a b<U+000D>");
     }
 
     #[test]

@@ -58,7 +58,7 @@ const LIST: OperationSpec = OperationSpec::new(
         "List only those of this operation.",
     )),
     // The numbers are those of `PAGE_SIZES`.
-    ParameterEntry::One(ParameterSpec::optional::<u64>(
+    ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
         "Executions on the page; default 20, at most 100.",
     )),
@@ -66,7 +66,7 @@ const LIST: OperationSpec = OperationSpec::new(
         "after",
         "'endCursor' of the page before; with 'first'.",
     )),
-    ParameterEntry::One(ParameterSpec::optional::<u64>(
+    ParameterEntry::One(ParameterSpec::optional::<usize>(
         "last",
         "Executions from the end of the list instead.",
     )),

@@ -119,36 +119,44 @@ impl<'a> Question<'a> {
         question
     }
 
-    /// Controls that this form of the question has no use for: they are refused, not ignored.
+    /// The parameters that the query accepts besides `query`. All are accepted where this is `None`.
+    fn accepted(&self, further: Option<&dyn FurtherQuery>) -> Option<&'static [&'static str]> {
+        match (further, self.name, self.query) {
+            (Some(further), ..) if !further.takes_name() => Some(&[]),
+            (Some(_), ..) | (None, Some(_), _) => Some(&["name"]),
+            (None, None, "types") => Some(&["name", "prefix"]),
+            (None, None, _) => None,
+        }
+    }
+
+    /// Rejects a parameter that the query does not accept, as it is never ignored.
     fn check(&self, further: Option<&dyn FurtherQuery>) -> Result<(), OperationError> {
-        let refuse = |name: &str, why: &str| {
-            Err(OperationError::new(
-                ErrorCode::IntrospectionError,
-                format!("Parameter '{name}' {why}: leave it out"),
-            ))
-        };
-        let controls = [
+        let Some(accepted) = self.accepted(further) else { return Ok(()) };
+        let given = [
+            ("name", self.name.is_some()),
             ("category", self.category.is_some()),
             ("prefix", self.prefix.is_some()),
             ("names", self.names.is_some()),
             ("parameters", self.parameters),
         ];
-        let controls = controls.into_iter().chain(self.paging.iter().map(|name| (*name, true)));
-        if self.name.is_some() && further.is_some_and(|query| !query.takes_name()) {
-            return refuse("name", "goes with operations and types");
-        }
-        for (control, given) in controls {
-            if given && further.is_some() {
-                return refuse(control, "goes with a list of operations or types");
-            }
-            if given && self.name.is_some() {
-                return refuse(control, "goes with a list, and 'name' asks for one entry");
-            }
-            if given && self.query == "types" && control != "prefix" {
-                return refuse(control, "goes with the list of operations, not of types");
-            }
-        }
-        Ok(())
+        let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
+        let mut given = given.chain(self.paging.iter().copied());
+        let Some(rejected) = given.find(|name| !accepted.contains(name)) else { return Ok(()) };
+        let query = self.query;
+        // `name` selects one entry, and then a list has no other parameters.
+        let (with, accepted) = match (self.name, accepted) {
+            (Some(_), ["name"]) => (" with 'name'", "no other parameter"),
+            (_, []) => ("", "no other parameter"),
+            (_, ["name"]) => ("", "only 'name'"),
+            _ => ("", "only 'name' or 'prefix'"),
+        };
+        Err(OperationError::new(
+            ErrorCode::IntrospectionError,
+            format!(
+                "Parameter '{rejected}' is not accepted by query '{query}'{with}, which accepts \
+                 {accepted}: leave it out"
+            ),
+        ))
     }
 }
 
@@ -250,7 +258,8 @@ impl Introspection {
         // page is smaller than the one that was requested.
         let mut warnings = Vec::new();
         let key = &self.cursor_key;
-        let request = PageRequest::read("introspect", arguments, PAGE_SIZES, key, &mut warnings)?;
+        let request =
+            PageRequest::read("introspect", None, arguments, PAGE_SIZES, key, &mut warnings)?;
         let after = self.place_of(request.after(), "after")?;
         let before = self.place_of(request.before(), "before")?;
         let total = found.len();

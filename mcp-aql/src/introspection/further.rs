@@ -92,14 +92,49 @@ mod tests {
         );
     }
 
+    /// Every query with every parameter, against one table.
     #[tokio::test]
-    async fn what_such_a_query_has_no_use_for_is_refused() {
-        // REQ-INT-28
+    async fn a_query_rejects_the_parameters_that_it_does_not_accept() {
+        // REQ-INT-28, REQ-PAG-01
         let adapter = adapter();
-        for (key, value) in [("name", json!("x")), ("prefix", json!("x")), ("first", json!(1))] {
-            let asked = json!({ "query": "weather", key: value });
-            let answer = adapter.call("introspect", asked).await;
-            assert_eq!(answer.code(), Some("INTROSPECTION_ERROR"), "{key}");
+        let parameters = [
+            ("name", json!("introspect")),
+            ("category", json!("READ")),
+            ("prefix", json!("i")),
+            ("names", json!(["introspect"])),
+            ("parameters", json!(true)),
+            ("first", json!(1)),
+            ("after", json!("x")),
+            ("last", json!(1)),
+            ("before", json!("x")),
+        ];
+        for (query, name, accepted, told) in [
+            ("operations", Some("introspect"), &["name"][..], "no other parameter"),
+            ("types", None, &["name", "prefix"], "only 'name' or 'prefix'"),
+            ("types", Some("Page"), &["name"], "no other parameter"),
+            ("danger", None, &["name"], "only 'name'"),
+            ("danger", Some("introspect"), &["name"], "no other parameter"),
+            ("weather", None, &[], "no other parameter"),
+        ] {
+            for (parameter, value) in &parameters {
+                let mut asked = json!({ "query": query });
+                if let Some(name) = name {
+                    asked["name"] = json!(name);
+                }
+                asked[parameter] = value.clone();
+                let answer = adapter.call("introspect", asked.clone()).await;
+                if accepted.contains(parameter) {
+                    assert!(answer.is_success(), "{asked}");
+                    continue;
+                }
+                let with = if name.is_some() { " with 'name'" } else { "" };
+                let expected = format!(
+                    "Parameter '{parameter}' is not accepted by query '{query}'{with}, which accepts \
+                     {told}: leave it out"
+                );
+                assert_eq!(answer.code(), Some("INTROSPECTION_ERROR"), "{asked}");
+                assert_eq!(answer.error().map(|error| &*error.message), Some(&*expected));
+            }
         }
     }
 }

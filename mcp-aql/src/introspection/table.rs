@@ -51,7 +51,7 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
         .default(DefaultSpec::Json("false")),
     ),
     // The number is that of `PAGE_SIZES`.
-    ParameterEntry::One(ParameterSpec::optional::<u64>(
+    ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
         "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page.",
     )),
@@ -59,7 +59,7 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
         "after",
         "'endCursor' of the page before; with 'first'.",
     )),
-    ParameterEntry::One(ParameterSpec::optional::<u64>(
+    ParameterEntry::One(ParameterSpec::optional::<usize>(
         "last",
         "Operations from the end of the list instead.",
     )),

@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::value::RawValue;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -25,10 +25,10 @@ use super::batch_room::BatchRoom;
 use super::body_budget::{BodyBudget, BodyShare};
 use super::direct::{Direct, events};
 use super::server::{Sent, Server};
-use super::sessions::noticing;
+use super::sessions::{Noticed, noticing};
 use super::wire::{
     Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, Salvage, ToolCall, decode, fail_with,
-    is_short_id, too_long,
+    long_id, splice, too_long,
 };
 use crate::request::{parse, readable, too_large};
 use crate::sync::lock;
@@ -64,15 +64,27 @@ pub(super) struct Seen {
 
 impl Seen {
     /// The bytes that have been read.
-    pub(super) fn read(&self) -> Vec<u8> {
-        self.pieces.concat()
+    pub(super) fn read(&self) -> Bytes {
+        match &*self.pieces {
+            [whole] => whole.clone(),
+            pieces => pieces.concat().into(),
+        }
     }
 }
 
 /// A body that records what is read of it. It fails when it is not complete in time, and when the budget is
 /// exhausted.
+///
+/// It yields nothing before it is complete, or longer than `longest`: a reader would collect a copy of its own,
+/// which the budget does not count. The bytes are copied from hyper's buffers, of which a short piece would keep
+/// a whole one in memory.
 struct Noted {
     body: Body,
+    longest: usize,
+    /// The bytes that have been received and not yet yielded.
+    received: Vec<u8>,
+    /// Set when the end of the body was received.
+    is_complete: bool,
     seen: Arc<Mutex<Seen>>,
     share: Arc<BodyShare>,
     until: Instant,
@@ -85,6 +97,7 @@ impl Noted {
     /// Notes what is read of a request's body.
     fn request(
         request: Request,
+        longest: usize,
         patience: Duration,
         budget: &Arc<BodyBudget>,
     ) -> (Request, Arc<Mutex<Seen>>) {
@@ -93,8 +106,38 @@ impl Noted {
         let seen = Arc::new(Mutex::new(seen));
         let noting = Arc::clone(&seen);
         let until = Instant::now() + patience;
-        let note = |body| Self { body, seen: noting, share, until, limit: None, given_up: None };
+        let note = |body| Self {
+            body,
+            longest,
+            received: Vec::new(),
+            is_complete: false,
+            seen: noting,
+            share,
+            until,
+            limit: None,
+            given_up: None,
+        };
         (request.map(|body| Body::new(note(body))), seen)
+    }
+
+    /// Records the bytes that have been received, and returns them.
+    fn record(&mut self) -> Option<Bytes> {
+        if self.received.is_empty() {
+            return None;
+        }
+        let piece = Bytes::from(std::mem::take(&mut self.received));
+        lock(&self.seen).pieces.push(piece.clone());
+        Some(piece)
+    }
+
+    /// Records the end of the body.
+    fn end(&mut self, late: bool, crowded: bool) -> Option<Bytes> {
+        self.is_complete = true;
+        let piece = self.record();
+        let mut seen = lock(&self.seen);
+        (seen.ended, seen.late, seen.crowded) = (true, late, crowded);
+        self.share.complete();
+        piece
     }
 
     /// Whether the client's time is over, or its room was given to another one.
@@ -117,34 +160,44 @@ impl HttpBody for Noted {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
-        let failed = |kind| Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(kind)))));
-        let mut crowded = self.share.given_up().is_cancelled();
-        let mut late = false;
-        let mut frame = match crowded {
-            true => Poll::Pending,
-            false => Pin::new(&mut self.body).poll_frame(context),
-        };
-        if frame.is_pending() && !crowded {
-            (late, crowded) = self.poll_end(context);
-        }
-        if let Poll::Ready(Some(Ok(frame))) = &frame {
-            crowded = !self.share.add(frame.data_ref().map_or(0, Bytes::len));
-        }
-        if late {
-            frame = failed(std::io::ErrorKind::TimedOut);
-        } else if crowded {
-            frame = failed(std::io::ErrorKind::OutOfMemory);
-        }
-        let mut seen = lock(&self.seen);
-        match &frame {
-            Poll::Ready(Some(Ok(frame))) => seen.pieces.extend(frame.data_ref().cloned()),
-            Poll::Ready(None | Some(Err(_))) => {
-                (seen.ended, seen.late, seen.crowded) = (true, late, crowded);
-                self.share.complete();
+        loop {
+            if self.is_complete {
+                return Poll::Ready(None);
             }
-            Poll::Pending => {}
+            let mut crowded = self.share.given_up().is_cancelled();
+            let mut late = false;
+            let frame = match crowded {
+                true => Poll::Pending,
+                false => Pin::new(&mut self.body).poll_frame(context),
+            };
+            if frame.is_pending() && !crowded {
+                (late, crowded) = self.poll_end(context);
+            }
+            if let Poll::Ready(Some(Ok(frame))) = &frame {
+                crowded = !self.share.add(frame.data_ref().map_or(0, Bytes::len));
+            }
+            if late || crowded {
+                self.end(late, crowded);
+                use std::io::ErrorKind::{OutOfMemory, TimedOut};
+                let kind = if late { TimedOut } else { OutOfMemory };
+                return Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(kind)))));
+            }
+            let piece = match frame {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Err(error))) => {
+                    self.end(false, false);
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.received.extend_from_slice(frame.data_ref().map_or(&[], |data| data));
+                    (self.received.len() > self.longest).then(|| self.record()).flatten()
+                }
+                Poll::Ready(None) => self.end(false, false),
+            };
+            if let Some(piece) = piece {
+                return Poll::Ready(Some(Ok(http_body::Frame::data(piece))));
+            }
         }
-        frame
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
@@ -159,20 +212,45 @@ impl Drop for Noted {
     }
 }
 
-/// The same request in a form that rmcp can read, if it is a tool call whose arguments have values at which
-/// rmcp's parser stops. The call is still decided by the bytes as they were sent: a value refuses its
-/// operation, and the other operations of a batch run.
-fn readable_call(head: &Parts, body: &[u8]) -> Option<Request> {
-    let Message::Call(ToolCall { arguments: Some(arguments), .. }) = decode(body) else {
-        return None;
+/// The same request in a form that rmcp can read, if its id is a number that rmcp has no room for, or if it is a
+/// tool call whose arguments have values at which rmcp's parser stops. The call is still decided by the bytes as
+/// they were sent: a value refuses its operation, and the other operations of a batch run.
+fn readable_request(mut head: Parts, body: &[u8]) -> Option<Request> {
+    let arguments = match decode(body) {
+        Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
+            Cow::Owned(readable) => splice(body, arguments, &readable),
+            Cow::Borrowed(_) => None,
+        },
+        _ => None,
     };
-    let Cow::Owned(readable) = readable(arguments) else { return None };
-    let start = arguments.as_ptr().addr().checked_sub(body.as_ptr().addr())?;
-    let rest = body.get(start + arguments.len()..)?;
-    let body_for_rmcp = [body.get(..start)?, readable.as_bytes(), rest].concat();
-    let mut request = Request::from_parts(head.clone(), Body::from(body_for_rmcp));
-    request.extensions_mut().insert(Sent::Line(body.into()));
-    Some(request)
+    let id = long_id::shorten(arguments.as_deref().unwrap_or(body));
+    let body_for_rmcp = id.or(arguments)?;
+    if !matches!(head.extensions.get(), Some(Sent::Batched(..))) {
+        head.extensions.insert(Sent::Line(body.into()));
+    }
+    Some(Request::from_parts(head, Body::from(body_for_rmcp)))
+}
+
+/// Passes a request on to rmcp, a second time if rmcp could not read it or took it for a notification.
+async fn served(request: Request, next: Next, sent: impl FnOnce() -> Bytes) -> (Response, Noticed) {
+    let (head, body) = request.into_parts();
+    let (second_head, second_next) = (head.clone(), next.clone());
+    let served = noticing(next.run(Request::from_parts(head, body))).await;
+    if !matches!(served.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
+        return served;
+    }
+    match readable_request(second_head, &sent()) {
+        Some(request) => {
+            let (response, noticed) = noticing(second_next.run(request)).await;
+            (with_written_ids(response), noticed)
+        }
+        None => served,
+    }
+}
+
+/// Writes ids that are long numbers as their clients wrote them.
+fn with_written_ids(response: Response) -> Response {
+    response.map(|body| Body::from_stream(body.into_data_stream().map_ok(long_id::restore)))
 }
 
 /// Passes requests on whose bodies come to their end in time and for which there is room, or answers them.
@@ -181,7 +259,7 @@ pub(super) async fn within_bounds(
     request: Request,
     next: Next,
 ) -> Response {
-    let (request, seen) = Noted::request(request, patience, &budget);
+    let (request, seen) = Noted::request(request, 0, patience, &budget);
     let response = next.run(request).await;
     let seen = std::mem::take(&mut *lock(&seen));
     refuse_unfinished(&seen).unwrap_or(response)
@@ -216,12 +294,21 @@ impl Guard {
             let not_found = (StatusCode::NOT_FOUND, "Not Found: Session not found");
             return if unknown { not_found.into_response() } else { response };
         }
+        if request.method() == Method::GET && request.headers().contains_key("last-event-id") {
+            let (response, noticed) = noticing(next.run(request)).await;
+            if noticed.unknown_event {
+                let unknown = "Bad Request: Last-Event-ID names no event that is kept";
+                return (StatusCode::BAD_REQUEST, unknown).into_response();
+            }
+            return with_written_ids(response);
+        }
         if request.method() != Method::POST {
             return next.run(request).await;
         }
         let modern = newest(request.headers());
         let until = Instant::now() + guard.patience;
-        let (mut request, seen) = Noted::request(request, guard.patience, &guard.budget);
+        let (mut request, seen) =
+            Noted::request(request, guard.longest, guard.patience, &guard.budget);
         request.extensions_mut().insert(Sent::Body(Arc::clone(&seen)));
         let form = guard.direct.form(&request, guard.longest);
         let takes_batches = guard.direct.takes_batches(request.headers());
@@ -247,14 +334,8 @@ impl Guard {
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
-        let (head, body) = request.into_parts();
-        let second = (head.clone(), next.clone());
-        let (response, noticed) = noticing(next.run(Request::from_parts(head, body))).await;
+        let (response, noticed) = served(request, next, || lock(&seen).read()).await;
         let status = response.status();
-        if status == StatusCode::ACCEPTED {
-            let body = lock(&seen).read();
-            return guard.refuse_lost_id(&body, modern).unwrap_or(response);
-        }
         if !matches!(
             status,
             StatusCode::PAYLOAD_TOO_LARGE
@@ -272,14 +353,7 @@ impl Guard {
             StatusCode::PAYLOAD_TOO_LARGE => guard.refuse_long(seen, modern, until).await,
             StatusCode::INTERNAL_SERVER_ERROR if noticed.no_session => refuse_session(&seen),
             StatusCode::INTERNAL_SERVER_ERROR => refuse_unfinished(&seen).unwrap_or(response),
-            _ => {
-                let body = seen.pieces.concat();
-                let (head, next) = second;
-                match readable_call(&head, &body) {
-                    Some(request) => next.run(request).await,
-                    None => guard.refuse(&body, modern),
-                }
-            }
+            _ => guard.refuse(&seen.read(), modern),
         }
     }
 
@@ -346,25 +420,14 @@ impl Guard {
         if let Some(answer) = answer {
             return answer.await;
         }
-        let response = next.clone().run(request).await;
-        let modern = newest(&head.headers);
+        let sent = || Bytes::copy_from_slice(message.as_bytes());
+        let (response, _) = served(request, next.clone(), sent).await;
         match response.status() {
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => match readable_call(head, message.as_bytes()) {
-                Some(request) => next.clone().run(request).await,
-                None => self.refuse(message.as_bytes(), modern),
-            },
-            StatusCode::ACCEPTED => {
-                self.refuse_lost_id(message.as_bytes(), modern).unwrap_or(response)
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                self.refuse(message.as_bytes(), newest(&head.headers))
             }
             _ => response,
         }
-    }
-
-    /// Refuses a message that has been accepted as a notification, if it is a request: rmcp reads a request
-    /// as a notification if it has no room for the id.
-    fn refuse_lost_id(&self, body: &[u8], modern: bool) -> Option<Response> {
-        let id = Salvage::of(body).id?;
-        (!is_short_id(&id)).then(|| self.refuse(body, modern))
     }
 
     /// Reads on, without keeping anything, to find out whom to answer (REQ-ENC-08).
@@ -399,9 +462,6 @@ impl Guard {
     fn refuse(&self, body: &[u8], modern: bool) -> Response {
         let refusal = match decode(body) {
             Message::Refused(refusal) => refusal,
-            Message::Call(ToolCall { id, .. }) | Message::List { id, .. } if !is_short_id(id) => {
-                Refusal { id: Some(id.to_owned()), fault: Fault::Id }
-            }
             Message::Call(ToolCall { id, arguments, .. }) => {
                 let limits = self.server().limits();
                 let outcome = parse(arguments.unwrap_or("{}").as_bytes(), limits);
@@ -467,7 +527,7 @@ fn refuse_overload(seen: &Seen, message: &str) -> Response {
 /// JSON-RPC's error for whoever sent a body.
 fn failure(seen: &Seen, code: i32, message: &str) -> Vec<u8> {
     let mut body = Vec::new();
-    let id = Salvage::of(&seen.pieces.concat()).id;
+    let id = Salvage::of(&seen.read()).id;
     fail_with(&mut body, id.as_deref(), code, message);
     body
 }
@@ -480,4 +540,48 @@ fn json() -> [(axum::http::HeaderName, &'static str); 1] {
 fn newest(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= "2026-07-28")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a body that comes in these pieces, and says how many bytes come at once.
+    async fn lengths(pieces: Vec<Bytes>, longest: usize) -> Vec<usize> {
+        let pieces = stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
+        let request = Request::new(Body::from_stream(pieces));
+        let budget = BodyBudget::new(1 << 20, 0);
+        let (request, seen) = Noted::request(request, longest, Duration::from_secs(60), &budget);
+        let read = request.into_body().into_data_stream();
+        let lengths = read.map(|piece| piece.unwrap().len()).collect::<Vec<_>>().await;
+        assert_eq!(lock(&seen).read().len(), lengths.iter().sum::<usize>());
+        lengths
+    }
+
+    #[tokio::test]
+    async fn a_body_is_yielded_when_it_is_complete() {
+        let pieces = vec![Bytes::from_static(b"abc"); 4];
+        assert_eq!(lengths(pieces.clone(), 12).await, [12]);
+        assert_eq!(lengths(pieces.clone(), 7).await, [9, 3], "longer than any may be");
+        assert_eq!(lengths(pieces, 0).await, [3; 4]);
+        assert!(lengths(Vec::new(), 12).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_unfinished_body_holds_its_bytes_once() {
+        let buffer = Bytes::from(vec![b'x'; 8 << 10]);
+        let pieces: Vec<_> = (0..100).map(|at| Ok(buffer.slice(at..=at))).collect();
+        let pieces = stream::iter(pieces).chain(stream::pending::<Result<_, std::io::Error>>());
+        let budget = BodyBudget::new(1 << 20, 0);
+        let request = Request::new(Body::from_stream(pieces));
+        let patience = Duration::from_millis(10);
+        let (request, seen) = Noted::request(request, 1 << 20, patience, &budget);
+        let mut body = request.into_body();
+        let next = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        assert!(next.await.unwrap().is_err(), "a reader gets nothing of it");
+        assert_eq!(lock(&seen).read().len(), 100);
+        drop(body);
+        lock(&seen).rest = None;
+        assert!(buffer.is_unique(), "no buffer of the connection is kept");
+    }
 }

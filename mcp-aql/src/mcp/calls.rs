@@ -1,16 +1,23 @@
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    JsonRpcMessage, RequestId,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::sync::lock;
 
-/// The calls that run, by the id of their request.
+/// The requests that run, by their ids in canonical form.
+///
+/// Each has a number of its own, because a client may use an id twice at once. rmcp, which routes answers by
+/// id, gets the number in place of the id.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     running: Mutex<HashMap<Box<str>, Twins>>,
-    next: AtomicU64,
+    next: AtomicI64,
 }
 
 /// The calls with one id: a single one, unless a client uses an id twice at once. Such a client gets
@@ -23,7 +30,7 @@ struct Twins {
 
 #[derive(Debug)]
 struct Running {
-    number: u64,
+    number: i64,
     cancellation: CancellationToken,
 }
 
@@ -32,7 +39,7 @@ impl Calls {
         lock(&self.running)
     }
 
-    pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> u64 {
+    pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> i64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let one = Running { number, cancellation };
         let mut running = self.running();
@@ -46,7 +53,7 @@ impl Calls {
     }
 
     /// Whether somebody still waits for the answer.
-    pub(super) fn end(&self, id: &str, number: u64) -> bool {
+    pub(super) fn end(&self, id: &str, number: i64) -> bool {
         let mut running = self.running();
         let Some(Twins { one, others }) = running.get_mut(id) else { return false };
         if one.number != number {
@@ -62,23 +69,29 @@ impl Calls {
         true
     }
 
-    /// Cancels a call. False when it is none of these.
-    pub(super) fn cancel(&self, id: &str) -> bool {
-        let found = self.running().remove(id);
-        if let Some(Twins { one, others }) = &found {
-            for call in std::iter::once(one).chain(others) {
-                call.cancellation.cancel();
-            }
-        }
-        found.is_some()
+    /// Cancels the requests with this id. Returns their numbers.
+    pub(super) fn cancel(&self, id: &str) -> Vec<i64> {
+        let Some(Twins { one, others }) = self.running().remove(id) else { return Vec::new() };
+        let cancel = |request: Running| {
+            request.cancellation.cancel();
+            request.number
+        };
+        std::iter::once(one).chain(others).map(cancel).collect()
     }
+}
+
+/// The message that cancels a request of this number at rmcp.
+pub(super) fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
+    let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
+    let cancelled = CancelledNotification::new(param);
+    JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn begin(calls: &Calls, id: &str) -> (u64, CancellationToken) {
+    fn begin(calls: &Calls, id: &str) -> (i64, CancellationToken) {
         let cancellation = CancellationToken::new();
         (calls.begin(id, cancellation.clone()), cancellation)
     }
@@ -102,9 +115,9 @@ mod tests {
         let (one, first) = begin(&calls, "7");
         let (two, second) = begin(&calls, "7");
         let (other, _) = begin(&calls, "8");
-        assert!(calls.cancel("7"));
+        assert_eq!(calls.cancel("7"), [one, two]);
         assert!(first.is_cancelled() && second.is_cancelled());
-        assert!(!calls.cancel("7"));
+        assert!(calls.cancel("7").is_empty());
         let (three, third) = begin(&calls, "7");
         assert!(!calls.end("7", one) && !calls.end("7", two));
         assert!(calls.end("7", three) && !third.is_cancelled());

@@ -24,7 +24,7 @@ use super::batch_room::BatchRoom;
 use super::connection::Connection;
 use super::http::PATH;
 use super::server::{Server, Shared, caught, is_newest, progress_token, read_meta};
-use super::sessions::{Open, Sessions};
+use super::sessions::{Open, Running, Sessions};
 use super::wire::{Message, canonical_id, decode};
 use crate::future::BoxFuture;
 use crate::future::erased;
@@ -200,13 +200,11 @@ impl Direct {
         let server = Server::new(Arc::clone(&self.shared), connection);
         let cancellation = server.cancellation();
         let cancels = cancellation.clone().drop_guard();
-        let id: Box<str> = canonical_id(&call.id).into();
-        let number = session.calls.begin(&id, cancellation.clone());
-        let running = Running { session, id, number };
+        let running = Running::begin(session, &canonical_id(&call.id), cancellation.clone());
         let sessions = Arc::clone(&self.sessions);
         let reply = async move {
             let work = call.run(&server, cancellation, false);
-            let reply = sessions.during(&running.session, work).await;
+            let reply = sessions.during(running.session(), work).await;
             running.is_awaited().then_some(reply)
         };
         Work { reply: erased(reply), _cancels: cancels }
@@ -233,26 +231,6 @@ impl Call {
         let mut message = Vec::with_capacity(length + length / 4 + 128);
         server.write_answer(&mut message, &id, &answer, modern);
         message
-    }
-}
-
-/// A call among those of its session.
-struct Running {
-    session: Arc<Open>,
-    /// The request's id, in canonical form.
-    id: Box<str>,
-    number: u64,
-}
-
-impl Running {
-    fn is_awaited(&self) -> bool {
-        self.session.calls.end(&self.id, self.number)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.session.calls.end(&self.id, self.number);
     }
 }
 

@@ -28,6 +28,11 @@ const SHUTDOWN: Duration = Duration::from_secs(5);
 /// How long accepting pauses when the system has no file descriptor for a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
+/// The size from which hyper does not enlarge a connection's read buffer, in bytes. The buffer holds up to twice
+/// as much, and so do the headers of a request. hyper's default is six times as large, which the connections
+/// together could hold besides the bodies that are counted.
+const MAX_BUFFER_BYTES: usize = 64 << 10;
+
 /// Serves connections until `stop`, and then until they are closed or took too long.
 ///
 /// At most `max` connections are open. Beyond them the one that has been idle for longest is closed. Where
@@ -103,7 +108,7 @@ async fn connection<S>(
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(patience);
+    http.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_BUFFER_BYTES);
     let router = TowerToHyperService::new(router);
     let service = hyper::service::service_fn(|request: hyper::Request<hyper::body::Incoming>| {
         let busy = slot.busy();

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt as _;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestMetaObject,
+    ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestId, RequestMetaObject,
     ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleServer, ServerInitializeError};
@@ -27,14 +27,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::batch_room::BatchRoom;
-use super::calls::Calls;
+use super::calls::{Calls, cancelled_request};
 use super::connection::Connection;
 use super::progress::Notifier;
 use super::server::{Sent, Server, Shared, caught, is_newest, read_meta};
 use super::service::{RpcError, ToolService};
 use super::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal, Running, Salvage,
-    ToolCall, batch_ids, decode, fail_with, is_short_id, respond_with, too_long, write_error,
+    ToolCall, batch_ids, canonical_id, decode, fail_with, request_id, respond_with, splice,
+    too_long, write_error,
 };
 use crate::future::BoxFuture;
 use crate::future::erased;
@@ -84,7 +85,13 @@ async fn serve(
     let outbox = Outbox::default();
     let handshake = Arc::new(Handshake::default());
     let (rest, incoming) = mpsc::channel(QUEUE);
-    let transport = Rest { incoming, outbox: outbox.clone(), handshake: Arc::clone(&handshake) };
+    let calls = Arc::<Calls>::default();
+    let transport = Rest {
+        incoming,
+        outbox: outbox.clone(),
+        handshake: Arc::clone(&handshake),
+        calls: Arc::clone(&calls),
+    };
     let gone = CancellationToken::new();
     let writer = AbortOnDrop(tokio::spawn({
         let (outbox, gone) = (outbox.clone(), gone.clone());
@@ -99,7 +106,7 @@ async fn serve(
         server: Arc::clone(&server),
         outbox: outbox.clone(),
         handshake,
-        calls: Arc::default(),
+        calls,
         rest,
         longest: service.max_message_bytes(),
     };
@@ -194,8 +201,16 @@ struct Handshake {
     done: AtomicBool,
     /// Something was sent that opens a connection.
     begun: AtomicBool,
-    /// The batches whose requests rmcp answers, by the ids of these requests.
-    batched: Mutex<HashMap<String, Answers>>,
+    /// The requests that rmcp answers, by their numbers.
+    passed_on: Mutex<HashMap<i64, PassedOn>>,
+}
+
+/// A request that rmcp answers.
+#[derive(Debug)]
+struct PassedOn {
+    /// The request's id, in canonical form.
+    id: Box<str>,
+    answers: Answers,
 }
 
 /// The destination of the answer to a message.
@@ -263,6 +278,47 @@ struct Rest {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     outbox: Outbox,
     handshake: Arc<Handshake>,
+    calls: Arc<Calls>,
+}
+
+impl Rest {
+    /// The request that has this number, which ends.
+    fn end(&self, number: &RequestId) -> Option<PassedOn> {
+        let RequestId::Number(number) = number else { return None };
+        let request = lock(&self.handshake.passed_on).remove(number)?;
+        self.calls.end(&request.id, *number).then_some(request)
+    }
+
+    fn write(&self, message: ServerJsonRpcMessage) -> io::Result<()> {
+        match message {
+            ServerJsonRpcMessage::Response(response) => {
+                if matches!(response.result, ServerResult::InitializeResult(_)) {
+                    self.handshake.done.store(true, Ordering::Release);
+                }
+                // Otherwise the client has cancelled the request.
+                let Some(request) = self.end(&response.id) else { return Ok(()) };
+                let result = serde_json::to_vec(&response.result)?;
+                request.answers.push(None, |line| {
+                    respond_with(line, &request.id, |line| line.extend(result));
+                })
+            }
+            ServerJsonRpcMessage::Error(mut error) if error.id.is_some() => {
+                let Some(request) = error.id.take().and_then(|id| self.end(&id)) else {
+                    return Ok(());
+                };
+                let error = RpcError {
+                    code: error.error.code.0,
+                    message: error.error.message,
+                    data: error.error.data,
+                };
+                request.answers.push(None, |line| write_error(line, Some(&request.id), &error))
+            }
+            message => {
+                let json = serde_json::to_vec(&message)?;
+                self.outbox.push_last(None, |line| line.extend(json))
+            }
+        }
+    }
 }
 
 impl Transport<RoleServer> for Rest {
@@ -272,20 +328,7 @@ impl Transport<RoleServer> for Rest {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        if let ServerJsonRpcMessage::Response(response) = &message
-            && matches!(response.result, ServerResult::InitializeResult(_))
-        {
-            self.handshake.done.store(true, Ordering::Release);
-        }
-        let id = match &message {
-            ServerJsonRpcMessage::Response(response) => Some(&response.id),
-            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
-            _ => None,
-        };
-        let id = id.and_then(|id| serde_json::to_string(id).ok());
-        let batch = id.and_then(|id| lock(&self.handshake.batched).remove(&id));
-        let answers = batch.unwrap_or_else(|| Answers::Line(self.outbox.clone()));
-        let sent: Ready<_> = ready(send(&answers, &message));
+        let sent: Ready<_> = ready(self.write(message));
         sent
     }
 
@@ -296,11 +339,6 @@ impl Transport<RoleServer> for Rest {
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn send(answers: &Answers, message: &ServerJsonRpcMessage) -> io::Result<()> {
-    let json = serde_json::to_vec(message)?;
-    answers.push(None, |line| line.extend(json))
 }
 
 /// After a message the next one is watched for this long: a program that calls one operation after the
@@ -395,7 +433,7 @@ impl Pipe {
         match message {
             Message::Call(call) => match self.meta(call.meta) {
                 Some((meta, modern)) => self.call(call, meta, modern, answers),
-                None => self.pass_on_request(call.id, line, answers).await,
+                None => self.pass_on(line, answers).await,
             },
             Message::List { id, meta } => match self.meta(meta) {
                 Some((_, modern)) => match self.server.listed(modern, answers.room()) {
@@ -404,13 +442,15 @@ impl Pipe {
                     }),
                     Err(error) => self.error(Some(id), &error, answers),
                 },
-                None => self.pass_on_request(id, line, answers).await,
+                None => self.pass_on(line, answers).await,
             },
             Message::Cancelled { request } => {
-                if !self.calls.cancel(request) {
-                    // rmcp does not answer it any more.
-                    lock(&self.handshake.batched).remove(request);
-                    self.pass_on(line, answers).await;
+                for number in self.calls.cancel(&canonical_id(request)) {
+                    let passed_on = lock(&self.handshake.passed_on).remove(&number);
+                    // Before the handshake rmcp would end the connection.
+                    if passed_on.is_some() && self.handshake.begun.load(Ordering::Relaxed) {
+                        self.send(cancelled_request(number)).await;
+                    }
                 }
             }
             Message::Other => self.pass_on(line, answers).await,
@@ -442,7 +482,8 @@ impl Pipe {
             return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.server.cancellation();
-        let number = self.calls.begin(call.id, cancellation.clone());
+        let key: Box<str> = canonical_id(call.id).into();
+        let number = self.calls.begin(&key, cancellation.clone());
         let expected = self.outbox.expect_one();
         let id: Box<str> = call.id.into();
         let arguments = call.arguments.map(Box::<str>::from);
@@ -457,7 +498,7 @@ impl Pipe {
             let notifier = Notifier::Outbox(outbox);
             let work = server.reply(tool, arguments, &meta, notifier, cancellation);
             let answer = caught(server.within(answers.room(), work)).await;
-            if calls.end(&id, number) {
+            if calls.end(&key, number) {
                 let pushed = answers.push(Some(expected), |line| {
                     server.write_answer(line, &id, &answer, modern);
                 });
@@ -468,17 +509,15 @@ impl Pipe {
         });
     }
 
-    /// Gives a request to rmcp, if it has room for the id.
-    async fn pass_on_request(&self, id: &str, line: &[u8], answers: &Answers) {
-        if is_short_id(id) {
-            return self.pass_on(line, answers).await;
-        }
-        self.refuse(Refusal { id: Some(id.to_owned()), fault: Fault::Id }, answers);
-    }
-
-    /// Gives a message to rmcp.
+    /// Gives a message to rmcp. A request gets a number in the place of its id.
     async fn pass_on(&self, line: &[u8], answers: &Answers) {
-        match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
+        let numbered = request_id(line).and_then(|id| {
+            let request = PassedOn { id: canonical_id(id).into(), answers: answers.clone() };
+            let number = self.calls.begin(&request.id, self.server.cancellation());
+            Some((number, request, splice(line, id, &number.to_string())?))
+        });
+        let text = numbered.as_ref().map_or(line, |(_, _, text)| text);
+        match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
             Ok(mut message) => {
                 match &mut message {
                     ClientJsonRpcMessage::Request(request) => {
@@ -491,10 +530,8 @@ impl Pipe {
                         if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
                             self.handshake.begun.store(true, Ordering::Relaxed);
                         }
-                        if matches!(answers, Answers::Batch(_))
-                            && let Ok(id) = serde_json::to_string(&request.id)
-                        {
-                            lock(&self.handshake.batched).insert(id, answers.clone());
+                        if let Some((number, request, _)) = numbered {
+                            lock(&self.handshake.passed_on).insert(number, request);
                         }
                     }
                     _ if self.handshake.begun.load(Ordering::Relaxed) => {}
@@ -504,13 +541,20 @@ impl Pipe {
                         return;
                     }
                 }
-                if self.rest.send(message).await.is_err() {
-                    tracing::debug!("a message came after the end");
-                }
+                self.send(message).await;
             }
             Err(_) => {
+                if let Some((number, request, _)) = &numbered {
+                    self.calls.end(&request.id, *number);
+                }
                 self.refuse(Refusal { id: Salvage::of(line).id, fault: Fault::Form }, answers);
             }
+        }
+    }
+
+    async fn send(&self, message: ClientJsonRpcMessage) {
+        if self.rest.send(message).await.is_err() {
+            tracing::debug!("a message came after the end");
         }
     }
 

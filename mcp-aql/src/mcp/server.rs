@@ -323,7 +323,7 @@ impl Sent {
             // The bytes are not needed again, and an operation may take its time: they must not count as
             // those of a request that is being received meanwhile.
             #[cfg(feature = "http")]
-            Self::Body(seen) => std::mem::take(&mut *crate::sync::lock(&seen)).read(),
+            Self::Body(seen) => std::mem::take(&mut *crate::sync::lock(&seen)).read().into(),
         }
     }
 }

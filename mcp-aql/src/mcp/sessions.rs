@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, future};
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage, RequestId,
     ServerJsonRpcMessage,
 };
 use rmcp::transport::WorkerTransport;
@@ -17,11 +17,13 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::calls::Calls;
+use super::calls::{Calls, cancelled_request};
 use super::connection::Connection;
 use super::http::HttpOptions;
 use super::replay::{Finished, Streams};
+use super::wire::long_id;
 use crate::sync::lock;
 
 tokio::task_local! {
@@ -44,6 +46,8 @@ pub(super) struct Noticed {
     pub(super) no_session: bool,
     /// It was to be closed, and is not there.
     pub(super) unknown_session: bool,
+    /// Its events were to be sent from one on that is not kept.
+    pub(super) unknown_event: bool,
 }
 
 /// Serves a request, and returns what went wrong with its session.
@@ -84,7 +88,7 @@ pub(super) struct Sessions {
 pub(super) struct Open {
     id: SessionId,
     connection: Weak<Connection>,
-    pub(super) calls: Calls,
+    calls: Calls,
     /// The events of its requests.
     streams: Arc<Streams>,
     /// When rmcp last knew that it is in use.
@@ -96,6 +100,61 @@ impl Open {
     pub(super) fn connection(&self) -> Option<Arc<Connection>> {
         self.connection.upgrade()
     }
+}
+
+/// A request among those of its session, until it is dropped.
+pub(super) struct Running {
+    session: Arc<Open>,
+    /// The request's id, in canonical form.
+    id: Box<str>,
+    number: i64,
+}
+
+impl Running {
+    pub(super) fn begin(session: Arc<Open>, id: &str, cancellation: CancellationToken) -> Self {
+        let number = session.calls.begin(id, cancellation);
+        Self { session, id: id.into(), number }
+    }
+
+    pub(super) fn session(&self) -> &Open {
+        &self.session
+    }
+
+    /// Whether the client waits for the answer. Ends the request.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.session.calls.end(&self.id, self.number)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.is_awaited();
+    }
+}
+
+/// Gives an answer the id of its request.
+fn identify(event: &mut ServerSseMessage, id: &RequestId) {
+    if !is_answer(event) {
+        return;
+    }
+    match event.message.as_mut().map(Arc::make_mut) {
+        Some(JsonRpcMessage::Response(response)) => response.id = id.clone(),
+        Some(JsonRpcMessage::Error(error)) => error.id = Some(id.clone()),
+        _ => {}
+    }
+}
+
+/// Whether an event is the answer to a request.
+fn is_answer(event: &ServerSseMessage) -> bool {
+    matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
+}
+
+/// Leaves out the answers among the events of no request. rmcp puts an answer there if its request has been
+/// cancelled at the same moment, and MCP does not allow that.
+fn without_answers(
+    events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    events.filter(|event| future::ready(!is_answer(event)))
 }
 
 /// Why there was no session.
@@ -225,26 +284,44 @@ impl SessionManager for Sessions {
     async fn create_stream(
         &self,
         id: &SessionId,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let events = self.inner.create_stream(id, message).await?;
+        let open = self.get(id);
+        let request = match (&open, &mut message) {
+            (Some(open), JsonRpcMessage::Request(request)) => {
+                let written = long_id::written(&request.id);
+                let running = Running::begin(Arc::clone(open), &written, CancellationToken::new());
+                let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
+                Some((running, id))
+            }
+            _ => None,
+        };
+        let events = self.inner.create_stream(id, message).await?.map(move |mut event| {
+            if let Some((_running, id)) = &request {
+                identify(&mut event, id);
+            }
+            event
+        });
         // Where the session has just ended, they are recorded for this client alone.
-        let streams = self.get(id).map(|open| Arc::clone(&open.streams)).unwrap_or_default();
+        let streams = open.map(|open| Arc::clone(&open.streams)).unwrap_or_default();
         Ok(streams.record(events.boxed(), &self.finished))
     }
 
     async fn accept_message(
         &self,
         id: &SessionId,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
     ) -> Result<(), SessionsError> {
-        if let JsonRpcMessage::Notification(notification) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-            && let Some(request) = &cancelled.params.request_id
-            && let (Some(session), Ok(request)) = (self.get(id), serde_json::to_string(request))
+        if let JsonRpcMessage::Notification(notification) = &mut message
+            && let ClientNotification::CancelledNotification(cancelled) =
+                &mut notification.notification
+            && let Some(request) = cancelled.params.request_id.take()
+            && let Some(session) = self.get(id)
         {
-            // It may be one that rmcp does not know of.
-            session.calls.cancel(&request);
+            for number in session.calls.cancel(&long_id::written(&request)) {
+                // rmcp ignores the numbers of calls that are answered directly.
+                self.inner.accept_message(id, cancelled_request(number)).await?;
+            }
         }
         Ok(self.inner.accept_message(id, message).await?)
     }
@@ -253,7 +330,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        Ok(self.inner.create_standalone_stream(id).await?)
+        Ok(without_answers(self.inner.create_standalone_stream(id).await?))
     }
 
     async fn resume(
@@ -265,6 +342,12 @@ impl SessionManager for Sessions {
         if let Some(events) = open.and_then(|open| open.streams.replay(&last_event_id)) {
             return Ok(events.left_stream());
         }
-        Ok(self.inner.resume(id, last_event_id).await?.right_stream())
+        match self.inner.resume(id, last_event_id).await {
+            Ok(events) => Ok(without_answers(events).right_stream()),
+            Err(error) => {
+                notice(Noticed { unknown_event: true, ..Noticed::default() });
+                Err(error.into())
+            }
+        }
     }
 }

@@ -145,7 +145,10 @@ impl Call {
         let payload = Payload::new(self.envelope, self.limits).beside(context.clone());
         #[cfg(feature = "query")]
         let payload = payload.of_queries(self.queries.open_paths.clone());
-        let mut payload = write(payload)?;
+        let written = write(payload);
+        #[cfg(feature = "query")]
+        let written = written.map_err(|error| self.queries.explain(error));
+        let mut payload = written?;
         payload.take_warning().into_iter().for_each(|warning| context.warn(warning));
         #[cfg(feature = "query")]
         self.queries.warnings_of_reply().for_each(|warning| context.warn(warning));

@@ -93,6 +93,9 @@ pub(crate) fn clamped(
     asked.min(limit)
 }
 
+/// The detail `expected` of the error for a cursor that is not accepted.
+pub(crate) const EXPECTED_CURSOR: &str = "a cursor of an earlier page";
+
 /// The end of the sentence "Parameter 'after' …" for a cursor that was not made for this list and
 /// these `controls`.
 pub(crate) fn refused_cursor(text: &str, list: &str, controls: &str) -> String {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::controls::{CURSOR_CONTROLS, Contradiction, clamped, refused_cursor};
+use super::controls::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 use super::cursor_key::CursorKey;
 use super::page_info::PageInfo;
 use crate::error::OperationError;
@@ -36,14 +36,15 @@ pub(crate) struct PageRequest {
 impl PageRequest {
     /// Reads the page controls of a call, whose names and types are checked.
     ///
-    /// Cursors are bound to `list` and to all other arguments of the call, so that a cursor of another
-    /// list, or of the same list with another filter, is refused.
+    /// Cursors are bound to `operation`, to the `owner` of the list and to all other arguments of the
+    /// call, so that a cursor of another list, or of the same list with another filter, is refused.
     ///
     /// # Errors
     /// `VALIDATION_INVALID_TYPE` when the controls contradict each other, `VALIDATION_INVALID_VALUE`
-    /// for a cursor that was not made for this list.
+    /// for a cursor that was not made for this list. The details are those of a `CollectionQuery`.
     pub(crate) fn read(
-        list: &str,
+        operation: &str,
+        owner: Option<&str>,
         arguments: &[Argument],
         sizes: PageSizes,
         key: &CursorKey,
@@ -56,13 +57,17 @@ impl PageRequest {
         let provided: Vec<_> =
             CURSOR_CONTROLS.into_iter().filter(|name| given(name).is_some()).collect();
         if let Some(contradiction) = Contradiction::of(&provided) {
-            return Err(contradiction.error());
+            return Err(contradiction.error().with_detail("operation", operation));
         }
         let others: Vec<_> = arguments
             .iter()
             .filter(|argument| !CURSOR_CONTROLS.contains(&argument.name))
             .map(|argument| (argument.name, argument.value.as_ref().unwrap_or(&Value::Null)))
             .collect();
+        let list = match owner {
+            Some(owner) => format!("{operation} of {owner}"),
+            None => operation.to_owned(),
+        };
         let purpose = serde_json::json!(["list", list, others]).to_string();
         let from_end = provided.contains(&"last");
         let (size, cursor) = if from_end { ("last", "before") } else { ("first", "after") };
@@ -80,7 +85,9 @@ impl PageRequest {
             let position = position.and_then(|bytes| String::from_utf8(bytes).ok());
             if position.is_none() {
                 let why = refused_cursor(text, "list", "other parameters");
-                return Err(OperationError::invalid_value(cursor, why));
+                return Err(OperationError::invalid_value(cursor, why)
+                    .with_detail("expected", EXPECTED_CURSOR)
+                    .with_detail("operation", operation));
             }
             request.position = position;
         }
@@ -192,7 +199,7 @@ mod tests {
         let mut warnings = Vec::new();
         let key = CursorKey::new([7; 16]);
         let request =
-            PageRequest::read("list_beds", &arguments(params), SIZES, &key, &mut warnings)?;
+            PageRequest::read("list_beds", None, &arguments(params), SIZES, &key, &mut warnings)?;
         Ok((request, warnings))
     }
 
@@ -270,7 +277,8 @@ mod tests {
             ("list_beds", json!({ "first": 4, "after": after }), &key, false),
             ("list_beds", same.clone(), &CursorKey::new([8; 16]), false),
         ] {
-            let read = PageRequest::read(list, &arguments(&params), SIZES, key, &mut warnings);
+            let read =
+                PageRequest::read(list, None, &arguments(&params), SIZES, key, &mut warnings);
             assert_eq!(read.is_ok(), accepted, "{list} {params}");
         }
     }

@@ -10,7 +10,7 @@ mod page_info;
 
 pub(crate) use controls::CURSOR_CONTROLS;
 #[cfg(feature = "query")]
-pub(crate) use controls::{Contradiction, clamped, refused_cursor};
+pub(crate) use controls::{Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 pub use cursor_key::CursorKey;
 pub(crate) use list::{ListCursors, PageRequest, PageSizes};
 pub use page_info::PageInfo;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::capabilities::Capabilities;
 use super::entry::{Given, Prepared, QueryArgument, QueryEntry, QueryParameter, QueryTable};
 use super::select::OpenPaths;
-use crate::error::OperationError;
+use crate::error::{ErrorCode, OperationError};
 use crate::introspection::TypeRegistry;
 use crate::operation::{Argument, Parameter};
 use crate::paging::CursorKey;
@@ -47,7 +47,17 @@ pub(crate) struct ReadQueries {
     pub(crate) warnings: Vec<Warning>,
     /// The paths that the reply may lack.
     pub(crate) open_paths: Vec<Arc<OpenPaths>>,
+    /// The ways to ask for a smaller reply.
+    reductions: Vec<&'static str>,
 }
+
+/// The parameters of queries that make a reply smaller, as the error for a reply that is too large names
+/// them.
+const REDUCTIONS: [(&str, &str); 3] = [
+    ("first", "a smaller 'first'"),
+    ("fields", "fewer 'fields'"),
+    ("include", "fewer sections in 'include'"),
+];
 
 /// One query that was understood.
 #[derive(Debug)]
@@ -95,9 +105,13 @@ impl Queries {
         let whole = whole || tracing::enabled!(tracing::Level::DEBUG);
         let mut queries = Vec::with_capacity(self.entries.len());
         let (mut warnings, mut open_paths) = (Vec::new(), Vec::new());
+        let mut reductions = Vec::new();
         for bound in &self.entries {
             let own = arguments.get_mut(bound.places.clone()).unwrap_or_default();
             let parameters = own.len();
+            let offered = |name: &str| own.iter().any(|argument| argument.name == name);
+            reductions
+                .extend(REDUCTIONS.iter().filter(|(name, _)| offered(name)).map(|(_, text)| *text));
             let mut given = Given {
                 values: Vec::with_capacity(parameters),
                 key: &bound.key,
@@ -117,11 +131,26 @@ impl Queries {
             open_paths.append(&mut given.open_paths);
             queries.push(ReadQuery { query, parameters });
         }
-        Ok(ReadQueries { queries: queries.into_iter(), warnings, open_paths })
+        Ok(ReadQueries { queries: queries.into_iter(), warnings, open_paths, reductions })
     }
 }
 
 impl ReadQueries {
+    /// Adds the next step to the error for a result that does not fit in a reply.
+    pub(crate) fn explain(&self, error: OperationError) -> OperationError {
+        let details = error.details();
+        let is_of_reply = error.code() == ErrorCode::ValidationPayloadTooLarge
+            && details.contains_key("operation_ran");
+        if !is_of_reply || self.reductions.is_empty() || details.contains_key("fitting_page_size") {
+            return error;
+        }
+        let reductions = self.reductions.join(" or ");
+        error.with_detail(
+            "hint",
+            format!("the result does not fit in one reply: ask for {reductions}"),
+        )
+    }
+
     /// The warnings about a reply that is written.
     pub(crate) fn warnings_of_reply(&self) -> impl Iterator<Item = Warning> {
         self.open_paths.iter().filter_map(|open| open.warning())

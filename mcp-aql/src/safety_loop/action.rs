@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use mcp_aql_protocol::DangerLevel;
 use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use sha2::{Digest as _, Sha256};
@@ -104,6 +106,137 @@ pub(super) fn fold(hint: &str) -> (String, bool) {
     (folded.text, folded.disguised)
 }
 
+/// The comparable form of a pattern.
+///
+/// A special character keeps its meaning only as it was written. A character that is compared as a special
+/// character stands for itself where the result is clear, and is an error otherwise. Without this rule,
+/// `[\u{430}-\u{44f}]` would be compared as `[a-\u{44f}]` and match far more than its author wrote.
+///
+/// # Errors
+/// A sentence that says which character to write differently.
+pub(super) fn fold_pattern(pattern: &str) -> Result<String, String> {
+    let composed: String = pattern.nfc().collect();
+    let mut characters = composed.chars();
+    let mut folding = Folding::default();
+    while let Some(each) = characters.next() {
+        match each {
+            '[' => {
+                let class = fold_class(&mut characters)?;
+                folding.text.push_str(&class);
+            }
+            '\\' => match characters.next() {
+                Some(escaped) => folding.add_literal(escaped, |_| true),
+                None => folding.text.push(each),
+            },
+            _ if each.is_ascii() => folding.add(each),
+            _ => {
+                let image = image(each);
+                if let Some(special) = image.chars().find(|image| "*?[]{}\\".contains(*image)) {
+                    return Err(format!(
+                        "`{each}` is compared as `{special}`: write `{special}`, or `\\{special}` for \
+                         the character itself"
+                    ));
+                }
+                folding.add_literal(each, |image| matches!(image, ',' | '/'));
+            }
+        }
+    }
+    Ok(folding.finish().text)
+}
+
+/// The comparable form of the class behind a `[`. Characters of the class stay as they are, ranges included,
+/// and their comparable forms are added. The former match no more than their author wrote: a comparable text
+/// has such a character only in place of the same letter in the other case. Forms of several characters become
+/// alternatives of the class. Without an end, the rest is returned as it is.
+fn fold_class(characters: &mut std::str::Chars<'_>) -> Result<String, String> {
+    let rest = characters.as_str();
+    let body = rest.strip_prefix(['!', '^']).unwrap_or(rest);
+    // A `]` that comes first belongs to the class.
+    let first = body.chars().next().map_or(0, char::len_utf8);
+    let Some(length) = body.get(first..).and_then(|behind| behind.find(']')) else {
+        *characters = "".chars();
+        return Ok(format!("[{rest}"));
+    };
+    let (body, behind) = body.split_at(first + length);
+    let written = rest.strip_suffix(behind).unwrap_or(rest);
+    let is_negated = rest.starts_with(['!', '^']);
+    let (mut images, mut longer) = (BTreeSet::new(), BTreeSet::new());
+    let (ranges, ends_with_dash) = ranges(body);
+    for (low, high) in ranges {
+        for each in low..=high {
+            let image = image(each);
+            let mut parts = image.chars();
+            match (parts.next(), parts.next()) {
+                (None, _) => {}
+                (Some(']'), None) if each != ']' => {
+                    return Err(format!(
+                        "`{each}` is compared as `]`: write it outside of brackets"
+                    ));
+                }
+                (Some(image), None) if (low..=high).contains(&image) => {}
+                (Some(image), None) => {
+                    images.insert(image);
+                }
+                (Some(_), Some(_)) if is_negated => {
+                    return Err(format!(
+                        "`{each}` is compared as `{image}`, which brackets with `!` cannot exclude: leave \
+                         it out of them"
+                    ));
+                }
+                (Some(_), Some(_)) => {
+                    longer.insert(image);
+                }
+            }
+        }
+    }
+    // A `-` that comes last is a character of the class.
+    let has_dash = images.remove(&'-') || ends_with_dash;
+    let start = if ends_with_dash { written.strip_suffix('-') } else { None };
+    let mut class = format!("[{}", start.unwrap_or(written));
+    class.extend(images);
+    class.push_str(if has_dash { "-]" } else { "]" });
+    *characters = behind.get(1..).unwrap_or_default().chars();
+    if longer.is_empty() {
+        return Ok(class);
+    }
+    let mut alternatives = format!("{{{class}");
+    for image in longer {
+        alternatives.push(',');
+        for each in image.chars() {
+            if !each.is_alphanumeric() {
+                alternatives.push('\\');
+            }
+            alternatives.push(each);
+        }
+    }
+    alternatives.push('}');
+    Ok(alternatives)
+}
+
+/// The characters and ranges of a class, and whether it ends with a `-` that is a character of it.
+fn ranges(body: &str) -> (Vec<(char, char)>, bool) {
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    let mut in_range = false;
+    for each in body.chars() {
+        match ranges.last_mut() {
+            Some(range) if in_range => {
+                range.1 = each;
+                in_range = false;
+            }
+            Some(_) if each == '-' => in_range = true,
+            _ => ranges.push((each, each)),
+        }
+    }
+    (ranges, in_range)
+}
+
+/// The comparable form of a character by itself. It is empty for a character that is left out.
+fn image(character: char) -> String {
+    let mut folding = Folding { text: "-".to_owned(), ..Folding::default() };
+    character.to_string().nfc().for_each(|each| folding.add(each));
+    folding.text.split_off(1)
+}
+
 /// A text made comparable.
 pub(super) struct Folded {
     text: String,
@@ -184,6 +317,19 @@ impl Folding {
             _ => None,
         };
         self.push(text, stand_in.filter(|_| !character.is_ascii()));
+    }
+
+    /// Adds a character of a pattern, with a backslash before each character of its comparable form that
+    /// would otherwise be special.
+    fn add_literal(&mut self, character: char, is_escaped: impl Fn(char) -> bool) {
+        let start = self.text.len();
+        self.add(character);
+        for image in self.text.split_off(start).chars() {
+            if is_escaped(image) {
+                self.text.push('\\');
+            }
+            self.text.push(image);
+        }
     }
 
     /// Whether a character is left out: nothing is displayed for it, or it is a mark on an ASCII letter

@@ -45,9 +45,10 @@ impl AgentState {
 
     /// A code that was given to `verify_challenge`. Whatever is wrong, the answer is the same.
     ///
-    /// The right code counts from any session. As long as the agent executes in a session, a wrong code from
-    /// another one does not use the challenge up, and is counted apart: no session can keep another one from
-    /// answering.
+    /// The right code counts from any session. A wrong code counts against the agent only if the agent executes
+    /// in the caller's session, and against the caller's own session in any case. As long as the agent
+    /// executes, a wrong code from another session does not use the challenge up either: no session can keep
+    /// another one from answering.
     pub(super) fn verify(
         &mut self,
         caller: Option<&str>,
@@ -58,14 +59,7 @@ impl AgentState {
         self.settle(env, effects);
         let executes = self.live().is_some();
         let foreign = self.live().is_some_and(|live| live.session.as_deref() != caller);
-        let mut allowed = Ok(());
-        if foreign || !executes {
-            allowed = self.foreign_tries.check(env.now, env.most_tries);
-        }
-        if !foreign {
-            allowed = allowed.and(self.tries.check(env.now, env.most_tries));
-        }
-        if let Err(wait) = allowed {
+        if !foreign && let Err(wait) = self.tries.check(env.now, env.most_tries) {
             let event = Event::new("CHALLENGE_FAILED", "refused").reason("too many tries");
             effects.note(event.challenge(id).caller(caller));
             return Err(Refusal::TooMany(wait));
@@ -78,7 +72,6 @@ impl AgentState {
         }
         let mut event = Event::new("CHALLENGE_FAILED", "failed").challenge(id).caller(caller);
         if foreign {
-            self.foreign_tries.fail(env.now);
             effects.note(event.reason("a wrong code was given in another session"));
             return Err(Refusal::Invalid);
         }
@@ -92,7 +85,9 @@ impl AgentState {
             event =
                 event.reason("a wrong code was given: the challenge's own is worth nothing now");
         }
-        self.tries.fail(env.now);
+        if executes {
+            self.tries.fail(env.now);
+        }
         effects.note(event);
         Err(Refusal::Invalid)
     }

@@ -3,7 +3,7 @@ use globset::GlobBuilder;
 use memchr::memmem::Finder;
 use regex::Regex;
 
-use super::action::{Action, BAR, RING, fold};
+use super::action::{Action, BAR, RING, fold_pattern};
 
 /// The patterns of one list, ready to match.
 ///
@@ -139,7 +139,7 @@ impl Matcher {
 impl Pattern {
     /// A pattern, and the longest plain text that it cannot match without.
     fn new(written: &str, form: impl Fn(String) -> String) -> Result<(Self, String), String> {
-        let text = form(fold(written).0);
+        let text = form(fold_pattern(written)?);
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -421,6 +421,88 @@ mod tests {
             let found = patterns.exact.find(action.text(), Pattern::is_whole);
             assert_eq!(found.is_some(), matches, "{pattern} in {hint}");
         }
+    }
+
+    #[test]
+    fn a_class_matches_the_comparable_forms_of_its_characters_and_nothing_else() {
+        // REQ-AUT-08, REQ-AUT-09
+        for (pattern, matched, others) in [
+            // Some of these Cyrillic letters look like ASCII letters, and the others are letters apart.
+            ("run [а-я]", "а г о я ы bl", "d l z q"),
+            ("run [А-Я]", "а Г О я", "d z q"),
+            ("run [!а-в]", "г z 1", "а б в a"),
+            ("run [ﬁx]", "ﬁ fi x", "f i"),
+            ("run [гд-е]", "г д е e", "ж f"),
+            ("run [α-ω]", "α β λ", "d q"),
+            ("run [A-Z]", "a z M", "1 _ [ ы"),
+            ("run [+-A]", "+ 7 @ a", "b _ ["),
+            ("run [xА+--]", "x a + , -", "b 1"),
+            ("run [a–z]", "a z -", "b m"),
+            ("run [аб-]", "a б -", "b"),
+            ("run [–]", "- –", "a"),
+            ("run [！a]", "! a", "b"),
+            ("run [\u{4e00}-\u{9fff}]", "漢", "a あ"),
+            ("run \\А", "a", "b"),
+            ("run \\＊", "*", "a"),
+            ("run {а，б,в}", "a,б в", "a б"),
+        ] {
+            let patterns = list(&[pattern]);
+            let is_match = |text: &str| {
+                let action = Action::new(&format!("run {text}"));
+                patterns.exact.find(action.text(), Pattern::is_whole).is_some()
+            };
+            for text in matched.split(' ') {
+                assert!(is_match(text), "{pattern} in {text}");
+            }
+            for text in others.split(' ') {
+                assert!(!is_match(text), "{pattern} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_character_that_is_compared_as_a_special_one_is_a_problem() {
+        // REQ-AUT-09, REQ-AUT-17
+        for (pattern, problem) in [
+            ("run ＊", "`＊` is compared as `*`: write `*`, or `\\*` for the character itself"),
+            ("run ？", "`？` is compared as `?`"),
+            ("run ［a-z]", "`［` is compared as `[`"),
+            ("run [a］]", "`］` is compared as `]`: write it outside of brackets"),
+            ("run [!а-я]", "`ы` is compared as `bl`, which brackets with `!` cannot exclude"),
+        ] {
+            let mut problems = Vec::new();
+            PatternList::new(&[pattern.to_owned()], "auto_approve", &mut problems);
+            assert_eq!(problems.len(), 1, "{pattern}: {problems:?}");
+            assert!(problems[0].contains(problem), "{problems:?}");
+        }
+    }
+
+    /// Every range of three code points with a comparable form of their own, against the definition.
+    #[test]
+    fn a_range_is_the_set_of_its_characters() {
+        // REQ-AUT-08, REQ-AUT-09
+        let mut count = 0;
+        for low in ('\u{370}'..='\u{58f}').step_by(5) {
+            let Some(high) = char::from_u32(u32::from(low) + 7) else { continue };
+            let Ok(folded) = fold_pattern(&format!("[{low}-{high}]")) else { continue };
+            let whole = compile(&folded).unwrap();
+            let images: Vec<_> =
+                (low..=high).map(|each| Action::new(&each.to_string()).text().to_owned()).collect();
+            for text in ('!'..='\u{58f}').map(|each| Action::new(&each.to_string())) {
+                let text = text.text();
+                if text.chars().count() == 1 {
+                    // A small letter stands for the capital that is compared as it.
+                    let is_in_range = text.chars().all(|each| (low..=high).contains(&each));
+                    assert_eq!(
+                        whole.is_match(text),
+                        is_in_range || images.iter().any(|image| image == text),
+                        "[{low}-{high}] in {text}"
+                    );
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 10_000, "{count}");
     }
 
     /// Every code point that reads as a letter of a pattern, in its place.

@@ -20,9 +20,6 @@ pub(super) struct AgentState {
     pub(super) grant: Option<Grant>,
     pub(super) queue: Vec<Queued>,
     pub(super) tries: Tries,
-    /// Failed tries of sessions other than that of the execution.
-    #[serde(default)]
-    pub(super) foreign_tries: Tries,
     /// When requests were made lately.
     pub(super) issued: Vec<DateTime<Utc>>,
     /// Requests that were answered, the newest last.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use mcp_aql::{Error, HttpOptions};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::support::adapter::builder;
 use super::{hello, start};
@@ -59,6 +60,18 @@ async fn media_ranges_cover_the_types_of_mcp() {
         let (actual, answer) = server.post(&[("Accept", accept)], hello()).await;
         assert_eq!(actual, status, "{accept}: {answer}");
     }
+    // MCP requires the header, so its absence does not stand for `*/*`.
+    let bare = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
+         application/json\r\nContent-Length: {}\r\n\r\n{}",
+        hello().len(),
+        hello()
+    );
+    let mut stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(bare.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 406"), "{answer}");
     let id = server.session("2025-11-25").await;
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp_aql_read","arguments":{"operation":"list_notes"}}}"#;
     let headers = [("Mcp-Session-Id", &*id), ("Accept", "*/*")];

@@ -62,6 +62,21 @@ async fn the_version_that_has_batches_gets_an_answer_to_each_message() {
 }
 
 #[tokio::test]
+async fn messages_of_a_batch_that_share_an_id_are_all_answered() {
+    // REQ-ENC-01
+    let server = start(builder(), HttpOptions::new()).await;
+    let id = server.session("2025-03-26").await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let list = call(1, "mcp_aql_read", "list_notes", json!({}));
+    let batch = json!([ping, ping, note(1, "Milk"), note(1, "Tea"), list]).to_string();
+    let own = [("Mcp-Session-Id", &*id)];
+    let answer = server.post(&own, batch);
+    let answer = tokio::time::timeout(std::time::Duration::from_secs(20), answer).await;
+    let (status, answer) = answer.expect("each message is answered");
+    assert_eq!((status, ids(&answer)), (200, vec![1; 5]), "{answer}");
+}
+
+#[tokio::test]
 async fn other_versions_have_no_batches() {
     let server = start(builder(), HttpOptions::new()).await;
     for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {

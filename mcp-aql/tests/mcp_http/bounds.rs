@@ -70,6 +70,14 @@ async fn a_client_that_does_not_go_on_is_given_up() {
 }
 
 #[tokio::test]
+async fn headers_of_any_length_are_not_read() {
+    let server = start(builder(), HttpOptions::new()).await;
+    let (long, longer) = ("x".repeat(30 << 10), "x".repeat(140 << 10));
+    assert_eq!(server.post(&[("X-Long", &long)], hello()).await.0, 200);
+    assert_eq!(server.post(&[("X-Long", &longer)], hello()).await.0, 431);
+}
+
+#[tokio::test]
 async fn a_router_that_is_no_adapter_is_guarded_as_one() {
     use axum::routing::post;
     use tokio::net::TcpListener;

@@ -296,6 +296,55 @@ async fn an_id_that_is_used_twice_at_once_is_answered_twice() {
 }
 
 #[tokio::test]
+async fn changes_that_share_an_id_are_all_answered() {
+    // REQ-ENC-01
+    let server = start(builder(), HttpOptions::new()).await;
+    let id = session(&server).await;
+    let headers = [("Mcp-Session-Id", id.as_str())];
+    let export = |steps: u32| {
+        let arguments = json!({ "operation": "execute_export", "params": { "steps": steps } });
+        let body = call("mcp_aql_execute", arguments).to_string();
+        let server = &server;
+        async move { soon(server.post(&headers, body)).await }
+    };
+    let (long, middle, short) = tokio::join!(export(40), export(20), export(1));
+    for (answer, steps) in [(long.1, 40), (middle.1, 20), (short.1, 1)] {
+        let message = opened(&answer).1;
+        assert_eq!(message["id"], "a", "{answer}");
+        let text = &message["result"]["content"][0]["text"];
+        assert_eq!(*text, format!(r#"{{"success":true,"data":{steps}}}"#), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancellation_ends_all_changes_with_its_id() {
+    // MCP: a client may cancel any request of its own
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let session = session(&server).await;
+    let headers = [("Mcp-Session-Id", session.as_str())];
+    let wait = call("mcp_aql_execute", json!({ "operation": "execute_wait" })).to_string();
+    for (count, id) in (1..).zip([r#""\u00e9""#, "7", "9223372036854775808"]) {
+        let wait = wait.replace(r#""id":"a""#, &format!(r#""id":{id}"#));
+        let other = id.replace(r"\u00e9", "é");
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{other}}}}}"#
+        );
+        let (one, two, cancelled) = tokio::join!(
+            soon(server.post(&headers, &wait)),
+            soon(server.post(&headers, &wait)),
+            async {
+                reached(&signals.started, 2 * count).await;
+                server.post(&headers, cancel).await
+            }
+        );
+        assert_eq!((one.0, two.0, cancelled.0), (200, 200, 202), "{id}");
+        assert_eq!([opened(&one.1).1, opened(&two.1).1], [Value::Null, Value::Null], "{id}");
+        reached(&signals.cancelled, 2 * count).await;
+    }
+}
+
+#[tokio::test]
 async fn a_change_that_has_begun_outlives_its_caller() {
     // REQ-MCP-09
     let signals = Signals::default();
@@ -384,7 +433,11 @@ async fn an_id_of_any_size_is_answered_in_whatever_form() {
     let (alone_headers, alone_call) = alone("mcp_aql_read", list.clone());
     let alone_headers = alone_headers.each_ref().map(|(name, value)| (*name, value.as_str()));
     let ping = json!({ "jsonrpc": "2.0", "id": "a", "method": "ping" });
+    let tools = json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/list" });
+    let hello = hello().replace(r#""id":0"#, &format!(r#""id":{id}"#));
     for (headers, body) in [
+        (&[][..], hello),
+        (&in_session[..], of_id(&tools)),
         (&in_session[..], of_id(&call("mcp_aql_read", list))),
         (&in_session[..], of_id(&call("mcp_aql_create", create))),
         (&[&in_session[..], &[DETOUR]].concat()[..], of_id(&ping)),
@@ -393,9 +446,20 @@ async fn an_id_of_any_size_is_answered_in_whatever_form() {
         (&[&alone_headers[..], &[DETOUR]].concat()[..], of_id(&alone_call)),
     ] {
         let (status, answer) = server.post(headers, &body).await;
-        assert!([200, 400].contains(&status), "{body}: {answer}");
-        assert!(answer.contains(&format!(r#""id":{id},"#)), "{body}: {answer}");
+        assert_eq!(status, 200, "{body}: {answer}");
+        let answered = answer.contains(&format!(r#""id":{id},"result""#));
+        assert!(answered && !answer.contains("isError\":true"), "{body}: {answer}");
+        // A reply that is fetched again has the same id.
+        let mut events = answer.lines().filter_map(|line| line.strip_prefix("id: "));
+        let Some(event) = events.find(|event| event.contains('/')) else { continue };
+        let headers = [&in_session[..], &[("Last-Event-ID", event)]].concat();
+        let (_, again) = server.send("GET", &headers, "").await;
+        assert!(again.contains(&format!(r#""id":{id},"result""#)), "{body}: {again}");
     }
+    // A fault in the message is answered by the id as well.
+    let faulty = of_id(&json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/zork" }));
+    let (_, answer) = server.post(&in_session, faulty).await;
+    assert!(answer.contains(&format!(r#""id":{id},"error""#)), "{answer}");
 }
 
 impl Server {

@@ -199,13 +199,43 @@ fn a_path_ends_at_a_plain_value() {
     let message = reply["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("'stock.west', 'variants.price'"), "{message}");
     assert!(message.contains("'variants.KEY.price'"), "{message}");
-    // Without a row there is nothing to say of rows, and a whole member has all of its parts.
-    for params in [
-        json!({ "fields": ["stock.west"], "first": 0 }),
-        json!({ "fields": ["stock.west", "stock"] }),
+    // Without a row there is nothing to say of rows.
+    let reply = call(&shop, "list_goods", json!({ "fields": ["stock.west"], "first": 0 }));
+    assert_eq!(reply.get("warnings"), None, "{reply}");
+}
+
+#[test]
+fn a_path_into_a_value_that_is_shown_as_a_whole_warns_as_well() {
+    // REQ-FLD-07, REQ-FLD-08
+    let shop = shop();
+    for (whole, inner, warns) in [
+        ("metadata.a", "metadata.a.b", true),
+        ("metadata.plain", "metadata.plain.b", true),
+        ("metadata.list", "metadata.list.b", false),
+        ("metadata.list", "metadata.list.c", true),
+        ("metadata", "metadata.a", false),
+        ("metadata", "metadata.a.b.c1", true),
+        ("metadata", "metadata.missing", true),
+        ("stock", "stock.south", false),
+        ("stock", "stock.west", true),
+        ("variants", "variants.red.price", false),
+        ("variants.red", "variants.red.price", false),
+        ("variants.red", "variants.red.size", true),
+        ("variants", "variants.price", true),
     ] {
-        let reply = call(&shop, "list_goods", params.clone());
-        assert_eq!(reply.get("warnings"), None, "{params}");
+        let alone = call(&shop, "list_goods", json!({ "fields": [whole] }));
+        for fields in [[whole, inner], [inner, whole]] {
+            let reply = call(&shop, "list_goods", json!({ "fields": fields }));
+            assert_eq!(reply["data"]["items"], alone["data"]["items"], "{fields:?}");
+            let absent = &reply["warnings"][0]["details"]["fields"];
+            let expected = if warns { json!([inner]) } else { Value::Null };
+            assert_eq!(*absent, expected, "{fields:?}: {reply}");
+        }
+        // A preset shows the whole row.
+        let reply = call(&shop, "list_goods", json!({ "fields": [inner], "preset": "full" }));
+        if reply["success"] == true {
+            assert_eq!(reply["warnings"].is_array(), warns, "{inner}: {reply}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::salvage::{Salvage, Salvaged, is_id, is_short_id};
+use super::salvage::{Salvage, Salvaged, is_id};
 use crate::error::OperationError;
 use crate::request::invalid_encoding;
 
@@ -60,8 +60,6 @@ pub(crate) enum Fault {
     Repeated,
     /// JSON, and no message of JSON-RPC.
     Form,
-    /// An id that is too large for what the method goes through.
-    Id,
     /// Longer than any message may be.
     Length,
     /// `tools/call` with parameters that are not MCP's.
@@ -81,10 +79,6 @@ impl Fault {
                  a whole number",
             ),
             Self::Repeated => (-32600, REPEATED_MEMBER),
-            Self::Id => (
-                -32600,
-                "Invalid request: this method takes as 'id' a string or a whole number of 64 bits",
-            ),
             Self::Length => (-32600, "Invalid request: the message is longer than any may be"),
             Self::Parameters(_) => (-32602, BAD_CALL),
         }
@@ -217,6 +211,20 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     }
 }
 
+/// The id of a request, as it was written.
+pub(crate) fn request_id(message: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(message).ok()?;
+    let Envelope { id, method, .. } = object::<Envelope<'_>>(text).ok()?;
+    id.map(RawValue::get).filter(|id| !method.is_empty() && is_id(id))
+}
+
+/// Returns the message with `new` in the place of `part`, which is a slice of it.
+pub(crate) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
+    let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
+    let rest = message.get(start + part.len()..)?;
+    Some([message.get(..start)?, new.as_bytes(), rest].concat())
+}
+
 /// Whether serde has found a field twice.
 fn is_repetition(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("duplicate field")
@@ -283,7 +291,6 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
             let params = params.map(|params| object::<ListParams<'_>>(params.get()));
             match params.transpose() {
                 Ok(params) => Message::List { id, meta: params.unwrap_or_default().meta },
-                Err(_) if !is_short_id(id) => refused(Fault::Id),
                 Err(_) => Message::Other,
             }
         }
@@ -294,7 +301,6 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                 Err(_) => Message::Other,
             }
         }
-        (_, Some(id)) if !is_short_id(id) => refused(Fault::Id),
         _ => Message::Other,
     }
 }
@@ -385,8 +391,6 @@ mod tests {
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}"#, Some("1"), "-32602"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, Some("1"), "-32602"),
             (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, "-32600"),
-            (br#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#, Some("9223372036854775808"), "-32600"),
-            (br#"{"jsonrpc":"2.0","id":-9223372036854775809,"method":"tools/list","params":7}"#, Some("-9223372036854775809"), "-32600"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#, Some("1"), "-32600"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","name":"u"}}"#, Some("1"), "-32600"),
             (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{},"arguments":{}}}"#, Some("1"), "-32600"),

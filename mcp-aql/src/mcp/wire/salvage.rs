@@ -1,7 +1,6 @@
 //! What can be found out about a message that is too long or too broken to be decoded, so that its
 //! sender is not left waiting.
 
-#[cfg(feature = "http")]
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
@@ -175,12 +174,12 @@ pub(crate) fn is_id(json: &str) -> bool {
 }
 
 /// Whether rmcp has room for an id: its numbers have 64 bits.
+#[cfg(feature = "http")]
 pub(crate) fn is_short_id(json: &str) -> bool {
     json.starts_with('"') || json.parse::<i64>().is_ok()
 }
 
 /// An id as rmcp writes it: JSON may write the characters of a string in several ways.
-#[cfg(feature = "http")]
 pub(crate) fn canonical_id(id: &str) -> Cow<'_, str> {
     if !id.contains('\\') {
         return Cow::Borrowed(id);

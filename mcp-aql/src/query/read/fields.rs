@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use mcp_aql_protocol::is_public_name;
 use serde_json::Value;
 
@@ -113,7 +111,7 @@ fn add_preset(
             }
         }
         // All that is stored: the row as it is, where the backend has all of it.
-        None => selection.pick = offer.all_of("", &table.members),
+        None => selection.pick.join(offer.all_of("", &table.members)),
     }
 }
 
@@ -164,7 +162,7 @@ fn add(offer: &Offer<'_>, path: &str, by_caller: bool, selection: &mut Selection
         Some(ShownPath::Open) => {
             // A preset is the author's: a caller need not know that a row lacks a part of it.
             let pick = if by_caller {
-                Pick::Open(Arc::new(OpenPath::new(path, offer.table.members.near(path))))
+                Pick::open(OpenPath::new(path, offer.table.members.near(path)))
             } else {
                 Pick::All
             };

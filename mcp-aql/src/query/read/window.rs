@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::{Faults, Offer};
-use crate::paging::{CURSOR_CONTROLS, Contradiction, clamped, refused_cursor};
+use crate::paging::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 use crate::query::answer::Applied;
 use crate::query::cursor::unpack;
 use crate::query::entry::Given;
@@ -140,5 +140,5 @@ fn open(offer: &Offer<'_>, seal: &Seal, sort: &[SortKey], text: &str) -> Option<
 
 fn refuse_cursor(name: &str, text: &str, faults: &mut Faults) {
     let why = refused_cursor(text, "query", "'query' and 'sort'");
-    faults.refuse(name, &why, "a cursor of an earlier page");
+    faults.refuse(name, &why, EXPECTED_CURSOR);
 }

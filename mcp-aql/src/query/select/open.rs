@@ -53,7 +53,10 @@ impl OpenPaths {
         fn collect(pick: &Pick, paths: &mut Vec<Arc<OpenPath>>) {
             match pick {
                 Pick::All => {}
-                Pick::Open(path) => paths.push(Arc::clone(path)),
+                Pick::Open(open) => {
+                    paths.extend(open.path.clone());
+                    open.members.values().for_each(|pick| collect(pick, paths));
+                }
                 Pick::Members(members) => members.values().for_each(|pick| collect(pick, paths)),
             }
         }

@@ -6,8 +6,8 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use super::Pick;
 use super::container::is_container;
+use super::{ALL, OpenPick, Pick};
 use crate::query::capture::capture_one;
 use crate::query::value::Scalar;
 
@@ -22,12 +22,9 @@ pub(crate) struct Picked<'a, V: ?Sized> {
 
 impl<V: Serialize + ?Sized> Serialize for Picked<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (self.pick, self.computed) {
+        match (marked(self.pick), self.computed) {
             (Pick::All, None) => self.value.serialize(serializer),
-            (Pick::Open(path), None) => {
-                path.mark_found();
-                self.value.serialize(serializer)
-            }
+            (Pick::Open(open), None) if open.members.is_empty() => self.value.serialize(serializer),
             _ => self.value.serialize(Through {
                 inner: serializer,
                 pick: self.pick,
@@ -83,9 +80,9 @@ impl<'a, S> Part<'a, S> {
     }
 }
 
-/// Notes that a path is found where its value is written in parts.
+/// Notes that the path of a value that is written is found.
 fn marked(pick: &Pick) -> &Pick {
-    if let Pick::Open(path) = pick {
+    if let Pick::Open(OpenPick { path: Some(path), .. }) = pick {
         path.mark_found();
     }
     pick
@@ -302,20 +299,23 @@ impl<S: SerializeMap> SerializeMap for Part<'_, S> {
     type Error = S::Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), S::Error> {
-        let name = match (self.pick, capture_one(key)) {
-            (Pick::Members(_), Some(Scalar::Text(name))) => name.into_owned(),
-            (Pick::Members(_), Some(Scalar::Int(number))) => number.to_string(),
-            (Pick::Members(_), _) => {
-                self.next = None;
-                return Ok(());
-            }
-            (pick, _) => {
-                self.next = Some(Next::Whole(pick));
-                return self.inner.serialize_key(key);
-            }
+        let name = || match capture_one(key) {
+            Some(Scalar::Text(name)) => Some(name.into_owned()),
+            Some(Scalar::Int(number)) => Some(number.to_string()),
+            _ => None,
         };
-        self.next = self.pick.member(&name).map(|pick| Next::Part(name, pick));
-        Ok(())
+        let pick = self.pick;
+        if let Pick::Members(_) = pick {
+            let part = |name: String| pick.member(&name).map(|pick| Next::Part(name, pick));
+            self.next = name().and_then(part);
+            return Ok(());
+        }
+        let member = match pick {
+            Pick::Open(_) => name().and_then(|name| pick.member(&name)),
+            _ => None,
+        };
+        self.next = Some(Next::Whole(member.unwrap_or(&ALL)));
+        self.inner.serialize_key(key)
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {

@@ -255,7 +255,13 @@ impl Member {
         if self.leaves_out_empty() && is_empty(text) {
             return Ok(Cell::Omitted);
         }
-        if *pick == Pick::All {
+        if !matches!(pick, Pick::Members(_)) {
+            if let Pick::Open(_) = pick {
+                // Finds the open paths. The document itself is shown as it is stored.
+                let value: Value = serde_json::from_str(text).map_err(broken)?;
+                let whole = Picked { value: &value, pick, computed: None };
+                serde_json::to_value(whole).map_err(SqlError::Row)?;
+            }
             return RawValue::from_string(text.to_owned()).map(Cell::Document).map_err(broken);
         }
         let value: Value = serde_json::from_str(text).map_err(broken)?;

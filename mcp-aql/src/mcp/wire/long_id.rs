@@ -1,0 +1,87 @@
+//! Ids that are numbers of more than 64 bits. rmcp has no room for them, so it gets strings in their place.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
+use memchr::memmem;
+use rmcp::model::RequestId;
+
+use super::message::{Message, decode, request_id, splice};
+use super::salvage::is_short_id;
+
+/// The beginning of each such string. Clients cannot know it, so no string of theirs begins like this.
+static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
+/// The member of a message of rmcp that has such a string.
+static MARKED_MEMBER: LazyLock<String> = LazyLock::new(|| format!(r#""id":"{}"#, *MARK));
+
+/// Returns the message in a form that rmcp can read, if it has a long id or names one.
+pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
+    let id = match decode(message) {
+        Message::Cancelled { request } => request,
+        _ => request_id(message)?,
+    };
+    let digits = id.strip_prefix('-').unwrap_or(id);
+    let is_long = !is_short_id(id) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_long.then(|| splice(message, id, &format!(r#""{}{id}""#, *MARK))).flatten()
+}
+
+/// Returns a message of rmcp with the id as its client wrote it.
+pub(crate) fn restore(message: Bytes) -> Bytes {
+    let Some(at) = memmem::find(&message, MARKED_MEMBER.as_bytes()) else { return message };
+    let (head, marked) = message.split_at(at);
+    let rest = marked.get(MARKED_MEMBER.len()..).unwrap_or_default();
+    let mut parts = rest.splitn(2, |byte| *byte == b'"');
+    let (id, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    [head, br#""id":"#, id, rest].concat().into()
+}
+
+/// Returns an id of rmcp in canonical form, as its client wrote it.
+pub(crate) fn written(id: &RequestId) -> Cow<'_, str> {
+    let text = match id {
+        RequestId::Number(number) => return number.to_string().into(),
+        RequestId::String(text) => text,
+    };
+    match text.strip_prefix(MARK.as_str()) {
+        Some(number) => number.into(),
+        None => serde_json::Value::from(&**text).to_string().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: &str = "-9223372036854775809";
+
+    #[test]
+    fn long_ids_come_back_as_they_were() {
+        let ping = format!(r#"{{"method":"ping","id":{LONG},"jsonrpc":"2.0"}}"#);
+        let short = shorten(ping.as_bytes()).unwrap();
+        assert!(!String::from_utf8_lossy(&short).contains(&format!(":{LONG}")));
+        assert_eq!(restore(short.into()), ping);
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{LONG}}}}}"#
+        );
+        let short = shorten(cancel.as_bytes()).unwrap();
+        let short: serde_json::Value = serde_json::from_slice(&short).unwrap();
+        let id = short["params"]["requestId"].as_str().unwrap();
+        assert_eq!(written(&RequestId::String(id.into())), LONG);
+    }
+
+    #[test]
+    fn other_messages_stay_as_they_are() {
+        for message in [
+            r#"{"jsonrpc":"2.0","id":9223372036854775807,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":"9223372036854775808","method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":9223372036854775808,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[1]}}"#,
+            "[",
+        ] {
+            assert!(shorten(message.as_bytes()).is_none(), "{message}");
+            assert_eq!(restore(Bytes::from_static(message.as_bytes())), message);
+        }
+        assert_eq!(written(&RequestId::String("\u{e9}\n".into())), "\"\u{e9}\\n\"");
+    }
+}
