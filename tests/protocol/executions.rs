@@ -478,6 +478,12 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         sleep(2 * SECOND).await;
     }
     let list = async |params: Value| adapter.call("list_executions", params).await;
+    // The details are those of a list with a `CollectionQuery`.
+    let negative = list(json!({ "first": -1 })).await;
+    let negative = negative.error().expect("an error");
+    assert_eq!(negative.message, "Parameter 'first' must be 0 or more");
+    assert_eq!(negative.details["expected"], "must be 0 or more");
+    assert_eq!(negative.details["operation"], "list_executions");
     let page = async |params: Value| {
         let data = data(list(params).await);
         let items = data["items"].as_array().unwrap();

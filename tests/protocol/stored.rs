@@ -38,6 +38,13 @@ struct Report {
     end: [[u8; 1]; 2],
 }
 
+/// Two pages of notes.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Pages {
+    one: Page<Note>,
+    other: Page<Note>,
+}
+
 /// Notes in memory.
 #[derive(Default)]
 struct Notes(Mutex<Vec<Note>>);
@@ -110,6 +117,12 @@ impl Notes {
         query: CollectionQuery<Note>,
     ) -> Result<Report, OperationError> {
         Ok(Report { text: "x".repeat(length), notes: query.run(self.all())?, end: [[1], [2]] })
+    }
+
+    /// Show a page of the notes twice.
+    #[operation(category = "READ")]
+    fn compare_notes(&self, query: CollectionQuery<Note>) -> Result<Pages, OperationError> {
+        Ok(Pages { one: query.run(self.all())?, other: query.run(self.all())? })
     }
 
     /// List the notes with many warnings.
@@ -370,6 +383,20 @@ fn a_page_made_by_hand_leaves_out_what_is_too_large_and_says_which_size_fits() {
     assert_eq!(ids(&data(reply)), [0, 2, 3]);
     let reply = call(&adapter, "show_shelf", json!({}));
     assert_eq!(details(&reply)["fitting_page_size"], 3, "{reply}");
+}
+
+#[test]
+fn a_result_that_cannot_be_cut_names_the_parameters_that_make_it_smaller() {
+    // REQ-ENC-09
+    let adapter = with_notes(&[300_000; 5]);
+    let reply = call(&adapter, "compare_notes", json!({ "fields": "full" }));
+    assert_eq!(reply["error"]["code"], "VALIDATION_PAYLOAD_TOO_LARGE", "{reply}");
+    let details = details(&reply);
+    assert_eq!(details["limit_value"], 1 << 20, "{reply}");
+    let hint = "the result does not fit in one reply: ask for a smaller 'first' or fewer 'fields'";
+    assert_eq!(details["hint"], hint, "{reply}");
+    data(call(&adapter, "compare_notes", json!({ "fields": "full", "first": 1 })));
+    data(call(&adapter, "compare_notes", json!({ "fields": ["note_id"] })));
 }
 
 #[test]

@@ -258,6 +258,8 @@ mod tests {
                 let error = read(&json!({ size: 2, cursor: text.clone() })).unwrap_err();
                 prop_assert_eq!(error.code().as_str(), "VALIDATION_INVALID_VALUE");
                 prop_assert_eq!(&error.details()["param_name"], cursor);
+                prop_assert_eq!(&error.details()["expected"], "a cursor of an earlier page");
+                prop_assert_eq!(&error.details()["operation"], "list_beds");
             }
         }
     }
