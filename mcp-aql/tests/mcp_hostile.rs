@@ -292,6 +292,15 @@ async fn a_client_that_reads_late_gets_everything_once() {
 }
 
 #[tokio::test]
+async fn a_request_with_an_empty_method_name_is_answered() {
+    // REQ-RQ-08
+    let mut client = Raw::greeted(&adapter()).await;
+    client.send(r#"{"jsonrpc":"2.0","id":"b","method":"","params":{"a":1}}"#).await;
+    let answer = client.answer().await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("b"), &json!(-32601)));
+}
+
+#[tokio::test]
 async fn an_id_that_is_used_twice_at_once_gets_both_answers() {
     // REQ-RQ-08
     let mut client = Raw::greeted(&adapter()).await;

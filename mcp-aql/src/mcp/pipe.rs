@@ -519,23 +519,25 @@ impl Pipe {
         let text = numbered.as_ref().map_or(line, |(_, _, text)| text);
         match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
             Ok(mut message) => {
-                match &mut message {
-                    ClientJsonRpcMessage::Request(request) => {
-                        let sent = match answers.room() {
-                            Some(room) => Sent::Batched(line.into(), room.clone()),
-                            None => Sent::Line(line.into()),
-                        };
-                        request.request.extensions_mut().insert(sent);
-                        use ClientRequest::{DiscoverRequest, PingRequest};
-                        if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
-                            self.handshake.begun.store(true, Ordering::Relaxed);
-                        }
-                        if let Some((number, request, _)) = numbered {
-                            lock(&self.handshake.passed_on).insert(number, request);
-                        }
+                if let ClientJsonRpcMessage::Request(request) = &mut message {
+                    let sent = match answers.room() {
+                        Some(room) => Sent::Batched(line.into(), room.clone()),
+                        None => Sent::Line(line.into()),
+                    };
+                    request.request.extensions_mut().insert(sent);
+                    use ClientRequest::{DiscoverRequest, PingRequest};
+                    if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
+                        self.handshake.begun.store(true, Ordering::Relaxed);
                     }
-                    _ if self.handshake.begun.load(Ordering::Relaxed) => {}
-                    _ => {
+                    if let Some((number, request, _)) = numbered {
+                        lock(&self.handshake.passed_on).insert(number, request);
+                    }
+                } else {
+                    // rmcp has read an answer, although the message has a method as well.
+                    if let Some((number, request, _)) = &numbered {
+                        self.calls.end(&request.id, *number);
+                    }
+                    if !self.handshake.begun.load(Ordering::Relaxed) {
                         // rmcp would end the connection.
                         tracing::debug!("ignored before the client has introduced itself");
                         return;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::salvage::{Salvage, Salvaged, is_id};
@@ -159,6 +160,15 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
 }
 
+/// The members that make a message a request. A method's name may be empty.
+#[derive(Deserialize)]
+struct RequestMembers<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(default)]
+    method: Option<IgnoredAny>,
+}
+
 #[derive(Deserialize)]
 struct CallParams<'a> {
     #[serde(borrow)]
@@ -214,8 +224,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
 /// The id of a request, as it was written.
 pub(crate) fn request_id(message: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(message).ok()?;
-    let Envelope { id, method, .. } = object::<Envelope<'_>>(text).ok()?;
-    id.map(RawValue::get).filter(|id| !method.is_empty() && is_id(id))
+    let RequestMembers { id, method } = object::<RequestMembers<'_>>(text).ok()?;
+    id.map(RawValue::get).filter(|id| method.is_some() && is_id(id))
 }
 
 /// Returns the message with `new` in the place of `part`, which is a slice of it.
@@ -246,7 +256,7 @@ pub(crate) fn batch_ids(messages: &[&RawValue]) -> Vec<String> {
 /// Reads a struct. serde on its own would take a list of its fields as well.
 fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
     if json.trim_ascii_start().starts_with('[') {
-        serde_json::from_str::<Vec<serde::de::IgnoredAny>>(json)?;
+        serde_json::from_str::<Vec<IgnoredAny>>(json)?;
         return Err(serde::de::Error::custom("a list"));
     }
     serde_json::from_str(json)
@@ -346,6 +356,19 @@ mod tests {
         let Message::Batch(messages) = decode(br#"["2.0", 1, "ping", {}]"#) else { panic!() };
         assert_eq!(messages.len(), 4);
         assert!(batch_ids(&messages).is_empty());
+    }
+
+    #[test]
+    fn a_request_has_an_id_and_a_method_with_any_name() {
+        for (message, id) in [
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, Some("\"a\"")),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, Some("7")),
+            (r#"{"jsonrpc":"2.0","method":""}"#, None),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, None),
+            (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, None),
+        ] {
+            assert_eq!(request_id(message.as_bytes()), id, "{message}");
+        }
     }
 
     #[test]
