@@ -1,4 +1,5 @@
-//! Servers that are MCP-AQL adapters: their tools are doors, and `introspect` tells what is behind them.
+//! Discovery for servers that are MCP-AQL adapters: `introspect` lists the operations behind their
+//! endpoint tools.
 
 use rmcp::model::{CallToolResult, Tool};
 use serde_json::{Map, Value, json};
@@ -10,24 +11,26 @@ use super::{CallPlan, MOST_RESULTS, MOST_TOOLS, NoPlan, Plan, PlannedCall, Why};
 use crate::config::{Discovery, ServerSettings};
 use crate::items::Places;
 
-/// So many doors are tried.
+/// The maximum number of endpoint tools that are tried.
 const MOST_DOORS: usize = 3;
-/// So many operations are looked at in full.
+/// The maximum number of operations that are inspected.
 const MOST_OPERATIONS: usize = 8;
 
-/// Learns from an adapter what it can be asked, a call after the other.
+/// Step-by-step discovery of an adapter's search operations.
 ///
-/// While [`next`](Self::next) has a call, it is to be made, and [`take`](Self::take) told what came of it.
+/// While [`next`](Self::next) returns a call, the caller makes it and passes the answer to
+/// [`take`](Self::take).
 #[derive(Debug)]
 pub(crate) struct Learning {
     doors: Vec<String>,
-    /// Names of operations that are still to be looked at, the next one last. None: they are not known yet.
+    /// Names of the operations still to be inspected, the next one last. `None` until the list of
+    /// operations is known.
     operations: Option<Vec<String>>,
     calls: Vec<CallPlan>,
 }
 
 impl Learning {
-    /// None for a server of which there is nothing to learn.
+    /// Starts discovery. Returns `None` if the server has no endpoint tool that is safe to call.
     pub(crate) fn of(
         tools: &[Tool],
         server: &ServerSettings,
@@ -38,15 +41,15 @@ impl Learning {
             return None;
         }
         let mut doors: Vec<&Tool> = tools.iter().filter(|tool| is_safe_door(tool)).collect();
-        // Where `introspect` belongs, first.
+        // The read endpoint, which `introspect` belongs to, comes first.
         doors.sort_by_key(|tool| !tool.name.ends_with("mcp_aql_read"));
         doors.truncate(MOST_DOORS);
-        // The next one last.
+        // The next one comes last.
         let doors: Vec<_> = doors.into_iter().rev().map(|tool| tool.name.to_string()).collect();
         (!doors.is_empty()).then_some(Self { doors, operations: None, calls: Vec::new() })
     }
 
-    /// The next call.
+    /// Returns the next call.
     pub(crate) fn next(&self) -> Option<PlannedCall> {
         if self.calls.len() >= MOST_TOOLS {
             return None;
@@ -62,7 +65,7 @@ impl Learning {
         Some(PlannedCall { tool: tool.clone(), arguments, items: Places::default() })
     }
 
-    /// What came of it. None: nothing.
+    /// Processes the answer to the last call. `None` means that the call failed.
     pub(crate) fn take(&mut self, answer: Option<&CallToolResult>, tools: &[Tool]) {
         let data = answer.and_then(data);
         match &mut self.operations {
@@ -82,7 +85,7 @@ impl Learning {
         }
     }
 
-    /// What the server is asked, with its tools that are none of the adapter's.
+    /// Returns the plan: the operations found, and the server's tools that are not the adapter's.
     pub(crate) fn plan(
         self,
         tools: &[Tool],
@@ -93,12 +96,12 @@ impl Learning {
     }
 }
 
-/// Whether all operations are called through this tool, those that read among them.
+/// Returns whether this tool is an adapter's only endpoint, for all operations.
 pub(super) fn is_single_door(tool: &Tool) -> bool {
     is_door(tool) && is_single(&tool.name)
 }
 
-/// Whether operations are called through this tool.
+/// Returns whether this tool is an endpoint of an adapter.
 fn is_door(tool: &Tool) -> bool {
     let is = |name, kind| schema::property(tool, name).is_some_and(|it| schema::is_a(it, kind));
     is("operation", "string")
@@ -106,7 +109,7 @@ fn is_door(tool: &Tool) -> bool {
         && tool.description.as_ref().is_some_and(|text| text.contains("introspect"))
 }
 
-/// Whether it does no harm to ask it for `introspect`.
+/// Returns whether calling `introspect` through this tool is safe.
 fn is_safe_door(tool: &Tool) -> bool {
     let only_reads = tool.annotations.as_ref().is_some_and(|hints| {
         hints.read_only_hint == Some(true) && hints.destructive_hint != Some(true)
@@ -114,13 +117,13 @@ fn is_safe_door(tool: &Tool) -> bool {
     is_door(tool) && (only_reads || is_single(&tool.name))
 }
 
-/// The one tool for all operations. It cannot say of itself that it only reads, and of its operations
-/// introspection tells.
+/// Returns whether the name is that of a single endpoint for all operations. Such a tool cannot be
+/// annotated as read-only; introspection says which of its operations only read.
 fn is_single(name: &str) -> bool {
     name == "mcp_aql" || name.ends_with("_mcp_aql")
 }
 
-/// `data` of a reply that is a success.
+/// Returns `data` of a successful reply.
 fn data(answer: &CallToolResult) -> Option<Value> {
     if answer.is_error == Some(true) {
         return None;
@@ -136,7 +139,8 @@ fn data(answer: &CallToolResult) -> Option<Value> {
     (reply.get("success") == Some(&Value::Bool(true))).then(|| reply.remove("data"))?
 }
 
-/// The READ operations for searching, the last one first. None where this is no list of operations.
+/// Returns the READ operations for searching, the last one first, or `None` if the data is not a
+/// list of operations.
 fn search_operations(data: &Value) -> Option<Vec<String>> {
     let mut found: Vec<String> = data
         .get("operations")?
@@ -157,7 +161,7 @@ fn is_search(name: &str) -> bool {
     name.len() <= LONGEST && name.starts_with("search_") && !discover::sounds_changing(name)
 }
 
-/// The call of an operation that only reads and wants one text.
+/// Returns the call of an operation that only reads and requires one text.
 fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallPlan> {
     let is = |path: &str, value: Value| details.pointer(path) == Some(&value);
     let only_reads = is("/name", name.into())
@@ -165,7 +169,7 @@ fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallP
         && is("/permissions/readOnly", true.into())
         && is("/permissions/destructive", false.into());
     let told = details.get("mcpTool")?.as_str()?;
-    // It names a tool itself: one that may write is not called because of that.
+    // The operation names its own tool. A tool that may write is not called on that basis.
     let tool = tools.iter().find(|tool| tool.name == told)?;
     if !only_reads || !(told == door || is_safe_door(tool)) {
         return None;
@@ -199,14 +203,14 @@ fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallP
             break;
         }
     }
-    // By default there may be names and identifiers alone, which say little.
+    // The default fields may be only names and identifiers, which say little.
     if optional("fields", "string").or_else(|| optional("fields", "FieldSelection")).is_some() {
         params = params.with_text("fields", "standard");
     }
     Some(CallPlan {
         tool: told.to_owned(),
         arguments: ArgumentsTemplate::of_operation(name, params),
-        // Any of the words will do there.
+        // Search operations of adapters already match any of the words.
         again: None,
         items: Places::default(),
         bounds,

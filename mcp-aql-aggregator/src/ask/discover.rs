@@ -1,4 +1,4 @@
-//! Finds tools that are for searching, and surely change nothing.
+//! Discovery of search tools that are certain not to change anything.
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::{CallPlan, MOST_RESULTS, MOST_TOOLS, Why};
 use crate::config::Discovery;
 use crate::items::Places;
 
-/// What the one argument is called that the query goes to, the surest first.
+/// The names of the argument that holds the query, the most certain first.
 const QUERIES: [&str; 17] = [
     "query",
     "q",
@@ -29,9 +29,10 @@ const QUERIES: [&str; 17] = [
     "search_terms",
     "phrase",
 ];
-/// One of these is in the name of a tool for searching, the surest first.
+/// Verbs of search tools, the most certain first.
 const SEARCHING: [&str; 6] = ["search", "find", "lookup", "retrieve", "recall", "ask"];
-/// None of these is in it: whoever searches and replaces is not asked.
+/// Verbs of tools that change something. A tool with one of them in its name, such as
+/// `search_and_replace`, is not called.
 const CHANGING: [&str; 78] = [
     "add",
     "append",
@@ -112,12 +113,13 @@ const CHANGING: [&str; 78] = [
     "upsert",
     "write",
 ];
-/// Of those, what is a noun elsewhere than at the beginning: `search_order`, `find_commit`.
+/// The words of [`CHANGING`] that are nouns anywhere but at the beginning: `search_order`,
+/// `find_commit`.
 const NOUNS: [&str; 17] = [
     "archive", "book", "build", "call", "change", "commit", "copy", "download", "fork", "import",
     "mark", "merge", "order", "patch", "post", "run", "store",
 ];
-/// Behind "and" nothing else is done by a tool that only reads: `search_and_rank`.
+/// Verbs that may follow "and" in the name of a tool that only reads: `search_and_rank`.
 const READING: [&str; 25] = [
     "ask",
     "browse",
@@ -145,7 +147,8 @@ const READING: [&str; 25] = [
     "summarize",
     "view",
 ];
-/// Whoever is asked there is no server: it would cost a person's time, query by query.
+/// Words for people after `ask`. Such a tool passes the question on to a person, which would cost
+/// that person time on every query.
 const PEOPLE: [&str; 14] = [
     "admin",
     "colleague",
@@ -162,7 +165,7 @@ const PEOPLE: [&str; 14] = [
     "team",
     "user",
 ];
-/// What the argument is called that says how many results there may be.
+/// The names of the argument that limits the number of results.
 const LIMITS: [&str; 17] = [
     "limit",
     "top_k",
@@ -183,7 +186,7 @@ const LIMITS: [&str; 17] = [
     "first",
 ];
 
-/// The calls of the tools that are found, the surest first.
+/// Returns the calls of the search tools found, the most certain first.
 pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
     let mut found: Vec<_> = tools
         .iter()
@@ -203,19 +206,19 @@ pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
             Some(((name, sureness), call))
         })
         .collect();
-    // Stable: else as the server lists them.
+    // The sort is stable, so equally certain tools keep the server's order.
     found.sort_by_key(|(sureness, _)| *sureness);
     found.truncate(MOST_TOOLS);
     found.into_iter().map(|(_, call)| call).collect()
 }
 
-/// The tool that is most likely one for searching, though it does not say that it only reads, or takes more
-/// than a query: as it would be configured.
+/// Returns the tool that is most likely a search tool although it is not annotated as read-only or
+/// requires more than a query, in the form of a configured call.
 pub(super) fn maybe(tools: &[Tool]) -> Option<Value> {
     let likely = tools.iter().filter(|tool| !says_it_writes(tool));
     let (tool, _) = likely
         .filter_map(|tool| Some((tool, searching(tool)?)))
-        // Those that need no arguments written first.
+        // Tools whose arguments can be inferred come first.
         .min_by_key(|(tool, sureness)| (arguments(tool).is_none(), *sureness))?;
     let name = super::told_name(&tool.name);
     if arguments(tool).is_some() {
@@ -230,8 +233,8 @@ pub(super) fn maybe(tools: &[Tool]) -> Option<Value> {
     Some(json!({ "tool": name, "arguments": required }))
 }
 
-/// The names of tools that take a text and do not say that they change something: whoever configures a
-/// server may choose among them.
+/// Returns the names of tools that accept a text and do not declare that they change something, as
+/// suggestions for the configuration.
 pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
     let takes_text = |tool: &&Tool| {
         let mut names = schema::properties(tool);
@@ -245,7 +248,8 @@ pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
     found.map(|tool| super::told_name(&tool.name)).collect()
 }
 
-/// The arguments of a tool that was chosen by its name, if it is clear where the query goes.
+/// Returns the arguments of a tool that the configuration names, if the argument for the query is
+/// unambiguous.
 pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
     let argument = match query_argument(tool) {
         Some((argument, _)) => argument,
@@ -254,7 +258,7 @@ pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
                 .filter(|name| schema::property(tool, name).is_some_and(schema::is_free_text));
             let all = schema::required(tool).count();
             texts.next().filter(|_| all == 1).or_else(|| {
-                // Nothing is required, and one is called like it.
+                // No argument is required, and exactly one has the name of a query.
                 let mut named = schema::properties(tool).filter(|name| is_query(tool, name));
                 named.next().filter(|_| all == 0 && named.next().is_none())
             })?
@@ -291,7 +295,7 @@ fn is_number(schema: &serde_json::Value) -> bool {
     schema::is_a(schema, "integer") || schema::is_a(schema, "number")
 }
 
-/// Whether it surely changes nothing.
+/// Returns why the tool is certain not to change anything, or `None` if it is not certain.
 fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
     let hints = tool.annotations.as_ref();
     if hints.is_some_and(|hints| hints.destructive_hint == Some(true)) {
@@ -307,7 +311,7 @@ fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
     }
 }
 
-/// Whether no other thing is joined to the search but further reading.
+/// Returns whether the name joins only other reading verbs to the search.
 fn does_one_thing(name: &str) -> bool {
     let words = words(name);
     let is_joint = |word: &str| matches!(word, "and" | "or" | "then" | "n");
@@ -317,7 +321,7 @@ fn does_one_thing(name: &str) -> bool {
     }) && !words.last().is_some_and(|word| is_joint(word))
 }
 
-/// `ask_user`, `askAHuman`
+/// Returns whether the name is that of a tool that asks people: `ask_user`, `askAHuman`.
 fn asks_people(name: &str) -> bool {
     let words = words(name);
     let behind = words.iter().skip_while(|word| *word != "ask").skip(1);
@@ -327,13 +331,15 @@ fn asks_people(name: &str) -> bool {
     })
 }
 
-/// Whether a tool says nothing of whether it changes something, and is called as if it did.
+/// Returns whether a tool is not annotated as read-only and has the name of one that changes
+/// something.
 pub(super) fn may_change(tool: &Tool) -> bool {
     let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
     !only_reads && sounds_changing(&tool.name)
 }
 
-/// Whether a tool says of itself that it changes something, not merely fails to say that it does not.
+/// Returns whether a tool is annotated as one that changes something. A missing annotation does not
+/// count.
 pub(super) fn says_it_writes(tool: &Tool) -> bool {
     tool.annotations.as_ref().is_some_and(|hints| {
         hints.read_only_hint == Some(false)
@@ -341,7 +347,7 @@ pub(super) fn says_it_writes(tool: &Tool) -> bool {
     })
 }
 
-/// How surely its name is that of a tool for searching.
+/// Returns how certain it is that the tool's name is that of a search tool; 0 is the most certain.
 fn searching(tool: &Tool) -> Option<usize> {
     let words = words(&tool.name);
     if sounds_changing(&tool.name) {
@@ -350,7 +356,7 @@ fn searching(tool: &Tool) -> Option<usize> {
     SEARCHING.iter().position(|searching| words.iter().any(|word| word == searching))
 }
 
-/// Whether a name is, or may be, that of something that changes something.
+/// Returns whether a name is, or may be, that of something that makes changes.
 pub(super) fn sounds_changing(name: &str) -> bool {
     let mut may_be_verb = true;
     words(name).iter().any(|word| {
@@ -361,7 +367,7 @@ pub(super) fn sounds_changing(name: &str) -> bool {
     })
 }
 
-/// The words of a name: `searchDocs`, `search-docs`, `HTTPSearch`.
+/// Splits a name into words: `searchDocs`, `search-docs`, `HTTPSearch`.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
@@ -383,7 +389,8 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The one argument that is required, if it is a text that is called like a query, and how surely it is.
+/// Returns the only required argument if it is a text with the name of a query, and how certain
+/// that is; 0 is the most certain.
 fn query_argument(tool: &Tool) -> Option<(&str, usize)> {
     let mut required = schema::required(tool);
     let argument = required.next()?;
@@ -399,7 +406,7 @@ fn is_query(tool: &Tool, name: &str) -> bool {
             .is_some_and(|property| schema::is_free_text(property) || schema::is_texts(property))
 }
 
-/// How surely an argument is the query, by its name alone.
+/// Returns how certain it is that an argument of this name is the query; 0 is the most certain.
 pub(super) fn sureness(name: &str) -> Option<usize> {
     let name = words(name).join("_");
     QUERIES.iter().position(|query| *query == name)

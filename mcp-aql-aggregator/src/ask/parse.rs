@@ -1,4 +1,4 @@
-//! Reads the arguments of a call as the configuration has them.
+//! Parses the arguments of a configured call.
 
 use serde_json::{Map, Value};
 
@@ -7,11 +7,11 @@ use super::filters::Filter;
 use super::template::{ArgumentsTemplate, Secret, Segment, Source, Template, Text, place};
 use crate::config::{Piece, Variables, nearest, pieces};
 
-/// Where in the arguments, and what is wrong there.
+/// The location of a fault in the arguments, and its message.
 pub(crate) type TemplateFault = (String, String);
 
 impl ArgumentsTemplate {
-    /// Reads `arguments` of the configuration.
+    /// Parses `arguments` of the configuration.
     pub(crate) fn read(
         value: &Value,
         variables: Variables<'_>,
@@ -25,7 +25,7 @@ impl ArgumentsTemplate {
     }
 }
 
-/// Reads templates and collects what is wrong with them.
+/// The parser's state: the variables, and the faults found so far.
 struct Reading<'v> {
     variables: Variables<'v>,
     faults: Vec<TemplateFault>,
@@ -91,7 +91,7 @@ impl Reading<'_> {
                 if has_words {
                     self.fault(
                         path,
-                        "`{words}` stands alone in a list, [\"{words}\"]: elsewhere write `{keywords}`",
+                        "`{words}` is only allowed as an element of a list, [\"{words}\"]: elsewhere write `{keywords}`",
                     );
                 }
                 Template::Text(Text(segments))
@@ -99,7 +99,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The places in a text. `{{query}}` stands for `{query}`, and all other braces for themselves.
+    /// Splits a text into literals and placeholders. `{{query}}` is a literal `{query}`, and all
+    /// other braces are literal.
     fn segments(&mut self, text: &str, path: &str, segments: &mut Vec<Segment>) {
         let mut literal = String::new();
         let mut rest = text;
@@ -142,7 +143,7 @@ impl Reading<'_> {
             let hint = hint.unwrap_or_else(|| {
                 let names: Vec<_> = names().map(|name| format!("`{{{name}}}`")).collect();
                 format!(
-                    "there are {}; write `{{{{{inner}}}}}` for these very braces",
+                    "the placeholders are {}; write `{{{{{inner}}}}}` for literal braces",
                     names.join(", ")
                 )
             });
@@ -156,12 +157,13 @@ impl Reading<'_> {
             }
         }
         if source == Some(Source::Limit) && !filters.is_empty() {
-            self.fault(path, "`{limit}` is a number: it takes no filter");
+            self.fault(path, "`{limit}` is a number: it does not accept filters");
         }
         Some(Segment::Place(source?, filters))
     }
 
-    /// A query comes from a model: it must not get out of its place.
+    /// Rejects placeholders whose value could escape its context, because a query comes from a
+    /// model.
     fn judge_places(&mut self, segments: &[Segment], at: &At<'_>) {
         let path = at.path;
         let literal: String = segments
@@ -193,7 +195,7 @@ impl Reading<'_> {
                 Some(Filter::SqlString) if !is_within => self.fault(
                     path,
                     format!(
-                        "`sqlString` is for between single quotes: write '{}'",
+                        "`sqlString` is only valid between single quotes: write '{}'",
                         place(source, filters)
                     ),
                 ),
@@ -214,7 +216,7 @@ impl Reading<'_> {
                 _ if is_within => self.fault(
                     path,
                     format!(
-                        "a query could end these quotes: write '{}', or '{}' if this is no SQL",
+                        "a query could end these quotes: write '{}', or '{}' if this is not SQL",
                         with(Filter::SqlString),
                         with(Filter::Raw)
                     ),
@@ -243,10 +245,10 @@ impl Reading<'_> {
     }
 }
 
-/// The string that is read.
+/// The string being parsed.
 struct At<'a> {
     path: &'a str,
-    /// The name of the argument; of a list, the name of the list.
+    /// The name of the argument, or of the list that contains the string.
     name: &'a str,
     is_in_list: bool,
 }
@@ -254,7 +256,7 @@ struct At<'a> {
 /// The role of an argument for the tool, as far as its name and its text show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// Something that is executed.
+    /// Code to be executed.
     Command,
     Url,
     Path,
@@ -295,7 +297,8 @@ impl Meaning {
             .iter()
             .any(|segment| matches!(segment, Segment::Literal(text) if text.contains("://")));
         let words = discover::words(name);
-        // `repo_path`, `urls`, `fileName`; but not `file_pattern`.
+        // The last word decides, as in `repo_path`, `urls` and `fileName`, but not in
+        // `file_pattern`.
         let mut words = words.iter().rev().map(|word| word.strip_suffix('s').unwrap_or(word));
         let word = words.next().map(|last| if last == "name" { words.next() } else { Some(last) });
         let word = word.flatten().unwrap_or_default();
@@ -316,7 +319,7 @@ impl Meaning {
         }
     }
 
-    /// The filters that are proposed.
+    /// Returns the filters to suggest.
     const fn filters(self) -> &'static [Filter] {
         match self {
             Self::Command => &[Filter::ShellWord],
@@ -326,13 +329,13 @@ impl Meaning {
         }
     }
 
-    /// Whether a text that this filter was the last to change stays in its place.
+    /// Returns whether a text cannot escape its context after this filter was the last one applied.
     fn is_safe_with(self, last: Filter) -> bool {
         self == Self::Text || self.filters().contains(&last)
     }
 }
 
-/// Whether a text is surely SQL, however it is laid out.
+/// Returns whether a text is certainly SQL, regardless of its layout.
 fn is_sql(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut words = lower
@@ -352,7 +355,7 @@ fn is_sql(text: &str) -> bool {
     }
 }
 
-/// Single quotes, without apostrophes: `don't`.
+/// Counts single quotes other than apostrophes, as in `don't`.
 fn quotes_in(text: &str) -> usize {
     let is_letter = |each: Option<char>| each.is_some_and(char::is_alphabetic);
     let quotes = text.match_indices('\'').filter(|(at, _)| {
@@ -363,7 +366,8 @@ fn quotes_in(text: &str) -> usize {
     quotes.count()
 }
 
-/// Whether this, between braces, is meant as a place: names with bars between them, without a blank.
+/// Returns whether the text between braces is meant as a placeholder: names separated by bars,
+/// without blanks.
 fn looks_like_place(inner: &str) -> bool {
     const LONGEST: usize = 100;
     inner.len() <= LONGEST
@@ -372,7 +376,7 @@ fn looks_like_place(inner: &str) -> bool {
         })
 }
 
-/// A literal as a template has it.
+/// Escapes a literal for a template.
 pub(super) fn escape(literal: &str) -> String {
     let mut escaped = String::new();
     let mut rest = literal;

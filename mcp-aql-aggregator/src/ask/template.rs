@@ -1,4 +1,4 @@
-//! Arguments of a call, with places for the query.
+//! Argument templates with placeholders for the query.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use super::parse::escape;
 use super::schema::Bounds;
 use crate::secret::sounds_secret;
 
-/// So many calls for `{keyword}`.
+/// The maximum number of calls for `{keyword}`.
 const MOST_KEYWORDS: usize = 4;
 
-/// What a query is made of, for templates.
+/// The values of a query that templates insert.
 pub(super) struct Asked<'q> {
     query: Cow<'q, str>,
     keywords: Vec<String>,
@@ -35,13 +35,15 @@ impl<'q> Asked<'q> {
         Self { query: query.into(), keywords, limit }
     }
 
-    /// Whether the words one by one are something else than the whole.
+    /// Returns whether searching for the words one by one differs from searching for the whole
+    /// query.
     pub(super) fn has_words(&self) -> bool {
         self.keywords.len() > 1
             || self.keywords.iter().any(|word| !word.eq_ignore_ascii_case(&self.query))
     }
 
-    /// The words that are asked for one by one, the longest first: they tell the most.
+    /// Returns the words to search for one by one, the longest first, because they are the most
+    /// specific.
     fn single(&self) -> Vec<&str> {
         let mut words: Vec<&str> = self.keywords.iter().map(String::as_str).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
@@ -49,38 +51,39 @@ impl<'q> Asked<'q> {
         words
     }
 
-    /// The same with so many words of the beginning, for what would not fit.
+    /// Keeps the first `words` words, for an argument that the whole query does not fit.
     fn shorter(&self, words: usize) -> Asked<'q> {
         let query = self.query.split_whitespace().take(words).collect::<Vec<_>>().join(" ");
         let keywords = self.keywords.iter().take(words).cloned().collect();
         Asked { query: query.into(), keywords, limit: self.limit }
     }
 
-    /// The same with so many characters of its beginning, for what has no blanks, or no room for a word.
+    /// Keeps the first `chars` characters, for a query without blanks or an argument too short for
+    /// one word.
     fn begun(&self, chars: usize) -> Asked<'q> {
         let cut = |text: &str| text.chars().take(chars).collect::<String>();
         let keywords = self.keywords.first().map(|word| cut(word)).into_iter().collect();
         Asked { query: cut(&self.query).into(), keywords, limit: self.limit }
     }
 
-    /// So many words make the whole.
+    /// Returns the number of words of the whole query.
     fn words(&self) -> usize {
         self.query.split_whitespace().count().max(self.keywords.len())
     }
 }
 
-/// The arguments of a call as the configuration has them, or as discovery makes them.
+/// The arguments of a call, from the configuration or from discovery.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ArgumentsTemplate(pub(super) Vec<(String, Template)>);
 
 #[derive(Debug, Clone)]
 pub(super) enum Template {
-    /// A number, a truth value, `null`.
+    /// A number, a boolean or `null`.
     Plain(Value),
     Text(Text),
-    /// `{limit}` alone: a number.
+    /// `{limit}` alone, which becomes a number.
     Limit,
-    /// `{words}` alone in a list: a string each.
+    /// `{words}` alone in a list, which becomes one string per word.
     Words(Vec<Filter>),
     List(Vec<Template>),
     Members(Vec<(String, Template)>),
@@ -92,7 +95,7 @@ pub(super) struct Text(pub(super) Vec<Segment>);
 #[derive(Debug, Clone)]
 pub(super) enum Segment {
     Literal(String),
-    /// From the environment: perhaps a secret, so that `raw` is shown.
+    /// The value of an environment variable. It may be secret, so `raw` is displayed instead.
     Variable {
         raw: String,
         value: Secret,
@@ -100,7 +103,7 @@ pub(super) enum Segment {
     Place(Source, Vec<Filter>),
 }
 
-/// A text that no log gets to see.
+/// A text that is never logged.
 #[derive(Clone)]
 pub(super) struct Secret(pub(super) String);
 
@@ -110,7 +113,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is put in.
+/// The value that a placeholder inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     Query,
@@ -162,23 +165,23 @@ impl Template {
 }
 
 impl ArgumentsTemplate {
-    /// The query for one argument, and what else is given.
+    /// Creates arguments that pass the query as one argument.
     pub(super) fn of_query(argument: &str) -> Self {
         Self(vec![(argument.to_owned(), Template::Text(Text::query()))])
     }
 
-    /// Its words one by one, for one argument.
+    /// Creates arguments that pass one keyword per call.
     pub(super) fn of_keyword(argument: &str) -> Self {
         let place = Segment::Place(Source::Keyword, Vec::new());
         Self(vec![(argument.to_owned(), Template::Text(Text(vec![place])))])
     }
 
-    /// Its words, for an argument that is a list.
+    /// Creates arguments that pass the keywords as a list.
     pub(super) fn of_words(argument: &str) -> Self {
         Self(vec![(argument.to_owned(), Template::List(vec![Template::Words(Vec::new())]))])
     }
 
-    /// An operation of an MCP-AQL adapter, with its parameters.
+    /// Creates arguments that call an operation of an MCP-AQL adapter.
     pub(super) fn of_operation(operation: &str, params: Self) -> Self {
         Self(vec![
             ("operation".to_owned(), Template::Plain(operation.into())),
@@ -196,31 +199,32 @@ impl ArgumentsTemplate {
         self
     }
 
-    /// The operation that is asked for, where it is always the same.
+    /// Returns the operation that the template names, if it is fixed.
     pub(super) fn operation(&self) -> Option<String> {
         let (_, template) = self.0.iter().find(|(name, _)| name == "operation")?;
         template.raw().as_str().map(str::to_owned)
     }
 
-    /// The names of the arguments.
+    /// Returns the names of the arguments.
     pub(super) fn names(&self) -> Vec<&str> {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// What nobody else shall see of it: what variables of the environment held, and what stands under names
-    /// of secrets; each with its name.
+    /// Returns the secret texts with their names: the values of environment variables, and values
+    /// under names of secrets.
     pub(crate) fn secrets(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         self.0.iter().for_each(|(name, template)| template.secrets(name, &mut found));
         found
     }
 
-    /// The arguments of each call, one for most templates. What is too long is asked with fewer words.
+    /// Returns the arguments of each call; most templates make one. A value that is too long is
+    /// shortened to fewer words.
     pub(super) fn fill(&self, asked: &Asked<'_>, bounds: &Bounds) -> Vec<Map<String, Value>> {
         self.filled(&Filling { asked, bounds, is_shown: false })
     }
 
-    /// The same, with variables of the environment as they are written.
+    /// Returns the same arguments with environment variables unexpanded.
     pub(super) fn show(&self, asked: &Asked<'_>, bounds: &Bounds) -> Vec<Map<String, Value>> {
         self.filled(&Filling { asked, bounds, is_shown: true })
     }
@@ -234,7 +238,7 @@ impl ArgumentsTemplate {
         }
     }
 
-    /// As it is written in the configuration, or would be.
+    /// Returns the template as the configuration contains it or could contain it.
     pub(crate) fn raw(&self) -> Value {
         raw_members(&self.0)
     }
@@ -273,7 +277,7 @@ fn raw_members(members: &[(String, Template)]) -> Value {
     Value::Object(members.collect())
 }
 
-/// A place as it is written.
+/// Formats a placeholder.
 pub(super) fn place(source: Source, filters: &[Filter]) -> String {
     let mut place = format!("{{{}", source.name());
     for filter in filters {
@@ -292,7 +296,7 @@ impl Text {
         self.0
             .iter()
             .map(|segment| match segment {
-                // What looks like a place is written with two braces.
+                // A literal that looks like a placeholder is written with doubled braces.
                 Segment::Literal(text) => escape(text),
                 Segment::Variable { raw, .. } => raw.clone(),
                 Segment::Place(source, filters) => place(*source, filters),
@@ -301,7 +305,7 @@ impl Text {
     }
 }
 
-/// Arguments in the making.
+/// The state of filling in one template.
 struct Filling<'f> {
     asked: &'f Asked<'f>,
     bounds: &'f Bounds,
@@ -309,7 +313,7 @@ struct Filling<'f> {
 }
 
 impl Filling<'_> {
-    /// None where a text does not fit, however short.
+    /// Returns `None` if a text does not fit even when it is shortened to one character.
     fn arguments(&self, template: &ArgumentsTemplate, word: &str) -> Option<Map<String, Value>> {
         self.members(&template.0, word, &mut Vec::new())
     }
@@ -368,7 +372,7 @@ impl Filling<'_> {
         if fits(&whole) {
             return Some(whole);
         }
-        // The most words that still fit; of the first, if it does not fit, the most characters.
+        // Keep as many words as fit, or else as many characters of the first one.
         let asked = self.asked;
         let by_words = most(asked.words(), |words| {
             Some(self.fill(text, &asked.shorter(words), word)).filter(fits)
@@ -407,8 +411,8 @@ impl Filling<'_> {
     }
 }
 
-/// What comes of the largest number below this that anything comes of: what is too much for one is too much
-/// for all above.
+/// Returns the result of `make` for the largest number below `above` that has one. If a number has
+/// none, no larger one has.
 fn most<T>(above: usize, make: impl Fn(usize) -> Option<T>) -> Option<T> {
     let (mut few, mut many) = (0, above);
     let mut found = None;

@@ -1,4 +1,4 @@
-//! The command line: what is asked for, and how the process ends.
+//! The command line: dispatches subcommands and determines the exit code.
 
 mod arguments;
 mod check;
@@ -14,19 +14,19 @@ use mcp_aql_aggregator::{Aggregator, Config, Query, QueryError, ServerStatus};
 
 use arguments::{Arguments, Command, Configured};
 
-/// After this it is told who is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The delay after which servers that are still starting are reported.
+const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
 
-/// How the process ends.
+/// The outcome of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// All is as it should be.
+    /// The command succeeded.
     Well,
-    /// Servers could not be asked.
+    /// A server failed.
     Failed,
-    /// What was asked for cannot be done.
+    /// The command line or the configuration is invalid.
     Refused,
-    /// Somebody wanted it to stop.
+    /// A signal stopped the process.
     Interrupted,
 }
 
@@ -36,13 +36,13 @@ impl Ended {
             Self::Well => 0,
             Self::Failed => 1,
             Self::Refused => 3,
-            // As shells have it.
+            // The shell convention for SIGINT.
             Self::Interrupted => 130,
         }
     }
 }
 
-/// Does what the process was started for.
+/// Runs the command and returns its exit code.
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
@@ -50,7 +50,7 @@ pub(crate) fn main() -> ExitCode {
             Ended::Refused
         }),
         Err(error) => {
-            // Help and version are no faults, and go to standard output. Nobody reads when this fails.
+            // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
             if error.use_stderr() { Ended::Refused } else { Ended::Well }
         }
@@ -58,13 +58,13 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(ended.code())
 }
 
-/// Errors are for whoever typed the command.
+/// Runs a command. An error is a message for the user.
 fn run(command: Command) -> Result<Ended, String> {
     output::log_to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     let ended = runtime.block_on(work(command));
-    // A thread that reads standard input does not end before that does.
+    // A thread that reads standard input ends only when standard input does.
     runtime.shutdown_timeout(Duration::from_millis(100));
     ended
 }
@@ -100,7 +100,7 @@ fn start(configured: &Configured) -> Result<Aggregator, String> {
     Ok(Aggregator::start(config))
 }
 
-/// Starts the servers, works with them, and ends them, also when somebody wants it to stop.
+/// Starts the servers, runs `work` with them and ends them, also after a signal.
 async fn once(
     configured: &Configured,
     work: impl AsyncFnOnce(&Aggregator) -> Result<Ended, String>,
@@ -119,7 +119,7 @@ async fn once(
 }
 
 async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Ended, String> {
-    // Nobody has used these servers before: they are given the time that they need to start.
+    // The servers have just been started, so the query waits for them first.
     let settled = told_of_waiting(aggregator, aggregator.settled_for(&query)).await;
     settled.map_err(|error| error.to_string())?;
     match aggregator.query(query).await {
@@ -137,19 +137,19 @@ async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Ended,
             for error in errors {
                 output::tell(&format!("  {error}"));
             }
-            output::tell("`check`, with the same configuration, tells why");
+            output::tell("`check`, with the same configuration, shows the reasons");
             Ok(Ended::Failed)
         }
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Waits for work on servers, and tells which ones are still starting where it takes longer.
+/// Waits for `work`, and reports the servers that are still starting after a delay.
 async fn told_of_waiting<T>(aggregator: &Aggregator, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     tokio::select! {
         done = &mut work => return done,
-        () = tokio::time::sleep(PATIENCE) => {}
+        () = tokio::time::sleep(STARTING_REPORT_DELAY) => {}
     }
     let states = aggregator.servers().into_iter();
     let starting: Vec<_> = states
@@ -162,8 +162,8 @@ async fn told_of_waiting<T>(aggregator: &Aggregator, work: impl Future<Output = 
     work.await
 }
 
-/// Waits for Ctrl-C, or the wish that the process end. It is heard from the call on, not only once somebody
-/// waits: what comes while the servers start ends them too.
+/// Waits for Ctrl-C or a termination signal. The handlers are installed by the call itself, not by
+/// the first poll, so that a signal during start-up also ends the servers.
 fn told_to_stop() -> impl Future<Output = ()> + Send + 'static {
     #[cfg(unix)]
     {
@@ -176,14 +176,14 @@ fn told_to_stop() -> impl Future<Output = ()> + Send + 'static {
                     Ok(mut signal) => {
                         signal.recv().await;
                     }
-                    // Where signals cannot be heard, the system's own way is left.
+                    // Without a handler the signal keeps its default action.
                     Err(_) => std::future::pending().await,
                 }
             }
         };
         let by_hand = wish(SignalKind::interrupt());
         let politely = wish(SignalKind::terminate());
-        // The terminal is gone, and with it whoever would end the servers.
+        // The terminal was closed.
         let alone = wish(SignalKind::hangup());
         async move {
             tokio::select! {

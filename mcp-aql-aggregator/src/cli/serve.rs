@@ -1,4 +1,5 @@
-//! Serves clients until they go, or the process is told to stop; then ends the servers.
+//! The subcommand `serve`: serves clients until they disconnect or a signal arrives, then ends the
+//! servers.
 
 use mcp_aql_aggregator::{Aggregator, adapter, plain};
 
@@ -7,7 +8,7 @@ use super::arguments::Face;
 #[cfg(feature = "http")]
 use super::arguments::Http;
 
-/// Serves what was asked for, where it was asked for.
+/// Serves the chosen interface on standard input and output, or over HTTP.
 #[cfg(feature = "http")]
 pub(super) async fn serve(
     aggregator: &Aggregator,
@@ -23,7 +24,7 @@ pub(super) async fn serve(
     served.map(|()| Ended::Well)
 }
 
-/// Serves what was asked for.
+/// Serves the chosen interface on standard input and output.
 #[cfg(not(feature = "http"))]
 pub(super) async fn serve(
     aggregator: &Aggregator,
@@ -68,7 +69,7 @@ async fn over_http(
     options.check(address.ip()).map_err(|error| error.to_string())?;
     let wrong = |error: std::io::Error| format!("cannot listen on {address}: {error}");
     let listener = tokio::net::TcpListener::bind(address).await.map_err(wrong)?;
-    // Only now is it known where it listens, if the port was left to the system.
+    // The system has now chosen the port if the address left it open.
     let address = listener.local_addr().map_err(wrong)?;
     let served = match face {
         Face::Plain => {

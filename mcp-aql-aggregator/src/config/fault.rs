@@ -1,11 +1,11 @@
-//! What is wrong with a configuration.
+//! Faults of a configuration and the paths where they occur.
 
 use std::fmt;
 
-/// So many faults are told: more have one cause.
+/// The maximum number of faults reported. More than that usually have one cause.
 const MOST_FAULTS: usize = 100;
 
-/// Everything that is wrong with a configuration, a line for each fault.
+/// All faults of a configuration, one per line.
 ///
 /// ```
 /// use mcp_aql_aggregator::Config;
@@ -24,12 +24,12 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Of one fault.
+    /// Creates an error with one fault.
     pub(crate) fn of(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { faults: vec![Fault { path: path.into(), message: message.into() }] }
     }
 
-    /// All faults, in the order of the file.
+    /// Returns all faults, in the order of the file.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
@@ -49,7 +49,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// One fault of a configuration: where it is, and what to write instead.
+/// One fault of a configuration: its location, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     path: String,
@@ -57,12 +57,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Where: `mcpServers.docs.url`, `aggregator.rules[0].match`. Empty for the file itself.
+    /// Returns the location: `mcpServers.docs.url`, `aggregator.rules[0].match`. Empty for the file
+    /// itself.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is wrong, and what to write.
+    /// Returns a message that says what is wrong and what to write.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -77,7 +78,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Collects faults.
+/// A collector of faults.
 #[derive(Debug, Default)]
 pub(super) struct Faults(Vec<Fault>);
 
@@ -88,7 +89,7 @@ impl Faults {
         }
     }
 
-    /// At a path below that was put together elsewhere.
+    /// Adds a fault at `below`, a path relative to `path`.
     pub(super) fn add_below(&mut self, path: &At<'_>, below: &str, message: String) {
         if self.0.len() < MOST_FAULTS {
             self.0.push(Fault { path: format!("{path}{below}"), message });
@@ -100,7 +101,7 @@ impl Faults {
     }
 }
 
-/// A path in the file, which costs nothing until it is told.
+/// A path in the file, formatted only when it is reported.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum At<'a> {
     Root,
@@ -139,14 +140,14 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// A name from the file in quotes, without what would garble a terminal, and not endless.
+/// A name from the file in quotes, shortened and without control characters.
 pub(super) struct Shown<'a>(pub(super) &'a str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONGEST: usize = 80;
         let start: String = self.0.chars().take(LONGEST).collect();
-        // `Debug` writes control and invisible characters as escapes.
+        // `Debug` escapes control and invisible characters.
         write!(formatter, "{start:?}")?;
         if start.len() < self.0.len() {
             formatter.write_str("…")?;

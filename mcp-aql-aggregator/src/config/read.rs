@@ -1,4 +1,4 @@
-//! From the text of a file to a [`Config`].
+//! Converts the text of a file to a [`Config`].
 
 use std::collections::HashSet;
 
@@ -7,24 +7,24 @@ use super::fault::{At, Faults, Shown};
 use super::node::Node;
 use super::{Config, ConfigError, ServerConfig, servers, settings};
 
-/// More servers are no configuration.
+/// The maximum number of servers.
 const MOST_SERVERS: usize = 1000;
 
-/// What is read with: where variables come from, and where faults go.
+/// The reader's state: the variables, and the faults found so far.
 pub(super) struct Reader<'a> {
     pub(super) variables: Variables<'a>,
     pub(super) faults: Faults,
-    /// In the block of a disabled server: what is not set does no harm there.
+    /// Whether the block of a disabled server is being read, in which unset variables are allowed.
     pub(super) is_lenient: bool,
-    /// The variables that were put in, and what they held.
+    /// The names and values of the variables expanded so far.
     pub(super) held: Vec<(String, String)>,
-    /// Servers that are disabled beside their block.
+    /// Servers that are disabled in the `aggregator` section.
     pub(super) disabled: HashSet<String>,
 }
 
 pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, ConfigError> {
     let root = Node::parse(text)
-        .map_err(|error| ConfigError::of("", format!("this is no JSON: {error}")))?;
+        .map_err(|error| ConfigError::of("", format!("this is not valid JSON: {error}")))?;
     let mut reader = Reader {
         variables,
         faults: Faults::default(),
@@ -36,17 +36,17 @@ pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, Con
     let at = At::Root;
     if let Some(members) = reader.members(&at, &root) {
         let aggregator = members.iter().find(|(name, _)| name == "aggregator");
-        // Plain HTTP is judged when a server is read, so who is allowed it is read first.
+        // Reading a server checks its URL, so the hosts allowed over plain HTTP are read first.
         if let Some((_, node)) = aggregator {
             config.settings.allow_http_hosts = settings::http_hosts(node);
-            // So is who is not asked, whatever is in its block.
+            // The same holds for disabled servers, whose blocks are not checked in full.
             reader.disabled = settings::disabled(node);
         }
         config.servers = reader.servers(&at, members, &config.settings.allow_http_hosts);
         if let Some((name, node)) = aggregator {
             settings::read(&mut reader, &at.member(name), node, &mut config);
         }
-        // A client's file may have anything else in it, but not what was meant for us.
+        // A client's file may contain anything else, but a misspelt `aggregator` is a mistake.
         for (name, _) in members {
             if name != "aggregator" && strsim::damerau_levenshtein(name, "aggregator") <= 3 {
                 reader.faults.add(&at.member(name), "unknown: write `aggregator`");
@@ -71,18 +71,22 @@ impl Reader<'_> {
             let hint = near.map(|name| format!(" for {}", Shown(name))).unwrap_or_default();
             self.faults.add(
                 root,
-                format!("there are no servers: write `mcpServers`{hint}, as clients have it"),
+                format!(
+                    "there are no servers: write `mcpServers`{hint}, as in a client's configuration"
+                ),
             );
             return Vec::new();
         };
         if let Some((other, _)) = found.next() {
-            self.faults
-                .add(&root.member(other), format!("`{key}` has servers already: keep one of them"));
+            self.faults.add(
+                &root.member(other),
+                format!("`{key}` already contains servers: keep one of them"),
+            );
         }
         let at = root.member(key);
         let Some(members) = self.members(&at, node) else { return Vec::new() };
         if members.is_empty() {
-            self.faults.add(&at, "there is no server in it: name at least one");
+            self.faults.add(&at, "it contains no server: name at least one");
         }
         if members.len() > MOST_SERVERS {
             self.faults.add(&at, format!("it has more than {MOST_SERVERS} servers"));
@@ -94,7 +98,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The members of an object, if it is one.
+    /// Returns the members of an object, or reports a fault.
     pub(super) fn members<'n>(
         &mut self,
         at: &At<'_>,
@@ -113,7 +117,7 @@ impl Reader<'_> {
         Some(members)
     }
 
-    /// The elements of a list, if it is one.
+    /// Returns the elements of a list, or reports a fault.
     pub(super) fn list<'n>(&mut self, at: &At<'_>, node: &'n Node) -> Option<&'n [Node]> {
         match node {
             Node::List(items) => Some(items),
@@ -124,7 +128,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A string as it is written.
+    /// Returns a string without expanding variables.
     pub(super) fn raw_text<'n>(&mut self, at: &At<'_>, node: &'n Node) -> Option<&'n str> {
         match node {
             Node::Text(text) => Some(text),
@@ -135,8 +139,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A string with what its variables hold. Numbers and truth values are taken for what they look like,
-    /// as clients do.
+    /// Returns a string with its variables expanded. Numbers and booleans are converted to text, as
+    /// clients do.
     pub(super) fn text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
         let text = match node {
             Node::Plain(value) if !value.is_null() => return Some(value.to_string()),
@@ -144,7 +148,7 @@ impl Reader<'_> {
         };
         match expanded(text, self.variables, &mut self.held) {
             Ok(text) if text.contains('\0') => {
-                self.faults.add(at, "it has the character U+0000 in it, which nothing takes");
+                self.faults.add(at, "it contains the character U+0000, which is not allowed");
                 None
             }
             Ok(text) => Some(text),
@@ -156,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A string, and nothing that looks like one, with what its variables hold.
+    /// Returns a string with its variables expanded, and reports a fault for numbers and booleans.
     pub(super) fn strict_text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
         self.raw_text(at, node)?;
         self.text(at, node)
@@ -172,19 +176,19 @@ impl Reader<'_> {
         }
     }
 
-    /// A name that is none of those that are known.
+    /// Reports a name that is not among the known ones.
     pub(super) fn unknown(&mut self, at: &At<'_>, name: &str, known: &[&str]) {
         let message = match nearest(known.iter().copied(), name) {
             Some(near) => format!("unknown: did you mean `{near}`?"),
-            None => format!("unknown: there are {}", listed(known.iter().copied())),
+            None => format!("unknown: the names are {}", listed(known.iter().copied())),
         };
         self.faults.add(at, message);
     }
 }
 
-/// The name that was probably meant.
+/// Returns the name that was probably meant.
 pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -> Option<&'n str> {
-    // Names are short, and nobody waits for what is not.
+    // Longer names are not compared, because the comparison takes quadratic time.
     const LONGEST: usize = 100;
     if written.len() > LONGEST {
         return None;
@@ -198,7 +202,7 @@ pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -
         .map(|(_, name)| name)
 }
 
-/// Names one after the other, not endless.
+/// Formats a list of names, shortened if there are many.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const MOST: usize = 30;
     let mut names: Vec<String> = names.take(MOST + 1).map(|name| Shown(name).to_string()).collect();

@@ -1,4 +1,4 @@
-//! One server's block, as a client has it.
+//! Reads a server's block of the client's configuration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,17 +8,17 @@ use super::node::Node;
 use super::read::{Reader, nearest};
 use super::{How, ServerConfig, ServerSettings};
 
-/// Names stand beside every result.
+/// The maximum length of a server's name, which appears beside every result, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// Other words of clients for `url`.
+/// Names that clients use for `url`.
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
-/// Headers that the protocol says how to set.
+/// Headers that the transport sets itself.
 const OURS: [&str; 5] =
     ["Accept", "Content-Type", "Content-Length", "Mcp-Session-Id", "Mcp-Protocol-Version"];
 
-/// What a block says of how the server is reached.
+/// The kind of transport that a block declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Command,
@@ -40,7 +40,8 @@ pub(super) fn read(
     reader.held.clear();
     let how = if is_object { how(reader, at, node, http_hosts) } else { None };
     reader.is_lenient = false;
-    // A server that cannot be read still has its place: rules may name it, and its faults are told anyway.
+    // A server with faults keeps its index, because rules may name it. The faults are reported
+    // anyway.
     let how = how.unwrap_or(How::Http { url: String::new(), headers: BTreeMap::new() });
     ServerConfig {
         name: name.to_owned(),
@@ -60,7 +61,7 @@ fn judge_name(reader: &mut Reader<'_>, at: &At<'_>, name: &str) {
     {
         reader.faults.add(
             at,
-            "the name has characters that nobody sees: write it with letters, digits and `-`",
+            "the name contains invisible characters: write it with letters, digits and `-`",
         );
     }
 }
@@ -78,24 +79,19 @@ fn how(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, http_hosts: &[String])
     if node.get("envFile").is_some() && !reader.is_lenient {
         reader.faults.add(
             &at.member("envFile"),
-            "it is not read: write what is in it to `env`, or set it where this is started",
+            "it is not read: copy its variables to `env`, or set them in the aggregator's environment",
         );
     }
     match (command, url) {
         (Some(_), Some((name, _))) => {
-            reader.faults.add(
-                at,
-                format!(
-                    "it has `command` and `{name}`: keep the one that the server is reached by"
-                ),
-            );
+            reader.faults.add(at, format!("it has `command` and `{name}`: keep one of them"));
             None
         }
         (Some(node_of), None) => {
             if let Some((word, Kind::Http | Kind::Sse)) = told {
                 reader.faults.add(
                     &at.member(word),
-                    "it says HTTP, and there is a `command`: write \"stdio\", or `url` for `command`",
+                    "it declares HTTP beside a `command`: write \"stdio\", or `url` instead of `command`",
                 );
             }
             by_command(reader, at, node, node_of)
@@ -104,11 +100,11 @@ fn how(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, http_hosts: &[String])
             match told {
                 Some((word, Kind::Command)) => reader.faults.add(
                     &at.member(word),
-                    format!("it says stdio, and there is a `{name}`: write \"http\""),
+                    format!("it declares stdio beside a `{name}`: write \"http\""),
                 ),
                 Some((word, Kind::Sse)) if !reader.is_lenient => reader.faults.add(
                     &at.member(word),
-                    "the SSE transport of 2024 is not supported: write \"http\" if the server knows \
+                    "the SSE transport of 2024 is not supported: write \"http\" if the server supports \
                      streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
                 ),
                 _ => {}
@@ -130,7 +126,7 @@ fn how(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, http_hosts: &[String])
     }
 }
 
-/// What `type`, or `transport`, says.
+/// Reads `type` or `transport`.
 fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'static str, Kind)> {
     let (word, told) =
         ["type", "transport"].into_iter().find_map(|word| Some((word, node.get(word)?)))?;
@@ -158,17 +154,18 @@ fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'sta
 fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node) -> Option<How> {
     let command_at = at.member("command");
     let command = match command {
-        // Some clients have a list of it.
+        // Some clients write the command as a list.
         Node::List(_) => {
-            reader
-                .faults
-                .add(&command_at, "this is a list: write the program here, and the rest to `args`");
+            reader.faults.add(
+                &command_at,
+                "this is a list: write the program here, and its arguments in `args`",
+            );
             None
         }
         _ => reader.strict_text(&command_at, command),
     };
     if command.as_deref().is_some_and(|command| command.trim().is_empty()) && !reader.is_lenient {
-        reader.faults.add(&command_at, "it is empty: write the program that is the server");
+        reader.faults.add(&command_at, "it is empty: write the server's program");
     }
     let mut args = Vec::new();
     if let Some(node) = node.get("args") {
@@ -179,7 +176,7 @@ fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node)
     }
     let env = pairs(reader, &at.member("env"), node.get("env"), |name| {
         (name.is_empty() || name.contains(['=', '\0']))
-            .then_some("this is no name of a variable: it is empty, or has `=` in it")
+            .then_some("this is not a valid variable name: it is empty or contains `=`")
     });
     let cwd = node.get("cwd").and_then(|node| reader.strict_text(&at.member("cwd"), node));
     Some(How::Command {
@@ -212,25 +209,25 @@ fn by_http(
                 .chars()
                 .all(|each| each.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(each));
         if !is_token {
-            return Some("this is no name of a header");
+            return Some("this is not a valid header name");
         }
         OURS.iter()
             .any(|ours| name.eq_ignore_ascii_case(ours))
-            .then_some("it says how MCP is spoken, and is set here: leave it out")
+            .then_some("the MCP transport sets this header itself: leave it out")
     });
     for (name, value) in &headers {
         if value.chars().any(|each| each.is_control() && each != '\t') {
-            // The value is a secret, so it is not shown.
+            // The value is secret, so the message does not quote it.
             reader.faults.add(
                 &headers_at.member(name),
-                "it has control characters in it, a line break perhaps: no header can",
+                "it contains control characters, such as a line break, which a header cannot",
             );
         }
     }
     Some(How::Http { url: url?.trim().to_owned(), headers })
 }
 
-/// An object of strings: variables of the environment, headers. `null` leaves one out.
+/// Reads an object of strings, such as variables or headers. `null` leaves one out.
 fn pairs(
     reader: &mut Reader<'_>,
     at: &At<'_>,
@@ -254,14 +251,14 @@ fn pairs(
     pairs
 }
 
-/// What is wrong with a URL. It is not shown: it may have a password or a token in it.
+/// Checks a URL. The message does not quote it, because it may contain a password or a token.
 #[cfg(feature = "http")]
 fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
     let parsed = url::Url::parse(url).map_err(|error| {
-        format!("this is no URL ({error}): write such as \"https://example.com/mcp\"")
+        format!("this is not a valid URL ({error}): write for example \"https://example.com/mcp\"")
     })?;
     let Some(host) = parsed.host() else {
-        return Err("there is no host in it: write such as \"https://example.com/mcp\"".to_owned());
+        return Err("it contains no host: write for example \"https://example.com/mcp\"".to_owned());
     };
     match parsed.scheme() {
         "https" => Ok(()),
@@ -271,13 +268,13 @@ fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
             if is_local || http_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host)) {
                 Ok(())
             } else {
-                Err("plain HTTP to another machine can be read on the way: write https, or name \
+                Err("plain HTTP to another machine is not encrypted: write https, or name \
                      its host in `aggregator.allowHttpHosts`"
                     .to_owned())
             }
         }
         _ => {
-            Err("only http and https are known: write such as \"https://example.com/mcp\""
+            Err("only http and https are supported: write for example \"https://example.com/mcp\""
                 .to_owned())
         }
     }
@@ -285,5 +282,5 @@ fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
 
 #[cfg(not(feature = "http"))]
 fn judge_url(_: &str, _: &[String]) -> Result<(), String> {
-    Err("this build knows no HTTP: build it with the feature `http`".to_owned())
+    Err("this build does not support HTTP: enable the feature `http`".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What is ours: the member `aggregator`.
+//! Reads the aggregator's own settings: the member `aggregator`.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -40,17 +40,17 @@ const OF_SERVERS: [&str; 6] =
 const OF_CALLS: [&str; 5] = ["tool", "arguments", "items", "split", "mayWrite"];
 const OF_RULES: [&str; 2] = ["match", "servers"];
 
-/// The contract's cap: no server may take longer.
+/// The maximum time limit of one server in milliseconds, from the contract.
 const LONGEST_TURN: u64 = 3000;
-/// The contract's 5 s.
+/// The maximum time limit of a query in milliseconds, from the contract.
 const LONGEST_QUERY: u64 = 5000;
 const MEGABYTE: u64 = 1024 * 1024;
-/// What one expression may cost in memory.
+/// The maximum memory of a compiled regular expression, in bytes.
 const LARGEST_REGEX: usize = MEGABYTE as usize;
 const MOST_RULES: usize = 200;
 const MOST_CALLS: usize = 16;
 
-/// `allowHttpHosts` alone; what is wrong with it is told later.
+/// Returns `allowHttpHosts` alone; its faults are reported later.
 pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
     match aggregator.get("allowHttpHosts") {
         Some(Node::List(hosts)) => hosts
@@ -64,7 +64,7 @@ pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
     }
 }
 
-/// The servers that are disabled here; what is wrong with them is told later.
+/// Returns the servers disabled in this section; faults are reported later.
 pub(super) fn disabled(aggregator: &Node) -> HashSet<String> {
     let Some(Node::Members(servers)) = aggregator.get("servers") else { return HashSet::new() };
     let disabled = servers.iter().filter(|(_, node)| is_disabled(node));
@@ -136,7 +136,7 @@ impl Reader<'_> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let (least, most) = range.into_inner();
-            self.faults.add(at, format!("write a whole number from {least} to {most}"));
+            self.faults.add(at, format!("write an integer from {least} to {most}"));
         }
         number
     }
@@ -173,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One word of some.
+    /// Reads one of several words.
     fn word<T>(&mut self, at: &At<'_>, node: &Node, words: &[(&str, T)]) -> Option<T>
     where
         T: Copy,
@@ -202,14 +202,14 @@ fn hosts(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) {
         {
             reader.faults.add(
                 at,
-                "write a host alone, without a port, such as \"docs.internal\"; in a URL, one of other \
-                 letters stands as \"xn--…\"",
+                "write a host alone, without a port, such as \"docs.internal\"; in a URL, a name with other \
+                 letters is written \"xn--…\"",
             );
         }
     }
 }
 
-/// Whether it is a host as URLs have it, once they are read.
+/// Returns whether a text is a host as parsed URLs contain it.
 fn is_host(text: &str) -> bool {
     let address = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     match address {
@@ -239,7 +239,7 @@ fn rule(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> O
     }
     for name in OF_RULES {
         if node.get(name).is_none() {
-            reader.faults.add(at, format!("it needs `{name}`"));
+            reader.faults.add(at, format!("`{name}` is missing"));
         }
     }
     let matches = node.get("match").and_then(|node| {
@@ -252,7 +252,7 @@ fn rule(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> O
         let at = at.member("servers");
         let nodes = reader.list(&at, node).unwrap_or_default();
         if matches!(node, Node::List(nodes) if nodes.is_empty()) {
-            reader.faults.add(&at, "it names no server: name at least one, or leave out the rule");
+            reader.faults.add(&at, "it is empty: name at least one server, or leave out the rule");
         }
         let places = nodes.iter().enumerate();
         places
@@ -266,21 +266,22 @@ fn rule(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> O
     Some(Rule { matches: matches?, servers: servers? })
 }
 
-/// Where a server stands that is named somewhere.
+/// Returns the index of a server that the section names.
 fn place_of(reader: &mut Reader<'_>, at: &At<'_>, name: &str, config: &Config) -> Option<usize> {
     let found = config.servers.iter().position(|server| server.name == name);
     if found.is_none() {
         let names: Vec<_> = config.server_names().collect();
         let hint = match nearest(names.iter().copied(), name) {
             Some(near) => format!("did you mean {}?", Shown(near)),
-            None => format!("there are {}", listed(names.into_iter())),
+            None => format!("the servers are {}", listed(names.into_iter())),
         };
         reader.faults.add(at, format!("there is no server {}: {hint}", Shown(name)));
     }
     found
 }
 
-/// The last line of what the parser of expressions says; the others draw the expression.
+/// Returns the last line of the regular expression parser's message; the other lines draw the
+/// expression.
 fn regex_fault(error: &regex::Error) -> String {
     let told = match error {
         regex::Error::CompiledTooBig(_) => "it would take too much memory".to_owned(),
@@ -290,7 +291,7 @@ fn regex_fault(error: &regex::Error) -> String {
             last.trim_start_matches("error: ").to_owned()
         }
     };
-    format!("this is no regular expression: {told}")
+    format!("this is not a valid regular expression: {told}")
 }
 
 fn servers(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &mut Config) {
@@ -315,7 +316,7 @@ fn server(
 ) -> (ServerSettings, bool) {
     let mut settings = ServerSettings::default();
     let mut disabled = false;
-    // What a disabled server would need is not asked for.
+    // The settings of a disabled server may be incomplete.
     reader.is_lenient = is_off || is_disabled(node);
     for (name, node) in reader.members(at, node).unwrap_or_default() {
         let at = &at.member(name);
@@ -345,7 +346,7 @@ fn server(
 fn calls(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Vec<CallTemplate> {
     let nodes = reader.list(at, node).unwrap_or_default();
     if matches!(node, Node::List(nodes) if nodes.is_empty()) {
-        reader.faults.add(at, "it names no tool: name at least one, or leave out `calls`");
+        reader.faults.add(at, "it is empty: name at least one tool, or leave out `calls`");
     }
     if nodes.len() > MOST_CALLS {
         reader.faults.add(at, format!("there are more than {MOST_CALLS} calls"));
@@ -355,7 +356,7 @@ fn calls(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Vec<CallTemplate>
     calls.filter_map(|(place, node)| call(reader, &at.item(place), node)).collect()
 }
 
-/// What is between the results of a text. `^` is where a line begins.
+/// Reads the separator between the results in a text. `^` matches at the beginning of each line.
 fn separator(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<Regex> {
     let pattern = reader.raw_text(at, node)?;
     let built = RegexBuilder::new(pattern).multi_line(true).size_limit(LARGEST_REGEX).build();
@@ -363,7 +364,7 @@ fn separator(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<Regex>
     if regex.is_match("") {
         reader.faults.add(
             at,
-            "it finds what is empty, and would cut everywhere: write what is between results, such \
+            "it matches the empty string: write the separator between results, such \
              as \"\\n\\n\" or \"^- \"",
         );
         return None;
@@ -378,7 +379,7 @@ fn call(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<CallTemplat
         }
     }
     if node.get("tool").is_none() {
-        reader.faults.add(at, "it needs `tool`, the name of a tool of this server");
+        reader.faults.add(at, "`tool` is missing: write the name of a tool of this server");
     }
     let tool = node.get("tool").and_then(|node| {
         let at = at.member("tool");

@@ -1,4 +1,5 @@
-//! What was given becomes an answer: ranked, without copies, within its bounds, counted.
+//! Builds the answer to a query: ranks the results, removes copies, applies the size limits and
+//! counts.
 
 use std::time::Duration;
 
@@ -10,12 +11,12 @@ use crate::answer::{Answer, Hit, Metadata, ServerOutcome};
 use crate::rank::{Candidate, RankOptions, Ranked, rank};
 use crate::upstream::Failure;
 
-/// A result that does not fit is shortened, unless less than this would be left of it.
-const WORTH_SHOWING: usize = 200;
-/// What is written beside a text that was shortened.
-const CUT: usize = ",\"truncated\":true".len();
+/// The minimum bytes of a shortened result. A result that would be shorter is left out instead.
+const MIN_RESULT_BYTES: usize = 200;
+/// The bytes that mark a result as shortened.
+const TRUNCATED_BYTES: usize = ",\"truncated\":true".len();
 
-/// An item with its server.
+/// An item and the index of its server.
 struct Source {
     server: usize,
     found: Found,
@@ -45,7 +46,7 @@ impl Inner {
                 left_out: 0,
                 failed: Vec::new(),
             };
-            // Whoever has nothing to be asked was not asked, unless somebody wants just that one.
+            // A server without a search tool does not count as queried, unless the query names it.
             let was_asked = named || !matches!(outcome.given, Err(Failure::NoQueryTool));
             if was_asked {
                 queried += 1;
@@ -110,7 +111,7 @@ impl Inner {
         Ok(Answer { results, metadata })
     }
 
-    /// Ranks away from the threads that answer clients.
+    /// Ranks on a blocking thread, so that replies to other clients are not delayed.
     async fn ranked(
         &self,
         words: String,
@@ -143,7 +144,7 @@ impl Inner {
                 copies.map(|source| source.server).filter(|it| it != server).collect();
             also.sort_unstable();
             also.dedup();
-            // Their places are known once it is known which of them fit.
+            // The ranks are assigned after it is known which results fit.
             Some(Hit {
                 content: found.item.content.clone(),
                 server: name(*server)?,
@@ -171,7 +172,7 @@ impl Source {
     }
 }
 
-/// How long an answer is without its results, and more.
+/// Returns an upper bound for the size of an answer without its results.
 fn around(servers: &[(usize, ServerOutcome)]) -> usize {
     const FRAME: usize = 640;
     const SERVER: usize = 160;
@@ -180,23 +181,24 @@ fn around(servers: &[(usize, ServerOutcome)]) -> usize {
     servers.iter().map(|(_, told)| each(told)).sum::<usize>() + FRAME
 }
 
-/// The best results that fit into so many bytes of JSON, and their places. One that does not fit is
-/// shortened where that leaves enough of it, else left out for those behind it.
+/// Selects the best results that fit into `most` bytes of JSON and assigns their ranks. A result
+/// that does not fit is shortened if enough of it remains, or else left out in favour of later
+/// ones.
 fn fitting(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
     let mut left = most;
     let mut taken = Vec::with_capacity(hits.len());
     for mut hit in hits {
         if size(&hit) > left {
-            if taken.is_empty() && frame(&hit) + WORTH_SHOWING > left {
-                // Better one without these than none.
+            if taken.is_empty() && frame(&hit) + MIN_RESULT_BYTES > left {
+                // One result without these fields is better than none.
                 hit.uri = None;
                 hit.also_from = Vec::new();
             }
             let room = left.saturating_sub(frame(&hit));
-            if room < WORTH_SHOWING && !taken.is_empty() {
+            if room < MIN_RESULT_BYTES && !taken.is_empty() {
                 continue;
             }
-            hit.truncated |= shorten(&mut hit.content, room.max(WORTH_SHOWING));
+            hit.truncated |= shorten(&mut hit.content, room.max(MIN_RESULT_BYTES));
         }
         left = left.saturating_sub(size(&hit));
         taken.push(hit);
@@ -207,28 +209,28 @@ fn fitting(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
     taken
 }
 
-/// A word on results for which there was no room.
+/// Returns a warning about results that did not fit.
 fn unfitting(count: usize) -> Option<String> {
     let results = if count == 1 { "result" } else { "results" };
     (count > 0).then(|| format!("{count} {results} more did not fit into maxOutputBytes"))
 }
 
-/// How long a result is as JSON without its text, but with the word that it was shortened.
+/// Returns the size of a result as JSON without its text, but with the mark that it was shortened.
 fn frame(hit: &Hit) -> usize {
-    size(hit) - json_length(&hit.content) + CUT
+    size(hit) - json_length(&hit.content) + TRUNCATED_BYTES
 }
 
-/// How long a result is as JSON, with what parts it from the next. Its place takes three digits here.
+/// Returns the size of a result as JSON with its separator. The rank counts as three digits.
 fn size(hit: &Hit) -> usize {
     serde_json::to_string(hit).map_or(usize::MAX / 2, |json| json.len() + 1 + "99".len())
 }
 
-/// How long a text is inside a JSON string.
+/// Returns the length of a text inside a JSON string.
 pub(crate) fn json_length(text: &str) -> usize {
     text.chars().map(json_char).sum()
 }
 
-/// How long a character is inside a JSON string, as serde_json writes it.
+/// Returns the length of a character inside a JSON string, as serde_json writes it.
 fn json_char(each: char) -> usize {
     match each {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -237,7 +239,7 @@ fn json_char(each: char) -> usize {
     }
 }
 
-/// Cuts a text so that it takes no more bytes than this as JSON, and says whether it was longer.
+/// Shortens a text to at most `most` bytes as JSON, and returns whether it was longer.
 pub(crate) fn shorten(text: &mut String, most: usize) -> bool {
     let mut length = 0;
     let end = text.char_indices().find_map(|(place, each)| {
@@ -254,7 +256,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody has so many servers")]
+#[expect(clippy::cast_precision_loss, reason = "the number of servers is small")]
 fn part(some: usize, all: usize) -> f64 {
     if all == 0 { 0.0 } else { some as f64 / all as f64 }
 }

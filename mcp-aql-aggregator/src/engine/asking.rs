@@ -1,4 +1,4 @@
-//! All servers at once, each for its time.
+//! Queries all servers concurrently, each within its time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,31 +13,32 @@ use crate::ask::told_name;
 use crate::items::{Item, split_aside};
 use crate::upstream::{Answers, Failure, Route};
 
-/// A server keeps to its time itself, and tells its breaker. This much later it is given up all the same.
-const GRACE: Duration = Duration::from_millis(250);
+/// The extra time after which a server is abandoned. A server normally enforces its own deadline
+/// and reports the timeout to its breaker.
+const ABANDON_GRACE_PERIOD: Duration = Duration::from_millis(250);
 
-/// Told of a server whose answer has nothing where the configuration says.
-const ITEMS_AMISS: &str = "`items` leads nowhere in the answer";
+/// Reported for a server whose answer does not contain the configured `items`.
+const ITEMS_AMISS: &str = "`items` does not match the answer";
 
-/// How asking one server went.
+/// The outcome of querying one server.
 pub(super) struct Outcome {
-    /// Its place in the configuration.
+    /// The server's index in the configuration.
     pub(super) server: usize,
     pub(super) latency: Duration,
     pub(super) given: Result<Given, Failure>,
 }
 
-/// What a server gave.
+/// The items of a server's answers.
 #[derive(Default)]
 pub(super) struct Given {
     pub(super) items: Vec<Found>,
     pub(super) left_out: usize,
     pub(super) bytes: usize,
-    /// Why calls failed beside those that were answered, each reason once.
+    /// The reasons why some calls failed while others were answered, each once.
     pub(super) failed: Vec<String>,
 }
 
-/// One item, and where it comes from.
+/// An item and its origin.
 pub(super) struct Found {
     pub(super) call: usize,
     pub(super) position: usize,
@@ -46,7 +47,7 @@ pub(super) struct Found {
     pub(super) item: Item,
 }
 
-/// What items are cut by.
+/// The limits for splitting answers into items.
 #[derive(Clone, Copy)]
 struct Bounds {
     items: usize,
@@ -54,7 +55,7 @@ struct Bounds {
 }
 
 impl Inner {
-    /// Asks these servers, and gives what became of each, in their order.
+    /// Queries the servers and returns the outcome of each, in their order.
     pub(super) async fn ask(&self, asked: &Asked, deadline: Instant, route: Route) -> Vec<Outcome> {
         let begun = Instant::now();
         let (chosen, words) = (&asked.servers, Arc::<str>::from(asked.words.as_str()));
@@ -63,7 +64,7 @@ impl Inner {
         let bounds =
             Bounds { items: settings.max_items_per_server, chars: settings.max_item_chars };
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
-        // Whoever drops the query drops the set, and with it every call.
+        // Dropping the query drops the set, which cancels every call.
         let mut tasks = JoinSet::new();
         for (index, place) in chosen.iter().enumerate() {
             outcomes.push(None);
@@ -83,7 +84,7 @@ impl Inner {
                 .instrument(span),
             );
         }
-        // A server's own code may fail; the others' answers do not depend on it.
+        // A panic in one task does not affect the other servers.
         while let Some(done) = tasks.join_next().await {
             if let Ok((index, outcome)) = done
                 && let Some(place) = outcomes.get_mut(index)
@@ -105,7 +106,7 @@ impl Inner {
 }
 
 impl Outcome {
-    /// For whoever watches: no word of the query, or of the server.
+    /// Logs the outcome without any text of the query or the server.
     fn note(&self) {
         let latency_ms = self.latency.as_millis();
         match &self.given {
@@ -121,7 +122,8 @@ impl Outcome {
     }
 }
 
-/// One server's answer, cut into items. None: it did not even keep to its time.
+/// Returns one server's answer, split into items, or `None` if the server exceeded even the grace
+/// period.
 async fn one(
     server: &dyn Server,
     words: &str,
@@ -133,7 +135,7 @@ async fn one(
         let asked = server.ask(words, until, route).await?;
         Ok(given(asked, bounds).await)
     };
-    timeout_at(until + GRACE, asked).await.ok()
+    timeout_at(until + ABANDON_GRACE_PERIOD, asked).await.ok()
 }
 
 async fn given(asked: Answers, bounds: Bounds) -> Given {
@@ -156,7 +158,7 @@ async fn given(asked: Answers, bounds: Bounds) -> Given {
             item,
         }));
     }
-    // In whatever order calls came back.
+    // Calls may be answered in any order.
     given.items.sort_by_key(|found| (found.call, found.position));
     for call in asked.failed {
         let why = call.failure.to_string();
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn items_that_are_not_where_they_should_be_are_told() {
+    async fn missing_items_are_reported() {
         let bounds = Bounds { items: 10, chars: 100 };
         for (items, told) in
             [(None, vec![]), (Some("hits"), vec![]), (Some("results"), vec![ITEMS_AMISS])]

@@ -1,4 +1,4 @@
-//! Each server by itself: what it is asked, and what is made of its answer.
+//! Checks each server on its own: its calls, and the items of its answers.
 
 use std::time::Duration;
 
@@ -14,65 +14,66 @@ use crate::plain::input::check_query;
 use crate::text::clean;
 use crate::upstream::{Answers, CallAnswer, Failure};
 
-/// What was found of one server.
+/// The findings about one server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Checked {
-    /// How it does.
+    /// The server's state.
     pub state: ServerState,
-    /// Whether it does as it was told to: it answers, or is there for other things than queries.
+    /// Whether the server works as configured: it answers, or it has no search tool.
     pub is_well: bool,
-    /// What is wrong, or what is only to be known, a sentence each.
+    /// Problems and remarks, one sentence each.
     pub notes: Vec<String>,
-    /// The tools that are asked.
+    /// The calls of the server's tools.
     pub calls: Vec<CheckedCall>,
-    /// Why it, or a call, failed, in the system's words or in its own, without the secrets that it was given.
+    /// The causes of failures as reported by the system or the server, without the secrets passed
+    /// to it.
     pub causes: Vec<String>,
-    /// The last lines of its standard error, without the secrets that it was given.
+    /// The last lines of the server's standard error, without the secrets passed to it.
     pub last_words: Vec<String>,
 }
 
-/// What was found of one tool of a server.
+/// The findings about one tool of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CheckedCall {
     /// The tool's name.
     pub tool: String,
-    /// Why it is asked.
+    /// The reason why the tool is called.
     pub why: &'static str,
-    /// What it is asked, as a configuration would say it.
+    /// The arguments, as a configuration would contain them.
     pub template: Value,
-    /// What it was asked first.
+    /// The arguments of the first call.
     pub arguments: Value,
-    /// What it answered, call by call: a template may make several, and where all of them found nothing, the
-    /// words of the query are asked for one by one.
+    /// The answers, one per call. A template may make several calls, and if all of them find
+    /// nothing, the query's words are searched one by one.
     pub answers: Vec<CheckedAnswer>,
 }
 
-/// What was found of one answer.
+/// The findings about one answer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CheckedAnswer {
-    /// What it was asked, with variables of the environment as the configuration has them.
+    /// The arguments of the call, with variables of the environment unexpanded.
     pub arguments: Value,
-    /// How long it took.
+    /// The time until the answer arrived.
     pub latency: Duration,
-    /// How long it is, as it came.
+    /// The size of the answer as received.
     pub bytes: usize,
-    /// What it was cut into.
+    /// The items that the answer was split into.
     pub items: Vec<String>,
-    /// What was left out of it: no text, errors among results, or too much.
+    /// The number of items left out: not text, errors among results, or beyond the limits.
     pub left_out: usize,
-    /// Nothing in it is where `items` of the configuration says.
+    /// Whether the configured `items` does not match the answer.
     pub is_amiss: bool,
 }
 
 impl Aggregator {
-    /// Asks each server by itself, once it has started, and tells what it was asked and what was made of
-    /// its answer: for whoever writes the configuration.
+    /// Queries each server on its own after it has started, and reports its calls and the parsed
+    /// answers. This serves the author of a configuration.
     ///
     /// # Errors
-    /// [`QueryError::Invalid`], at once: what [`query`](Self::query) would refuse is no server's fault.
+    /// [`QueryError::Invalid`], immediately, for a query that [`query`](Self::query) would reject.
     pub async fn check(&self, query: &str) -> Result<Vec<Checked>, QueryError> {
         check_query(query)?;
         self.settled().await;
@@ -102,7 +103,8 @@ impl Aggregator {
         }
         let state = upstream.state();
         checked.state = ServerState::of(entry);
-        // One that ended when it was asked is being started again, which is not why.
+        // A server that exited during the call is being restarted. The reason to report is the
+        // failure, not the restart.
         if let (Err(failure), None) = (&asked, &checked.state.reason) {
             checked.state.reason = Some(failure.to_string());
         }
@@ -112,7 +114,7 @@ impl Aggregator {
             checked.notes.push(why.to_string());
             checked.is_well = !matches!(why, NoPlan::Configured(_));
         }
-        // While it is being started again, what it was asked is still worth telling.
+        // The previous plan is still reported while the server restarts.
         let before = before.filter(|_| asked.is_err() && state.no_plan.is_none());
         let Some(plan) = state.plan.or(before) else {
             checked.is_well &= checked.state.state == ServerStatus::Unmapped;
@@ -148,8 +150,8 @@ impl Aggregator {
             checked.calls.push(CheckedCall {
                 why: match told.why {
                     Why::Configured => "configured",
-                    Why::Annotated => "searches, and says that it only reads",
-                    Why::Named => "is called like a search",
+                    Why::Annotated => "a search tool annotated as read-only",
+                    Why::Named => "has the name of a search tool",
                     Why::Operation => "an operation of an MCP-AQL adapter",
                 },
                 template: told.arguments,
