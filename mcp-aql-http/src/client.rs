@@ -1,5 +1,5 @@
-//! The client: requests over connections that are used again, direct or through the proxy that the
-//! environment names.
+//! The client: requests over pooled connections, direct or through the proxy that the environment
+//! names.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ use url::{Origin, Url};
 use crate::address::is_local;
 use crate::error::{HttpError, HttpErrorKind, Unusable};
 
-/// What connects: with TLS where the URL wants it.
+/// The connector, with TLS if the URL requires it.
 #[cfg(feature = "tls")]
 type Connector = hyper_rustls::HttpsConnector<Dial>;
 #[cfg(not(feature = "tls"))]
@@ -34,25 +34,25 @@ type Connector = Dial;
 
 type Fault = Box<dyn Error + Send + Sync>;
 
-/// A client for one server, cheap to clone. Redirects are for its users to follow.
+/// A client for one server, cheap to clone. It does not follow redirects.
 ///
-/// A server on this machine is asked without the proxy that the environment may name. With `https://`, what
-/// the system trusts is trusted; the variable `SSL_CERT_FILE` names a PEM file of certificates that are
-/// trusted instead. No provider of cryptography is installed for the whole program.
+/// A server on this machine is reached without the proxy that the environment may name. For
+/// `https://`, the client trusts the certificates of the system, or those in the PEM file that
+/// `SSL_CERT_FILE` names. The client does not install a process-wide cryptography provider.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: hyper_util::client::legacy::Client<Connector, Full<Bytes>>,
     proxy: Option<Arc<Intercept>>,
-    /// What it trusts, and the way there, are of this one.
+    /// The server that the trusted certificates and the proxy apply to.
     server: Origin,
 }
 
 impl Client {
-    /// For the server of this URL. What the URL says about who asks is not sent: see
+    /// Creates a client for the server of this URL. Credentials in the URL are not sent: see
     /// [`authorization`](crate::authorization).
     ///
     /// # Errors
-    /// What is wrong with the URL, with the proxy, or with the certificates of this machine.
+    /// [`Unusable`] if the URL, the proxy or the certificates of this machine cannot be used.
     pub fn new(url: &Url) -> Result<Self, Unusable> {
         match url.scheme() {
             "http" => {}
@@ -78,10 +78,11 @@ impl Client {
         Ok(Self { inner, proxy, server: url.origin() })
     }
 
-    /// Sends a request to a URL of that server, and gives the reply once its headers are there.
+    /// Sends a request to a URL of that server, and returns the reply after its headers have
+    /// arrived.
     ///
     /// # Errors
-    /// Why there is no reply. To another server than its own nothing is sent.
+    /// [`HttpError`] if there is no reply. Nothing is sent to a different server.
     pub async fn send(
         &self,
         url: &Url,
@@ -91,13 +92,13 @@ impl Client {
     ) -> Result<Reply, HttpError> {
         let unsent = |why| HttpError::told(HttpErrorKind::Connect, why);
         if url.origin() != self.server {
-            return Err(unsent("the URL is of another server than the client is for".to_owned()));
+            return Err(unsent("the URL belongs to another server than the client's".to_owned()));
         }
         let mut request = Request::new(Full::from(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri(url).map_err(unsent)?;
         *request.headers_mut() = headers;
-        // With TLS, the proxy is told when the tunnel is made.
+        // With TLS, the proxy receives the credentials when the tunnel is opened.
         if url.scheme() == "http"
             && let Some(who) = self.proxy.as_ref().and_then(|proxy| proxy.basic_auth())
         {
@@ -117,15 +118,16 @@ impl Client {
     }
 }
 
-/// A URL as HTTP has it, or why it does not.
+/// Converts a URL for HTTP, or returns the reason why that is not possible.
 fn uri(url: &Url) -> Result<Uri, String> {
     Uri::try_from(url.as_str()).map_err(|error| error.to_string())
 }
 
-/// A reply, of which the body is still to be read. Dropped, its connection is closed unless all was read.
+/// A reply whose body has not been read yet. Dropping it closes the connection unless the body was
+/// read to its end.
 pub struct Reply(Response<Incoming>);
 
-/// Its headers may be secrets, such as the session.
+/// Omits the headers, which may contain secrets such as the session.
 impl fmt::Debug for Reply {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Reply").field("status", &self.status()).finish_non_exhaustive()
@@ -133,20 +135,20 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Its status.
+    /// Returns the status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.0.status()
     }
 
-    /// Its headers.
+    /// Returns the headers.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         self.0.headers()
     }
 
-    /// Of what kind its content is, in lower case and without parameters: `text/event-stream`. Empty where
-    /// it does not say so.
+    /// Returns the content type in lower case and without parameters: `text/event-stream`. Empty if
+    /// the header is missing.
     #[must_use]
     pub fn content_type(&self) -> String {
         let kind = self.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -154,15 +156,15 @@ impl Reply {
         kind.trim().to_ascii_lowercase()
     }
 
-    /// The next part of the body, if there is one.
+    /// Returns the next part of the body, or `None` at its end.
     ///
     /// # Errors
-    /// Why there is no more of it.
+    /// [`HttpError`] if the body is incomplete.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             match self.0.body_mut().frame().await.transpose() {
                 Ok(None) => return Ok(None),
-                // Trailers are not read.
+                // Trailers are ignored.
                 Ok(Some(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         return Ok(Some(data));
@@ -174,7 +176,7 @@ impl Reply {
     }
 }
 
-/// Makes connections: to the server, or to the proxy, which makes a tunnel where TLS is to go through.
+/// Opens connections to the server or to the proxy, with a tunnel through the proxy for TLS.
 #[derive(Debug, Clone)]
 pub(crate) struct Dial {
     tcp: HttpConnector,
@@ -211,7 +213,7 @@ impl Service<Uri> for Dial {
 /// A connection.
 pub(crate) struct Line {
     tcp: TokioIo<TcpStream>,
-    /// Whether it is the proxy that reads the requests, and has to be told of which server they are.
+    /// Whether the proxy reads the requests, so that they must contain the full URL.
     is_proxied: bool,
 }
 
@@ -274,11 +276,11 @@ mod tests {
 
     use super::*;
 
-    /// The URL of a server that answers each connection with this, and hangs up.
+    /// Returns the URL of a server that answers each connection with this text and closes it.
     fn server(answer: &'static str) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        // It ends with the process.
+        // The thread ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_breaks_is_told_apart_from_what_never_was() {
+    async fn broken_connections_differ_from_failed_ones() {
         let mut cut =
             get(&server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")).await.unwrap();
         assert_eq!(cut.content_type(), "");
@@ -323,7 +325,7 @@ mod tests {
         assert_eq!(cut.chunk().await.unwrap_err().kind(), HttpErrorKind::Broken);
         let error = get(&server("SSH-2.0-nothing\r\n")).await.unwrap_err();
         assert_eq!((error.kind(), error.is_connect()), (HttpErrorKind::Broken, false));
-        // Nobody listens there any more.
+        // The listener is closed.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
         drop(listener);
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_other_server_is_sent_anything() {
+    async fn nothing_is_sent_to_another_server() {
         let (url, other) = (server("HTTP/1.1 200 OK\r\n\r\n"), server("HTTP/1.1 200 OK\r\n\r\n"));
         let client = Client::new(&url).unwrap();
         let https = url.as_str().replace("http:", "https:");
@@ -344,14 +346,14 @@ mod tests {
             assert_eq!(error.kind(), HttpErrorKind::Connect, "{url}");
             assert!(error.to_string().contains("another server"), "{error}");
         }
-        // Of its own, any path will do.
+        // Any path of the client's own server is allowed.
         let url = url.join("/elsewhere").unwrap();
         let reply = client.send(&url, Method::GET, HeaderMap::new(), Vec::new()).await.unwrap();
         assert_eq!(format!("{reply:?}"), "Reply { status: 200, .. }");
     }
 
     #[test]
-    fn only_http_is_asked() {
+    fn only_http_urls_are_accepted() {
         for url in ["http://a{b}/mcp".to_owned(), format!("http://a/{}", "b".repeat(70_000))] {
             let Ok(url) = Url::parse(&url) else { continue };
             assert!(matches!(Client::new(&url), Err(Unusable::Uri(_))), "{url}");

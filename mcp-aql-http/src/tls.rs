@@ -1,4 +1,4 @@
-//! TLS for the client: what it trusts, and what to do where that is not enough.
+//! TLS for the client: the trusted certificates, and advice on certificate errors.
 
 use std::error::Error;
 use std::io;
@@ -10,10 +10,10 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use crate::client::Dial;
 use crate::error::{HttpError, HttpErrorKind, Unusable};
 
-/// Adds TLS to connections.
+/// Adds TLS to a connector.
 ///
 /// # Errors
-/// When it is wanted, and there is nothing that could be trusted.
+/// When TLS is required and no certificate is trusted.
 pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Dial>, Unusable> {
     let mut trusted = RootCertStore::empty();
     if is_wanted {
@@ -24,7 +24,8 @@ pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
             return Err(Unusable::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
         }
     }
-    // Given here, and not installed for the whole program, which may have its own.
+    // The provider is passed here instead of being installed for the whole program, which may have
+    // its own.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -38,16 +39,18 @@ pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
         .wrap_connector(dial))
 }
 
-/// Why there is no connection, if it is for TLS, and what to do about it.
+/// Returns the error of a failed TLS handshake, with advice.
 pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
-    // Only the handshake fails with an `io::Error` at this place; what wraps another hides it from `source`.
+    // Only the handshake fails with an `io::Error` here. An `io::Error` that wraps another one
+    // hides it from `source`.
     let mut fault: &io::Error = error.source()?.downcast_ref()?;
     while let Some(inner) = fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         fault = inner;
     }
     match fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidMessage(_)) => {
-            let why = "the server does not speak TLS: if it has none, write http://".to_owned();
+            let why =
+                "the server does not speak TLS: if it does not use TLS, write http://".to_owned();
             Some(HttpError::told(HttpErrorKind::Connect, why))
         }
         Some(rustls::Error::InvalidCertificate(why)) => {
@@ -56,12 +59,12 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
                     ": if it is from a CA of your own, set SSL_CERT_FILE to a PEM file with the \
                      certificate of that CA"
                 }
-                // What `openssl req -x509` makes, unless told otherwise. The verifier's own error is not
-                // shown to us.
+                // `openssl req -x509` creates such a certificate by default. The verifier's error
+                // type is not public.
                 CertificateError::Other(other)
                     if other.to_string().contains("CaUsedAsEndEntity") =>
                 {
-                    ": it is that of a CA itself; give the server one that a CA signed, or one made \
+                    ": it belongs to a CA itself; use a certificate that a CA signed, or one created \
                      with `basicConstraints=CA:FALSE`, and set SSL_CERT_FILE to its PEM file"
                 }
                 _ => "",
@@ -71,7 +74,9 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
         }
         Some(_) => None,
         None => {
-            let why = format!("no TLS came about, {fault}: if the server has none, write http://");
+            let why = format!(
+                "the TLS handshake failed, {fault}: if the server does not use TLS, write http://"
+            );
             Some(HttpError::told(HttpErrorKind::Connect, why))
         }
     }

@@ -1,4 +1,4 @@
-//! Short texts that are cut from one cloth: all words are the same but those that matter.
+//! Compares short texts that differ only in the words that matter.
 
 use crate::text::{Kind, Word, is_stop_word, scan};
 
@@ -13,19 +13,19 @@ pub(super) struct Piece {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
-    /// Holds others together.
+    /// A function word.
     Light,
-    /// Says something.
+    /// A content word.
     Heavy,
-    /// Turns a sentence around.
+    /// A negation.
     Negation,
-    /// Is what the query asks for.
+    /// A word of the query.
     Asked,
 }
 
 const NEGATIONS: [&str; 7] = ["no", "not", "never", "none", "nor", "cannot", "without"];
 
-/// The words of a text, as its shingles have them.
+/// Returns the words of a text that also form its shingles.
 pub(super) fn pieces(terms: &Terms, text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut known = Known::default();
@@ -51,9 +51,9 @@ fn weight(word: Word<'_>) -> Weight {
     }
 }
 
-/// Whether two texts that share most of their words say different things all the same: one has a word of
-/// the query or a negation that the other lacks, or nothing was done but to put other words in the places
-/// of some.
+/// Returns whether two texts that share most of their words make different statements. They do if
+/// one has a word of the query or a negation that the other lacks, or if all differences are
+/// replaced words.
 pub(super) fn differ(one: &[Piece], other: &[Piece]) -> bool {
     let hunks = hunks(one, other);
     let decisive = |hunk: &[Piece], all: &[Piece]| {
@@ -70,11 +70,11 @@ pub(super) fn differ(one: &[Piece], other: &[Piece]) -> bool {
 
 type Hunk<'a> = (&'a [Piece], &'a [Piece]);
 
-/// What is between the words that two texts have in common, in their order: as many of these as can be.
-/// Takes as many steps as the product of their lengths.
+/// Returns the differences between two texts around their longest common subsequence of words. The
+/// time is proportional to the product of their lengths.
 fn hunks<'a>(one: &'a [Piece], other: &'a [Piece]) -> Vec<Hunk<'a>> {
     let width = other.len() + 1;
-    // How many words the rests behind two places have in common, row by row.
+    // The length of the longest common subsequence of the rests after two positions, row by row.
     let mut common = vec![0_u16; width * (one.len() + 1)];
     let at = |common: &[u16], row: usize, column: usize| {
         common.get(row * width + column).copied().unwrap_or_default()
@@ -93,7 +93,7 @@ fn hunks<'a>(one: &'a [Piece], other: &'a [Piece]) -> Vec<Hunk<'a>> {
     }
     let mut hunks = Vec::new();
     let (mut row, mut column) = (0, 0);
-    // Where the last common words ended.
+    // The position after the last common words.
     let mut begun = (0, 0);
     let mut close = |begun: (usize, usize), row: usize, column: usize| {
         let hunk = (one.get(begun.0..row), other.get(begun.1..column));
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_the_places_of_others_tell_short_texts_apart() {
+    fn replaced_words_distinguish_short_texts() {
         let terms = Terms::of("refund");
         for (shows, one, other, expected) in [
             ("the same", "call it to see a booking", "call it to see a booking", false),

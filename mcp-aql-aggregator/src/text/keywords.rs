@@ -1,4 +1,4 @@
-//! The words of a query that servers are asked for.
+//! Extracts the words of a query to search for.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::scripts::{Written, has_no_spaces, is_hiragana, written};
 use super::stop::is_stop_word;
 
-/// The words of a query that say what it is about, as they were written, each once and in their order;
-/// all its words, where none of them does.
+/// Returns the distinct content words of a query, as written and in order, or all its words if none
+/// is a content word.
 pub(crate) fn content_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = pieces(query);
@@ -21,7 +21,8 @@ fn says_something(word: &str) -> bool {
     !word.chars().all(is_hiragana) && !word.to_lowercase().split(['\'', '’']).all(is_stop_word)
 }
 
-/// Words as Unicode cuts them; of scripts without spaces, what is written in one kind of character.
+/// Splits into words as Unicode does. In scripts without spaces, characters of the same kind form a
+/// word.
 fn pieces(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut joins_at: Option<(usize, Written)> = None;

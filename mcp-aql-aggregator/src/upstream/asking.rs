@@ -1,4 +1,5 @@
-//! Asks a server: waits for it, makes the calls that its plan says, and tells the breaker how that went.
+//! Queries a server: waits until it is ready, makes the calls of its plan, and reports the outcome
+//! to the breaker.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,10 +19,11 @@ use super::{Answers, CallAnswer, FailedCall, Failure, Route, Shared, What, mail,
 use crate::ask::{PlannedCall, told_name};
 use crate::items::{holds_nothing, is_failure};
 
-/// So many queries wait in vain for a server that does not get ready, until the next ones wait no more.
-pub(super) const PATIENCE: u32 = 3;
-/// So many refusals in a row, and perhaps the tools are others now.
-pub(super) const REFUSALS: u32 = 3;
+/// The number of queries that wait in vain for a server to become ready before later ones fail at
+/// once.
+pub(super) const MAX_FAILED_WAITS: u32 = 3;
+/// The number of consecutive refusals after which the list of tools is fetched again.
+pub(super) const MAX_REFUSALS: u32 = 3;
 
 impl Shared {
     pub(super) async fn ask(
@@ -38,14 +40,14 @@ impl Shared {
         }
         let begun = Instant::now();
         if until <= begun {
-            // Its time was used up before anybody asked it.
+            // The deadline passed before the server's turn.
             return Err(Failure::Busy);
         }
         let until = until.min(begun + self.limit());
         let pass = self.breaker.pass().ok_or(Failure::CircuitOpen)?;
         let turn = Turn::new(self, pass, begun, until);
         let mut asked = self.ask_once(query, &turn, route).await;
-        // Another session answers what the last one was asked.
+        // A new session may answer what the expired one did not.
         if matches!(asked, Err(Unanswered { is_expired: true, .. })) {
             asked = self.ask_once(query, &turn, route).await;
         }
@@ -62,7 +64,8 @@ impl Shared {
         }
     }
 
-    /// Servers that refuse again and again may have other tools by now, and no way to say so.
+    /// Counts refusals. A server that refuses repeatedly may have changed its tools without being
+    /// able to announce it.
     fn count_refusals(&self, asked: &Result<Answers, Unanswered>) {
         let is_refusal = |failure| matches!(failure, Failure::Protocol | Failure::Tool);
         let is_refused = match asked {
@@ -71,23 +74,23 @@ impl Shared {
         };
         if !is_refused {
             self.refused.store(0, Relaxed);
-        } else if self.refused.fetch_add(1, Relaxed) + 1 >= REFUSALS {
+        } else if self.refused.fetch_add(1, Relaxed) + 1 >= MAX_REFUSALS {
             self.refused.store(0, Relaxed);
             self.outdated.notify_one();
         }
     }
 
-    /// How long the server may take.
+    /// Returns the time limit of the server.
     fn limit(&self) -> Duration {
         self.config.settings.timeout.unwrap_or(self.settings.server_timeout)
     }
 
-    /// The same, as far as a query has so much time.
+    /// Returns the time limit of the server within the deadline of a query.
     fn whole_limit(&self) -> Duration {
         self.limit().min(self.settings.deadline)
     }
 
-    /// Asks what is connected now.
+    /// Makes the calls on the current connection.
     async fn ask_once(
         &self,
         query: &str,
@@ -110,18 +113,19 @@ impl Shared {
             let has_ended = live.mail.cause().is_some();
             return Err(Unanswered::of(&failed, has_ended, live.mail.is_expired()));
         }
-        // Some servers look for the query as it stands.
+        // Some servers search for the query as one phrase.
         let is_empty =
             |answer: &CallAnswer| holds_nothing(&answer.result, answer.bytes, &answer.items);
         if asked.answers.iter().all(is_empty) {
-            // These are more than was promised: they may fail.
+            // Failures of these additional calls are ignored.
             let (more, _) = self.calls(&asking, live.plan.again(query, most), count).await;
             asked.answers.extend(more);
         }
         Ok(asked)
     }
 
-    /// Makes all these calls at once, the first of them at that place: what was answered, and what was not.
+    /// Makes calls concurrently and returns the answered and the failed ones. `first` is the index
+    /// of the first call.
     async fn calls(
         &self,
         asking: &Asking<'_>,
@@ -141,11 +145,11 @@ impl Shared {
         (answers, failed)
     }
 
-    /// Waits for the server, unless many have done so in vain.
+    /// Waits until the server is ready, unless many queries have done so in vain.
     async fn ready(&self, until: Instant) -> Result<Arc<Live>, Failure> {
         self.wanted.notify_one();
         let mut status = self.status.subscribe();
-        let has_patience = self.waited.load(Relaxed) < PATIENCE;
+        let may_wait = self.waited.load(Relaxed) < MAX_FAILED_WAITS;
         let wait = async {
             loop {
                 match &status.borrow_and_update().what {
@@ -153,7 +157,7 @@ impl Shared {
                         return Ok(Arc::clone(live));
                     }
                     What::Failed(failure) | What::Unfit(failure) => return Err(*failure),
-                    What::Idle | What::Starting | What::Ready(_) if !has_patience => {
+                    What::Idle | What::Starting | What::Ready(_) if !may_wait => {
                         return Err(Failure::Starting);
                     }
                     What::Idle | What::Starting | What::Ready(_) => {}
@@ -172,7 +176,7 @@ impl Shared {
         }
     }
 
-    /// One call.
+    /// Makes one call.
     async fn call(
         &self,
         asking: &Asking<'_>,
@@ -182,7 +186,8 @@ impl Shared {
         let Asking { live, turn, path, label } = asking;
         let PlannedCall { tool, arguments, items } = call;
         let unsent = |failure| Failed { tool: tool.clone(), failure, verdict: Verdict::Nothing };
-        // Calls of ours are in the way: that is no fault of the server.
+        // The limit on concurrent calls is the aggregator's own, so waiting for it is not a fault
+        // of the server.
         let asked = Instant::now();
         let _permit = timeout_at(turn.until, self.permits.acquire())
             .await
@@ -222,7 +227,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// What a tool says that does not even say that it failed.
+    /// Notes the text of a failure that is not marked as an error.
     fn note_failure(&self, tool: &str, result: &CallToolResult) {
         let text = result.content.iter().find_map(|block| block.as_text());
         let structured = result.structured_content.as_ref().map(ToString::to_string);
@@ -231,7 +236,7 @@ impl Shared {
     }
 }
 
-/// What the calls for a query have in common.
+/// The data that the calls of a query share.
 struct Asking<'a> {
     live: &'a Live,
     turn: &'a Turn<'a>,
@@ -239,18 +244,18 @@ struct Asking<'a> {
     label: String,
 }
 
-/// A query's turn with a server: how long it has, and what it tells the breaker.
+/// One query's use of a server: its time limit, and its report to the breaker.
 struct Turn<'s> {
     shared: &'s Shared,
-    /// Gone once the breaker has heard how it went.
+    /// The breaker's permission; `None` after the outcome was reported.
     pass: Option<Pass<'s>>,
     begun: Instant,
     until: Instant,
-    /// From its beginning to its end.
+    /// The time from the start to the deadline.
     limit: Duration,
-    /// So much of it was gone before the server was ready.
+    /// The time spent waiting for the server to become ready.
     waited: Mutex<Duration>,
-    /// When the first call was sent.
+    /// The time at which the first call was sent.
     sent: OnceLock<Instant>,
     is_answered: AtomicBool,
 }
@@ -277,14 +282,14 @@ impl<'s> Turn<'s> {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += more;
     }
 
-    /// What a call that failed says of the server, which had this time for it.
+    /// Returns what a failed call that took this long says about the server.
     fn verdict(&self, failure: Failure, took: Duration) -> Verdict {
         let whole = self.shared.whole_limit();
         let is = |true_of: bool| if true_of { Verdict::Fails } else { Verdict::Alive };
         match failure {
-            // Our own queue, or its start, may have left it next to nothing.
+            // Waiting for the start or for other calls may have left the server almost no time.
             Failure::Timeout(_) if took * 10 < whole * 9 => Verdict::Nothing,
-            // Whoever refuses is alive, unless that takes as long as being dead.
+            // A server that refuses a call is alive, unless it takes as long as a dead one.
             _ => is(failure.is_of_server() || took * 2 >= whole),
         }
     }
@@ -311,7 +316,8 @@ impl<'s> Turn<'s> {
 }
 
 impl Drop for Turn<'_> {
-    /// Whoever asked has given up. Clients that wait no longer than this shall not ask a dead server for ever.
+    /// Reports a query that the caller abandoned. Otherwise clients that never wait longer would
+    /// query a dead server forever.
     fn drop(&mut self) {
         let waited = self.sent.get().map(Instant::elapsed).unwrap_or_default();
         if waited * 2 >= self.shared.whole_limit() && !self.is_answered.load(Relaxed) {
@@ -320,10 +326,10 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What came of asking says of the server.
+/// The conclusion about the server from the outcome of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// It was not asked, or not for long.
+    /// The server was not called, or not for long.
     Nothing,
     Alive,
     Fails,
@@ -343,12 +349,12 @@ impl Failed {
     }
 }
 
-/// Why there is no answer.
+/// The reason why a query has no answer.
 #[derive(Debug)]
 struct Unanswered {
     failure: Failure,
     verdict: Verdict,
-    /// Another session would be served.
+    /// Whether a new session may succeed.
     is_expired: bool,
 }
 
@@ -357,7 +363,7 @@ impl Unanswered {
         Self { failure, verdict: Verdict::Nothing, is_expired: false }
     }
 
-    /// Of calls, all of which failed: the worst is told.
+    /// Summarizes calls that all failed by the worst of them.
     fn of(failed: &[Failed], has_ended: bool, is_expired: bool) -> Self {
         let worst = failed.iter().find(|call| call.verdict == Verdict::Fails);
         let Some(told) = worst.or(failed.first()) else {
@@ -368,11 +374,11 @@ impl Unanswered {
     }
 }
 
-/// What a server answers to a call; why it does not, in our words.
+/// Makes a call and returns the server's answer, or the failure in a fixed wording.
 async fn answer(live: &Live, params: CallToolRequestParams) -> Result<CallToolResult, Failure> {
     match live.peer.call_tool_once(params).await {
         Ok(CallToolResponse::Complete(result)) => Ok(result),
-        // It wants to be told more, or to be asked again later: nobody here would.
+        // The server asks for input or for a later retry, neither of which is supported.
         Ok(_) => Err(Failure::Protocol),
         Err(ServiceError::McpError(error)) => Err(mail::failure_of(&error)),
         Err(ServiceError::TransportSend(error)) => {
@@ -383,7 +389,7 @@ async fn answer(live: &Live, params: CallToolRequestParams) -> Result<CallToolRe
     }
 }
 
-/// Counts a call that nobody waited for to its end.
+/// Counts a call as cancelled if it is dropped before its end.
 struct Counted<'s> {
     stats: &'s Stats,
     is_over: bool,

@@ -1,5 +1,5 @@
-//! The circuit breaker: a server that fails several times in a row is left alone for a while, and then asked
-//! once before it is asked by everybody again.
+//! The circuit breaker: a server that fails several times in a row is not called for a while, and
+//! then probed with one call before it receives all calls again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 /// The circuit breaker of one server.
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// So many failures in a row open it.
+    /// The number of consecutive failures that open the breaker.
     failures: u32,
-    /// So long it stays open.
+    /// The time for which the breaker stays open.
     open_for: Duration,
     state: Mutex<State>,
 }
@@ -23,19 +23,19 @@ enum State {
     Probing,
 }
 
-/// What the breaker of a server does.
+/// The state of a server's breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BreakerState {
-    /// It lets calls through.
+    /// All calls may pass.
     Closed,
-    /// It lets no call through.
+    /// No call may pass.
     Open,
-    /// It lets one call through, and waits for how that ends.
+    /// One call may pass, and its outcome decides.
     HalfOpen,
 }
 
 impl BreakerState {
-    /// As `list_servers` has it.
+    /// Returns the name used in `list_servers`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "closed",
@@ -45,7 +45,8 @@ impl BreakerState {
     }
 }
 
-/// The right to one call. Whoever drops it without a word, because the call was given up, is not counted.
+/// Permission for one call. Dropping it without a report, because the call was abandoned, does not
+/// count.
 #[derive(Debug)]
 pub(super) struct Pass<'b> {
     breaker: &'b Breaker,
@@ -63,7 +64,7 @@ impl Breaker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a call through, or not.
+    /// Returns permission for a call, unless the breaker is open.
     pub(super) fn pass(&self) -> Option<Pass<'_>> {
         let mut state = self.lock();
         let is_probe = match *state {
@@ -87,20 +88,20 @@ impl Breaker {
 }
 
 impl Pass<'_> {
-    /// The server is alive.
+    /// Reports that the server is alive.
     pub(super) fn succeeded(mut self) {
         self.is_settled = true;
         *self.breaker.lock() = State::Closed { failed: 0 };
     }
 
-    /// The server failed: whether that opened the breaker.
+    /// Reports that the server failed. Returns whether that opened the breaker.
     pub(super) fn failed(mut self) -> bool {
         self.is_settled = true;
         let mut state = self.breaker.lock();
         let failed = match *state {
             State::Closed { failed } => failed.saturating_add(1),
             State::Probing if self.is_probe => self.breaker.failures,
-            // Somebody who came before has opened it.
+            // An earlier call has already opened the breaker.
             State::Open { .. } | State::Probing => return false,
         };
         let opens = failed >= self.breaker.failures;
@@ -115,7 +116,7 @@ impl Pass<'_> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         if self.is_probe && !self.is_settled {
-            // The next one is the probe.
+            // The next call becomes the probe.
             *self.breaker.lock() = State::Open { until: Instant::now() };
         }
     }
@@ -126,19 +127,19 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn three_failures_in_a_row_open_it_and_one_probe_closes_it() {
+    async fn three_consecutive_failures_open_it_and_one_probe_closes_it() {
         let breaker = Breaker::new(3, Duration::from_secs(30));
         assert!(!breaker.pass().unwrap().failed());
         assert!(!breaker.pass().unwrap().failed());
         breaker.pass().unwrap().succeeded();
-        // Not in a row.
+        // The success in between resets the count.
         assert!(!breaker.pass().unwrap().failed());
         assert!(!breaker.pass().unwrap().failed());
         let early = breaker.pass().unwrap();
         assert!(breaker.pass().unwrap().failed());
         assert_eq!(breaker.state(), BreakerState::Open);
         assert!(breaker.pass().is_none());
-        // Asked before it was open, and counted no second time.
+        // A call that started before the breaker opened does not count again.
         assert!(!early.failed());
 
         tokio::time::advance(Duration::from_secs(31)).await;
@@ -149,7 +150,7 @@ mod tests {
         assert!(breaker.pass().is_none(), "open again");
 
         tokio::time::advance(Duration::from_secs(31)).await;
-        // A probe that was given up leaves the place to the next.
+        // An abandoned probe makes the next call the probe.
         drop(breaker.pass().unwrap());
         breaker.pass().unwrap().succeeded();
         assert_eq!(breaker.state(), BreakerState::Closed);

@@ -1,4 +1,4 @@
-//! A connection to a server: opened, greeted, its tools learned.
+//! A connection to a server: handshake, discovery of its tools, and shutdown.
 
 use std::error::Error;
 use std::io;
@@ -25,28 +25,28 @@ use crate::ask::{Learning, NoPlan, Plan};
 use crate::config::{How, Lifecycle};
 use crate::items::is_failure;
 
-/// More tools than this are not looked at.
+/// The maximum number of tools that are considered.
 const MOST_TOOLS: usize = 2000;
-/// Nor more pages of them.
+/// The maximum number of pages of the list of tools.
 const MOST_PAGES: usize = 100;
-/// How long the client may take to say good-bye over HTTP.
-const GOOD_BYE: Duration = Duration::from_millis(700);
+/// The time limit for closing the client, which ends the session over HTTP.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// An open connection. Dropped, its process ends.
+/// An open connection. Dropping it ends the server's process.
 pub(super) struct Connection {
     process: Option<Process>,
     service: RunningService<RoleClient, ClientConfig>,
     mail: Arc<Mail>,
-    /// What is known of its tools.
+    /// The result of the last discovery.
     learnt: Learnt,
-    /// Since when.
+    /// The time of the last discovery.
     learnt_at: Instant,
 }
 
-/// What there is to ask, or why there is nothing.
+/// The result of discovery: the calls to make, or the reason why there are none.
 pub(super) type Learnt = Result<Arc<Live>, NoPlan>;
 
-/// What is needed to ask.
+/// The parts of a connection that queries use.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) peer: Peer<RoleClient>,
@@ -55,12 +55,10 @@ pub(super) struct Live {
 }
 
 impl Connection {
-    /// # Errors
-    /// Why the server cannot be asked.
     pub(super) async fn open(shared: &Shared) -> Result<Self, Failure> {
         shared.route.check()?;
         let mail = Mail::new(Arc::clone(&shared.stats));
-        // Held here: whatever fails, it is ended as it should be.
+        // The process is held here, so that every failure ends it properly.
         let mut process = None;
         let limit = shared.settings.start_timeout;
         let opened = timeout(limit, Self::open_with(shared, &mail, &mut process)).await;
@@ -81,12 +79,12 @@ impl Connection {
             }
             Err(failure) => failure,
         };
-        // Of what ended, or was not understood, whoever read knows more.
+        // The reader knows more about a connection that ended or sent invalid messages.
         let failure = mail.cause().unwrap_or(failure);
         if let Some(process) = process {
             end(process, failure, shared).await;
         }
-        // It ended before it was ready.
+        // The process ended before it was ready.
         Err(if failure == Failure::Exited { Failure::FailedToStart } else { failure })
     }
 
@@ -138,23 +136,23 @@ impl Connection {
         }
     }
 
-    /// What there is to ask.
+    /// Returns the result of the last discovery.
     pub(super) fn learnt(&self) -> Learnt {
         self.learnt.clone()
     }
 
-    /// When that was learnt.
+    /// Returns the time of the last discovery.
     pub(super) const fn learnt_at(&self) -> Instant {
         self.learnt_at
     }
 
-    /// Whether there may be more to learn: the server says when its tools change, or can be asked again
-    /// without a process that waits for that.
+    /// Returns whether the tools may still change: the server announces changes, or it can be
+    /// queried again over HTTP without a process that waits.
     pub(super) fn may_change(&self) -> bool {
         self.process.is_none() || self.mail.tells_changes()
     }
 
-    /// Whether a server cannot say when its tools change.
+    /// Returns whether the connection uses HTTP, over which servers cannot announce changes.
     pub(super) const fn is_http(&self) -> bool {
         self.process.is_none()
     }
@@ -163,7 +161,7 @@ impl Connection {
         self.mail.is_expired()
     }
 
-    /// Waits for its end.
+    /// Waits until the connection ends and returns the reason.
     pub(super) async fn ended(&self) -> Failure {
         self.mail.ended().await
     }
@@ -172,67 +170,68 @@ impl Connection {
         self.mail.changed.notified().await;
     }
 
-    /// Whether the server is alive: it answers, be it that it knows no ping.
+    /// Returns whether the server is alive: it answers a ping, even with an error.
     pub(super) async fn answers_ping(&self, limit: Duration) -> bool {
         let ping = ClientRequest::PingRequest(PingRequest::default());
         let answered = timeout(limit, self.service.peer().send_request(ping)).await;
         matches!(answered, Ok(Ok(_) | Err(ServiceError::McpError(_))))
     }
 
-    /// Learns the tools once more.
+    /// Discovers the tools again.
     ///
     /// # Errors
-    /// Why they are not known. What was known before is kept.
+    /// The failure of discovery. The previous result is kept.
     pub(super) async fn learn_again(&mut self, shared: &Shared) -> Result<(), Failure> {
         let learned = learn(shared, self.service.peer(), &self.mail);
         let learned = timeout(shared.settings.start_timeout, learned).await;
         self.mail.is_ready(shared.settings.max_response_bytes);
-        // Also where that failed, so that nobody asks for it without end.
+        // Also recorded after a failure, so that discovery is not repeated without a pause.
         self.learnt_at = Instant::now();
         self.learnt = learned.unwrap_or(Err(Failure::FailedToStart))?;
         Ok(())
     }
 
-    /// Hangs up, and ends the process.
+    /// Closes the connection and ends the process.
     pub(super) async fn close(self, why: Failure, shared: &Shared) {
         let Self { process, mut service, mail, .. } = self;
         mail.end(why);
-        // It says good-bye to a session, and closes the standard input of a process.
-        let good_bye = timeout(GOOD_BYE, service.close());
+        // Ends the session over HTTP, or closes the standard input of the process.
+        let closed = timeout(CLOSE_TIMEOUT, service.close());
         match process {
             Some(process) => {
-                let _ = tokio::join!(good_bye, end(process, why, shared));
+                let _ = tokio::join!(closed, end(process, why, shared));
             }
             None => {
-                let _ = good_bye.await;
+                let _ = closed.await;
             }
         }
     }
 }
 
-/// Ends a process, and notes how it ended if nobody wanted that.
+/// Ends a process, and notes its exit status if it exited on its own.
 async fn end(process: Process, why: Failure, shared: &Shared) {
     if let Some(status) = process.end().await
         && why == Failure::Exited
     {
-        shared.note(&format!("it ended by itself: {status}"));
+        shared.note(&format!("the process exited: {status}"));
     }
 }
 
-/// Why a process was not started.
+/// Describes why a process was not started.
 fn not_started(start: &Start<'_>, error: &io::Error) -> String {
     let Start { command, cwd, .. } = start;
     match cwd.filter(|cwd| !cwd.is_dir()) {
-        // The system says the same of both.
-        Some(cwd) => format!("`cwd`: there is no folder {}", cwd.display()),
+        // The system reports the same error for a missing folder and a missing program.
+        Some(cwd) => format!("`cwd`: the folder {} does not exist", cwd.display()),
         None if error.kind() == io::ErrorKind::NotFound => {
-            format!("`command`: '{command}' is not found: install it, or write its whole path")
+            format!("`command`: '{command}' is not found: install it, or write its full path")
         }
         None => format!("`command`: '{command}' cannot be started: {error}"),
     }
 }
 
-/// Shakes hands. The client offers nothing: no sampling, no questions to a person, no files.
+/// Performs the handshake. The client offers no capabilities: no sampling, no elicitation, no
+/// roots.
 async fn greet<T>(
     shared: &Shared,
     transport: T,
@@ -258,12 +257,12 @@ where
     })
 }
 
-/// The failure that our own transports give to the client, which gives it back.
+/// Returns the failure of the aggregator's own transport from inside a client error.
 pub(super) fn own(error: &(dyn Error + Send + Sync + 'static)) -> Option<Failure> {
     error.downcast_ref().copied()
 }
 
-/// Learns what to ask.
+/// Discovers the calls to make.
 async fn learn(
     shared: &Shared,
     peer: &Peer<RoleClient>,
@@ -313,7 +312,7 @@ async fn learn(
     };
     let plan = match (plan, refused) {
         (Ok(plan), _) => plan,
-        // What the adapter has could not be learnt: that is not the same as having nothing.
+        // If an adapter's operations could not be listed, that differs from having none.
         (Err(_), Some(failure)) => return Err(failure),
         (Err(why), None) => return Ok(Err(why)),
     };

@@ -1,4 +1,4 @@
-//! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
+//! Streamable HTTP: each message is a POST, answered with JSON or an event stream.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,18 +27,18 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// How long a stream is read on after it has given the answer, so that its connection can be used again.
-const AFTER_THE_ANSWER: Duration = Duration::from_millis(50);
-/// How long leaving may take.
-const GOOD_BYE: Duration = Duration::from_millis(500);
-/// How long a server may take to take note of something.
-const TO_NOTE: Duration = Duration::from_secs(5);
-/// So often a server may send a request on to another path of its own.
+/// The time for which a stream is read on after the answer, so that its connection can be reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
+/// The time limit for ending a session.
+const END_SESSION_TIMEOUT: Duration = Duration::from_millis(500);
+/// The time limit for delivering a notification or a reply.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum number of redirects within the server.
 const MOST_REDIRECTS: usize = 3;
-/// Replies that are sent at once to what a server asks.
+/// The maximum number of concurrent replies to requests of the server.
 const MOST_REPLIES: usize = 8;
 
-/// A server that is asked over HTTP.
+/// A server reached over HTTP.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     client: Client,
@@ -46,10 +46,10 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server at this place. `note` is told why it cannot be asked, where more is known of that.
+    /// Creates a server at this URL. `note` receives the cause of a failure if more is known.
     ///
     /// # Errors
-    /// Why it cannot, or may not, be asked.
+    /// The reason why the server cannot or may not be called.
     pub(super) fn new(
         url: &str,
         headers: &BTreeMap<String, String>,
@@ -72,7 +72,7 @@ impl Server {
             value.set_sensitive(true);
             all.insert(name, value);
         }
-        // Ours to say.
+        // The transport sets these headers itself.
         for name in [SESSION, VERSION, ACCEPT, CONTENT_TYPE, CONTENT_LENGTH] {
             all.remove(name);
         }
@@ -87,7 +87,7 @@ impl Server {
     }
 }
 
-/// A connection: what is sent and received under one session.
+/// A connection with one session.
 pub(super) struct Http {
     link: Arc<Link>,
     inbox: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
@@ -97,7 +97,7 @@ struct Link {
     server: Server,
     mail: Arc<Mail>,
     state: Mutex<State>,
-    // As many messages come as there are requests that wait.
+    // The channel holds at most one message per pending request.
     answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
     replies: tokio::sync::Semaphore,
 }
@@ -105,7 +105,7 @@ struct Link {
 struct State {
     url: Url,
     session: Option<HeaderValue>,
-    /// Requests that are sent, or answered.
+    /// Requests that are being sent or answered.
     running: HashMap<i64, AbortHandle>,
 }
 
@@ -135,7 +135,7 @@ impl Transport<RoleClient> for Http {
         {
             running.abort();
         }
-        // Known from now on: it may be cancelled before it is begun.
+        // Registered at once, because the request may be cancelled before it starts.
         let asked = letter.as_ref().and_then(|(_, asked)| *asked).map(|id| {
             let (abort, registration) = AbortHandle::new_pair();
             link.state().running.insert(id, abort);
@@ -145,9 +145,11 @@ impl Transport<RoleClient> for Http {
             let (letter, _) = letter.ok_or(Failure::Protocol)?;
             match asked {
                 Some((id, registration)) => link.ask(letter, told, id, registration).await,
-                None => match tokio::time::timeout(TO_NOTE, link.post(letter, told, None)).await {
+                None => match tokio::time::timeout(DELIVERY_TIMEOUT, link.post(letter, told, None))
+                    .await
+                {
                     Ok(noted) => noted,
-                    Err(_) => Err(Failure::Timeout(TO_NOTE)),
+                    Err(_) => Err(Failure::Timeout(DELIVERY_TIMEOUT)),
                 },
             }
         }
@@ -157,7 +159,7 @@ impl Transport<RoleClient> for Http {
         tokio::select! {
             biased;
             message = self.inbox.recv() => message,
-            // Answers that came before its end are told first.
+            // Answers that arrived before the end are delivered first.
             _ = self.link.mail.ended() => None,
         }
     }
@@ -174,14 +176,14 @@ impl Transport<RoleClient> for Http {
             let server = self.link.server.clone();
             let leaving =
                 async move { server.client.send(&url, Method::DELETE, headers, Vec::new()).await };
-            // Servers may refuse to be told.
-            let _ = tokio::time::timeout(GOOD_BYE, leaving).await;
+            // Servers may reject the request.
+            let _ = tokio::time::timeout(END_SESSION_TIMEOUT, leaving).await;
         }
         Ok(())
     }
 }
 
-/// The headers by which servers of newer versions know a message without reading it.
+/// Returns the headers that describe a message to servers of newer revisions.
 fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
     let ClientJsonRpcMessage::Request(request) = message else {
         return Vec::new();
@@ -220,7 +222,7 @@ impl Link {
         headers
     }
 
-    /// Sends a request, and sees to its answer, unless it is cancelled.
+    /// Sends a request and handles its answer, unless it is cancelled.
     async fn ask(
         self: Arc<Self>,
         letter: Vec<u8>,
@@ -232,11 +234,11 @@ impl Link {
         self.state().running.remove(&id);
         let answered = match answered {
             Ok(Ok(())) if self.mail.waits_for(id) => {
-                self.mail.note_of(Some(id), "it sent something else than its answer");
+                self.mail.note_of(Some(id), "the reply does not contain the answer");
                 Err(Failure::Protocol)
             }
             Ok(answered) => answered,
-            // Whoever cancelled it waits no more.
+            // The request was cancelled, so its result is not needed.
             Err(_) => Ok(()),
         };
         if answered.is_err() {
@@ -267,7 +269,7 @@ impl Link {
         Err(Failure::Redirected)
     }
 
-    /// Why there is no answer, or no more of it.
+    /// Converts an HTTP error to a failure and notes it.
     fn failed(&self, error: &HttpError, asked: Option<i64>) -> Failure {
         self.mail.note_of(asked, &error.to_string());
         match error.kind() {
@@ -277,24 +279,22 @@ impl Link {
         }
     }
 
-    /// Where a server sends a request on to, of its own.
+    /// Returns the URL that a reply redirects to within the server.
     fn redirected(&self, from: &Url, reply: &Reply) -> Result<Option<Url>, Failure> {
         if !reply.status().is_redirection() {
             return Ok(None);
         }
-        // Others would make a GET of it.
+        // The other redirects would turn the request into a GET.
         let keeps = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
         let location = reply.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let to = location.and_then(|location| from.join(location).ok());
-        // Whoever else it is would get our headers.
+        // Another server must not receive the headers.
         let is_fit = |to: &Url| to.origin() == from.origin() && keeps.contains(&reply.status());
         let Some(to) = to.clone().filter(is_fit) else {
             let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
             let status = reply.status();
-            self.mail.note_of(
-                None,
-                &format!("HTTP status {status} to {host}: write the URL it leads to"),
-            );
+            self.mail
+                .note_of(None, &format!("HTTP status {status} to {host}: write the target URL"));
             return Err(Failure::Redirected);
         };
         self.state().url = to.clone();
@@ -316,7 +316,7 @@ impl Link {
                 self.mail.expire();
                 return Err(Failure::Exited);
             }
-            // It is wrong for a session that is over, and common.
+            // Some servers answer so for an expired session, although 404 is correct.
             StatusCode::BAD_REQUEST if had_session => return self.bad(reply, asked).await,
             _ => {}
         }
@@ -341,7 +341,8 @@ impl Link {
         }
     }
 
-    /// A request that was found bad: by itself, or because its session is over, which others pay for.
+    /// Handles status 400, which may mean that the request is invalid or that the session has
+    /// expired.
     async fn bad(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
         if let Some(id) = asked
             && reply.content_type() == "application/json"
@@ -358,17 +359,17 @@ impl Link {
         Err(Failure::Exited)
     }
 
-    /// Whether the server still knows the session.
+    /// Returns whether the server still knows the session.
     async fn has_session(&self) -> bool {
         const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"ping","method":"ping"}"#;
         let url = self.state().url.clone();
         let headers = self.headers();
         let sent = self.server.client.send(&url, Method::POST, headers, PING.to_vec());
-        let answered = tokio::time::timeout(TO_NOTE, sent).await;
+        let answered = tokio::time::timeout(DELIVERY_TIMEOUT, sent).await;
         matches!(answered, Ok(Ok(reply)) if reply.status().is_success())
     }
 
-    /// A whole body, which is one message.
+    /// Reads a body that is a single message.
     async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
         let most = self.mail.most_bytes();
         let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -390,7 +391,7 @@ impl Link {
         Ok(())
     }
 
-    /// Events, each a message, until the one that is waited for.
+    /// Reads events, one message each, until the answer to this request.
     async fn events(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
         let most = self.mail.most_bytes();
         let mut events = Events::default();
@@ -401,7 +402,7 @@ impl Link {
             for message in events.take(&chunk) {
                 match begins(&message) {
                     _ if message.len() <= most => self.message(&message),
-                    // No answer.
+                    // A notification or request that is too large is skipped.
                     Begins::Method => {}
                     _ => return self.too_large(id),
                 }
@@ -420,7 +421,7 @@ impl Link {
                 return Err(why);
             }
         }
-        // The server hung up before its answer.
+        // The server closed the stream before it answered.
         if self.mail.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
     }
 
@@ -439,9 +440,11 @@ impl Link {
             Incoming::Reply(reply) => {
                 let link = Arc::clone(self);
                 tokio::spawn(async move {
-                    // Whoever asks without end is not answered without end.
+                    // Limits the replies to a server that sends requests without end.
                     let Ok(_permit) = link.replies.try_acquire() else { return };
-                    let _ = tokio::time::timeout(TO_NOTE, link.post(reply, Vec::new(), None)).await;
+                    let _ =
+                        tokio::time::timeout(DELIVERY_TIMEOUT, link.post(reply, Vec::new(), None))
+                            .await;
                 });
             }
             Incoming::Nothing | Incoming::Garbage => {}
@@ -449,11 +452,11 @@ impl Link {
     }
 }
 
-/// Reads what a stream has to say after the answer, for a short time.
+/// Reads the rest of a stream after the answer, for a short time.
 async fn rest(mut reply: Reply) {
     let reading = async { while let Ok(Some(_)) = reply.chunk().await {} };
-    // A stream that stays open is closed from here.
-    let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
+    // A stream that stays open is closed by dropping it.
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }
 
 #[cfg(test)]
@@ -466,8 +469,8 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_cancelled_before_it_is_begun_is_not_begun() {
-        // Nobody answers there.
+    async fn a_request_cancelled_before_its_start_is_not_sent() {
+        // The listener never accepts a connection.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (server, url) = Server::new(&url, &BTreeMap::new(), |_| false, |_| {}).unwrap();
@@ -480,14 +483,14 @@ mod tests {
         drop(http.send(ClientJsonRpcMessage::notification(
             ClientNotification::CancelledNotification(cancelled),
         )));
-        // It would take for ever.
+        // Without the cancellation the request would never finish.
         let ended = tokio::time::timeout(Duration::from_secs(60), sent).await;
         assert_eq!(ended.unwrap(), Ok(()));
         assert!(http.link.state().running.is_empty());
     }
 
     #[test]
-    fn without_encryption_only_this_machine_is_asked_unless_it_is_allowed() {
+    fn plain_http_is_only_allowed_to_this_machine_and_configured_hosts() {
         let new = |url: &str| {
             Server::new(url, &BTreeMap::new(), |host| host == "inside", |_| {})
                 .map(|(_, url)| url.to_string())

@@ -1,4 +1,4 @@
-//! Keeps a server running: starts it, learns its tools, starts it again, and says what it does.
+//! The lifecycle of a server: start, discovery, restart and status.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,16 +12,16 @@ use super::stats::Stats;
 use super::{Failure, Shared, Status, Told, What};
 use crate::ask::{NoPlan, Problem};
 
-/// Before it is started again, a server is left so long, then twice as long, and so on,
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// up to this.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A connection that held so long was no failed start.
-const HELD: Duration = Duration::from_secs(10);
-/// Tools are learnt again no sooner than this, however often a server says that they changed.
-const BETWEEN_LESSONS: Duration = Duration::from_millis(500);
-/// A server that answered nothing lately has so long to answer a ping.
-const TO_PING: Duration = Duration::from_secs(2);
+/// The pause before the first restart; it doubles with each further failure.
+const MIN_RESTART_PAUSE: Duration = Duration::from_millis(250);
+/// The maximum pause before a restart.
+const MAX_RESTART_PAUSE: Duration = Duration::from_secs(30);
+/// The time after which a connection counts as a successful start.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
+/// The minimum time between two discoveries, however often the server announces changes.
+const MIN_DISCOVERY_INTERVAL: Duration = Duration::from_millis(500);
+/// The time limit for a ping after several failures.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Shared {
     pub(super) fn set(&self, what: What) {
@@ -32,13 +32,13 @@ impl Shared {
                 tracing::info!(parent: &self.span, server, "ready");
             }
             What::Failed(failure) => {
-                // What cannot start is tried for ever: it is told once.
+                // A repeated failure to start is logged once.
                 if self.told().failure.replace(*failure) != Some(*failure) {
                     tracing::warn!(parent: &self.span, server, %failure, "failed");
                 }
             }
             What::Unfit(failure) => {
-                tracing::info!(parent: &self.span, server, why = %failure, "not asked");
+                tracing::info!(parent: &self.span, server, why = %failure, "not queried");
             }
             What::Idle | What::Starting => {}
         }
@@ -57,12 +57,12 @@ impl Shared {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the cause of a failure for whoever checks the configuration.
+    /// Records the cause of a failure for the operator.
     pub(super) fn note(&self, cause: &str) {
         self.stats.notes.add(cause);
     }
 
-    /// Has queries go by what was learnt.
+    /// Applies the result of discovery.
     fn set_learnt(&self, learnt: Learnt) {
         let problems = match &learnt {
             Ok(live) => live.plan.problems(),
@@ -79,7 +79,7 @@ impl Shared {
         };
         let server = &self.config.name;
         for problem in problems.iter().filter(|_| is_new) {
-            tracing::warn!(parent: &self.span, server, problem, "cannot be asked as configured");
+            tracing::warn!(parent: &self.span, server, problem, "configured call cannot be made");
         }
         self.set(match learnt {
             Ok(live) => What::Ready(live),
@@ -93,7 +93,7 @@ impl Shared {
             () = self.wanted.notified() => {}
             () = self.closing.cancelled() => return,
         }
-        let mut pause = FIRST_PAUSE;
+        let mut pause = MIN_RESTART_PAUSE;
         loop {
             self.set(What::Starting);
             Stats::count(&self.stats.starts, 1);
@@ -105,7 +105,7 @@ impl Shared {
                 Ok(mut connection) => {
                     self.waited.store(0, Relaxed);
                     self.set_learnt(connection.learnt());
-                    // Nothing will ever be asked of it.
+                    // The server will never be called.
                     if connection.learnt().is_err() && !connection.may_change() {
                         return connection.close(Failure::NoQueryTool, self).await;
                     }
@@ -117,18 +117,18 @@ impl Shared {
                     if self.closing.is_cancelled() {
                         return;
                     }
-                    let has_held = since.elapsed() >= HELD;
+                    let has_held = since.elapsed() >= STABLE_AFTER;
                     if has_held {
-                        pause = FIRST_PAUSE;
+                        pause = MIN_RESTART_PAUSE;
                     }
-                    // What ends now and then is started again at once, what ends again and again is not; and
-                    // a session that is over says nothing of its server.
+                    // A server that exits occasionally is restarted at once; one that exits
+                    // repeatedly is not. An expired session says nothing about the server.
                     let has_served = self.stats.calls.load(Relaxed) > served;
-                    if is_expired || has_held || has_served && pause == FIRST_PAUSE {
+                    if is_expired || has_held || has_served && pause == MIN_RESTART_PAUSE {
                         if !is_expired {
                             let server = &self.config.name;
-                            tracing::warn!(server, failure = %why, "starts again");
-                            pause = FIRST_PAUSE * 2;
+                            tracing::warn!(server, failure = %why, "restarting");
+                            pause = MIN_RESTART_PAUSE * 2;
                         }
                         continue;
                     }
@@ -139,39 +139,39 @@ impl Shared {
                 }
                 Err(failure) => failure,
             };
-            // For whoever then asks why.
+            // The last lines of standard error should be available with the status.
             self.last_words.are_heard().await;
             self.set(What::Failed(failure));
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.closing.cancelled() => return,
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_RESTART_PAUSE);
         }
     }
 
-    /// Has a connection used until it is over, and says why it is.
+    /// Serves queries over a connection until it ends, and returns the reason.
     async fn keep(&self, connection: &mut Connection) -> Failure {
         loop {
-            let next_lesson = connection.learnt_at() + self.to_learn;
+            let next_discovery = connection.learnt_at() + self.to_learn;
             tokio::select! {
                 why = connection.ended() => return why,
                 () = self.closing.cancelled() => return Failure::Closed,
                 () = self.doubted.notified() => {
-                    if !connection.answers_ping(TO_PING).await {
+                    if !connection.answers_ping(PING_TIMEOUT).await {
                         self.note("ping: no answer");
                         return Failure::Exited;
                     }
                 }
                 () = connection.tools_changed() => {
-                    // Until it is known what they are now, none is called: one may write.
+                    // No tool is called until the new list is known, because one may write.
                     self.set(What::Starting);
                     if let Err(why) = self.learn_again(connection).await {
                         return why;
                     }
                 }
                 () = self.outdated.notified() => self.look_again(connection).await,
-                () = tokio::time::sleep_until(next_lesson), if connection.is_http() => {
+                () = tokio::time::sleep_until(next_discovery), if connection.is_http() => {
                     self.look_again(connection).await;
                 }
             }
@@ -180,7 +180,7 @@ impl Shared {
 
     async fn learn_again(&self, connection: &mut Connection) -> Result<(), Failure> {
         let learning = async {
-            tokio::time::sleep_until(connection.learnt_at() + BETWEEN_LESSONS).await;
+            tokio::time::sleep_until(connection.learnt_at() + MIN_DISCOVERY_INTERVAL).await;
             connection.learn_again(self).await
         };
         tokio::select! {
@@ -191,11 +191,12 @@ impl Shared {
         Ok(())
     }
 
-    /// Learns the tools again where nothing says that they changed: if that fails, all stays as it was.
+    /// Discovers the tools again without an announced change. After a failure, the previous result
+    /// stays.
     async fn look_again(&self, connection: &mut Connection) {
         if let Err(failure) = self.learn_again(connection).await {
             let server = &self.config.name;
-            tracing::debug!(server, %failure, "its tools are not known anew");
+            tracing::debug!(server, %failure, "repeated discovery failed");
         }
     }
 }

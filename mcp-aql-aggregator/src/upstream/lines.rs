@@ -1,4 +1,4 @@
-//! A message a line: standard input and output of a child process.
+//! Transport with one message per line over the standard input and output of a child process.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use super::Failure;
 use super::mail::{Begins, Incoming, Mail, begins, id_at_end};
 use super::stats::Stats;
 
-/// Bytes that are read at once.
-const BUFFER: usize = 64 << 10;
-/// What is kept of a line for longer than the line.
-const KEPT: usize = 64 << 10;
-/// Messages on their way to the process. Replies that find no room are not given: a server that asks, and
-/// does not read, shall not fill our memory.
-const OUTGOING: usize = 64;
-/// An answer that is too long is read over, so that the next one is understood; but not for ever.
-const MOST_DROPPED: usize = 256 << 20;
-/// What is kept of the end of a long line, to find its id.
-const TAIL: usize = 256;
+/// The size of the read buffer, in bytes.
+const BUFFER_BYTES: usize = 64 << 10;
+/// The capacity of the line buffer that is kept between lines, in bytes.
+const KEPT_LINE_BYTES: usize = 64 << 10;
+/// The maximum number of messages queued for the process. Replies are dropped when the queue is
+/// full, so that a server that sends requests and does not read cannot fill the memory.
+const MAX_QUEUED_MESSAGES: usize = 64;
+/// The maximum bytes of an oversized answer that are skipped to reach the next message.
+const MAX_SKIPPED_BYTES: usize = 256 << 20;
+/// The bytes kept of the end of an oversized line to find its id.
+const TAIL_BYTES: usize = 256;
 
-/// A message to write, and whoever waits until it is written.
+/// A message to write, and a channel that reports when it is written.
 type Letter = (Vec<u8>, Option<oneshot::Sender<()>>);
 
-/// A connection of lines.
+/// A transport of lines.
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    /// The rest of a line that is too long.
+    /// The state of skipping an oversized line.
     over: Option<Over>,
     writer: Option<mpsc::Sender<Letter>>,
     mail: Arc<Mail>,
@@ -50,36 +50,37 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         write: impl AsyncWrite + Send + Unpin + 'static,
         mail: Arc<Mail>,
     ) -> Self {
-        let (writer, letters) = mpsc::channel(OUTGOING);
+        let (writer, letters) = mpsc::channel(MAX_QUEUED_MESSAGES);
         tokio::spawn(write_all(write, letters, Arc::clone(&mail)));
-        let reader = BufReader::with_capacity(BUFFER, read);
+        let reader = BufReader::with_capacity(BUFFER_BYTES, read);
         Self { reader, line: Vec::new(), over: None, writer: Some(writer), mail }
     }
 
-    /// Begins to read over what is too long, and says so to whoever waits for it, if that is known already.
+    /// Starts to skip an oversized line, and returns an error for the request if its id is already
+    /// known.
     fn overflow(&mut self) -> Option<ServerJsonRpcMessage> {
         let begins = begins(&self.line);
         let id = match begins {
             Begins::Answer(id) => Some(id),
-            // Whoever waits for an answer still gets it.
+            // The pending requests may still be answered.
             Begins::Method => None,
             Begins::Open => self.mail.only(),
         };
         let told = id.and_then(|id| self.mail.too_large(id));
-        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL));
+        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL_BYTES));
         let is_told = told.is_some() || begins == Begins::Method;
         self.over = Some(Over { is_told, dropped: self.line.len(), tail });
         self.line = Vec::new();
         told
     }
 
-    /// What a whole line is.
+    /// Processes a whole line.
     fn whole(&mut self) -> Option<ServerJsonRpcMessage> {
         let text = self.line.trim_ascii();
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         let found = if text.is_empty() { Incoming::Nothing } else { self.mail.incoming(text) };
         self.line.clear();
-        self.line.shrink_to(KEPT);
+        self.line.shrink_to(KEPT_LINE_BYTES);
         match found {
             Incoming::Answer(answer) => Some(*answer),
             Incoming::Reply(reply) => {
@@ -113,7 +114,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
         }
     }
 
-    /// May be dropped at any time: what was read is kept.
+    /// Is cancel safe: bytes already read are kept.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             if self.mail.cause().is_some() {
@@ -142,11 +143,12 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
                 }
                 Some(over) => {
                     over.dropped = over.dropped.saturating_add(line.len());
-                    let last = line.get(line.len().saturating_sub(TAIL)..).unwrap_or_default();
+                    let last =
+                        line.get(line.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
                     over.tail.extend_from_slice(last);
-                    over.tail.drain(..over.tail.len().saturating_sub(TAIL));
+                    over.tail.drain(..over.tail.len().saturating_sub(TAIL_BYTES));
                     self.reader.consume(taken);
-                    if over.dropped > MOST_DROPPED {
+                    if over.dropped > MAX_SKIPPED_BYTES {
                         self.mail.end(Failure::TooLarge);
                         return None;
                     }
@@ -173,7 +175,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
     }
 }
 
-/// Writes message after message, until nobody has one any more, or the process does not take it.
+/// Writes messages until the channel closes or the process stops reading.
 async fn write_all(
     mut write: impl AsyncWrite + Send + Unpin,
     mut letters: mpsc::Receiver<Letter>,
@@ -182,7 +184,7 @@ async fn write_all(
     while let Some((mut text, written)) = letters.recv().await {
         text.push(b'\n');
         if write.write_all(&text).await.is_err() || write.flush().await.is_err() {
-            // Whoever reads learns why.
+            // The reading side reports the reason.
             return;
         }
         Stats::count(&mail.stats.bytes_out, text.len());
@@ -207,7 +209,7 @@ mod tests {
         ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), RequestId::Number(id))
     }
 
-    /// The id of an answer, and whether it is a fault.
+    /// Returns the id of an answer, and whether it is an error.
     fn seen(message: &ServerJsonRpcMessage) -> (i64, bool) {
         match message {
             ServerJsonRpcMessage::Response(response) => match response.id {
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_come_however_they_are_cut() {
+    async fn lines_may_be_split_anywhere() {
         let fine = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#);
         let long = "x".repeat(5000);
         let first =
@@ -235,7 +237,7 @@ mod tests {
             "\n\u{feff}{}\r\nhello\n{first}\n{ping}\n{long}\n{last}\n  {}\n{}",
             fine(1),
             fine(4),
-            // Its line never ends.
+            // The last line has no line end.
             fine(5)
         );
         for size in [1, 7, 64, 100_000] {
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_read_is_kept_when_nobody_waits() {
+    async fn receive_is_cancel_safe() {
         let (mut theirs, ours) = tokio::io::duplex(1000);
         let mail = Mail::new(Arc::default());
         let mut lines = Lines::new(ours, tokio::io::sink(), Arc::clone(&mail));
@@ -287,9 +289,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_asks_and_does_not_read_does_not_fill_our_memory() {
+    async fn replies_to_a_server_that_does_not_read_are_dropped() {
         let (mut theirs, ours) = tokio::io::duplex(1000);
-        // Nobody reads at the other end.
+        // The other end is never read.
         let (_replies, write) = tokio::io::duplex(10);
         let mail = Mail::new(Arc::default());
         let mut lines = Lines::new(ours, write, Arc::clone(&mail));

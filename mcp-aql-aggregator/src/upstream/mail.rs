@@ -1,5 +1,6 @@
-//! What goes between a server and the client: only answers to what was asked come in, decoded as what they
-//! have to be, without any text of a fault. What comes beside them is answered here, or dropped.
+//! Filters and decodes the messages between a server and the client. Only answers to pending
+//! requests pass, decoded as the type that the request expects and without the text of errors.
+//! Other messages are answered here or dropped.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,34 +23,37 @@ use super::Failure;
 use super::stats::Stats;
 use crate::ask::told_name;
 
-/// What a server may send before it is ready: lists of tools with their schemas are longer than answers.
+/// The maximum message size until the server is ready, in bytes. Lists of tools with their schemas
+/// are longer than answers.
 const MOST_AT_START: usize = 4 << 20;
-/// So many lines in a row that are no messages are borne: some servers greet on standard output.
-const MOST_GARBAGE: usize = 200;
-/// What is told of them to whoever checks the configuration.
+/// The maximum number of consecutive lines that are not messages. Some servers print a banner to
+/// standard output.
+const MAX_NON_PROTOCOL_LINES: usize = 200;
+/// The note about such lines for the operator.
 pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
-/// Ids of requests of a server: longer ones get no answer.
+/// The maximum length of the id of a server's request, in bytes. Requests with longer ids are not
+/// answered.
 const LONGEST_ID: usize = 100;
-/// Faults of our own in the place of an answer. Codes of servers are never let through.
+/// The error codes that replace an answer. Codes of servers are never passed on.
 const OF_SERVER: ErrorCode = ErrorCode(-32000);
 const UNFIT: ErrorCode = ErrorCode(1);
 const TOO_LARGE: ErrorCode = ErrorCode(2);
-/// Where an answer says how many bytes it had.
+/// The member of `_meta` in which a decoded answer carries its size.
 const BYTES: &str = "bytes";
 
-/// What is asked, which says how its answer has to look.
+/// A pending request, which determines how its answer is decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Asked {
     Initialize,
     Discover,
     Tools,
-    /// Of this tool.
+    /// A call of this tool.
     Call(String),
     Other,
 }
 
 impl Asked {
-    /// As the protocol, or the server, calls it.
+    /// Returns the name of the method, or of the tool.
     fn name(&self) -> &str {
         match self {
             Self::Initialize => "initialize",
@@ -61,40 +65,40 @@ impl Asked {
     }
 }
 
-/// What a message of the server comes to.
+/// The result of processing a server's message.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// An answer for the client.
     Answer(Box<ServerJsonRpcMessage>),
-    /// A request, which gets this reply.
+    /// A reply to a request of the server.
     Reply(Vec<u8>),
-    /// Nothing anybody waits for.
+    /// A message that needs no action.
     Nothing,
-    /// No message at all.
+    /// Not a message.
     Garbage,
 }
 
-/// One connection's mail.
+/// The message filter of one connection.
 #[derive(Debug)]
 pub(super) struct Mail {
     pub(super) stats: Arc<Stats>,
     pending: Mutex<HashMap<i64, Asked>>,
-    /// Messages beyond it are dropped.
+    /// The maximum size of a message, in bytes.
     most_bytes: AtomicUsize,
-    /// The same of answers to calls, while lists of tools may be longer.
+    /// The maximum size of an answer to a call, in bytes. Lists of tools may be longer.
     most_of_calls: AtomicUsize,
-    /// What all pages of a list of tools may still have together.
+    /// The remaining size for all pages of a list of tools together, in bytes.
     left_of_tools: AtomicUsize,
-    /// The server says when its tools change.
+    /// Whether the server announces changes of its tools.
     tells_changes: AtomicBool,
     garbage: AtomicUsize,
     had_message: AtomicBool,
     cause: OnceLock<Failure>,
     ended: CancellationToken,
-    /// Whether the session is over, and another one would be served.
+    /// Whether the session has expired, so that a new one would be served.
     expired: AtomicBool,
     version: OnceLock<ProtocolVersion>,
-    /// The server's tools have changed.
+    /// Notified when the server's tools have changed.
     pub(super) changed: Notify,
 }
 
@@ -133,51 +137,51 @@ impl Mail {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So long may a message be.
+    /// Returns the maximum size of a message, in bytes.
     pub(super) fn most_bytes(&self) -> usize {
         self.most_bytes.load(Relaxed)
     }
 
-    /// From now on, answers are to calls, and may be so long.
+    /// Sets the maximum size of answers to calls. No other answers are expected from here on.
     pub(super) fn is_ready(&self, most_bytes: usize) {
         self.most_of_calls.store(most_bytes, Relaxed);
         self.most_bytes.store(most_bytes, Relaxed);
     }
 
-    /// Until it is ready again, a list of tools is read.
+    /// Allows a list of tools until the filter is ready again.
     pub(super) fn learns(&self) {
         self.left_of_tools.store(MOST_AT_START, Relaxed);
         self.most_bytes.fetch_max(MOST_AT_START, Relaxed);
     }
 
-    /// Whether the server says when its tools change.
+    /// Returns whether the server announces changes of its tools.
     pub(super) fn tells_changes(&self) -> bool {
         self.tells_changes.load(Relaxed)
     }
 
-    /// What is asked and not answered yet.
+    /// Returns the name of a pending request.
     pub(super) fn unanswered(&self) -> Option<String> {
         self.pending().values().next().map(|asked| asked.name().to_owned())
     }
 
-    /// The connection is over, for this reason, unless there was one before.
+    /// Ends the connection for this reason, unless it has already ended.
     pub(super) fn end(&self, why: Failure) {
         let _ = self.cause.set(why);
         self.ended.cancel();
     }
 
-    /// Waits for the end of the connection.
+    /// Waits until the connection ends and returns the reason.
     pub(super) async fn ended(&self) -> Failure {
         self.ended.cancelled().await;
         self.cause().unwrap_or(Failure::Exited)
     }
 
-    /// Why the connection is over.
+    /// Returns the reason why the connection has ended.
     pub(super) fn cause(&self) -> Option<Failure> {
         self.cause.get().copied()
     }
 
-    /// The server knows nothing of the session any more.
+    /// Records that the server no longer knows the session.
     #[cfg(feature = "http")]
     pub(super) fn expire(&self) {
         self.expired.store(true, Relaxed);
@@ -188,18 +192,18 @@ impl Mail {
         self.expired.load(Relaxed)
     }
 
-    /// Whether there was nothing but garbage so far.
+    /// Returns whether the server has sent only lines that are not messages.
     pub(super) fn is_all_garbage(&self) -> bool {
         self.garbage.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
     }
 
-    /// The version that was agreed upon.
+    /// Returns the negotiated protocol version.
     #[cfg(feature = "http")]
     pub(super) fn version(&self) -> Option<&ProtocolVersion> {
         self.version.get()
     }
 
-    /// A message of the client in bytes, and the request that it is, if it is one.
+    /// Encodes a message of the client, and returns its id if it is a request.
     pub(super) fn outgoing(
         &self,
         message: &ClientJsonRpcMessage,
@@ -234,18 +238,18 @@ impl Mail {
         Some((bytes, asked))
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops a pending request.
     pub(super) fn forget(&self, id: i64) {
         self.pending().remove(&id);
     }
 
-    /// Whether the answer to this request is still to come.
+    /// Returns whether a request is pending.
     #[cfg(feature = "http")]
     pub(super) fn waits_for(&self, id: i64) -> bool {
         self.pending().contains_key(&id)
     }
 
-    /// What a message is.
+    /// Processes a message of the server.
     pub(super) fn incoming(&self, bytes: &[u8]) -> Incoming {
         let Ok(message) = serde_json::from_slice::<Envelope<'_>>(bytes) else {
             return self.count_garbage();
@@ -262,7 +266,7 @@ impl Mail {
                 Some(id) => self.answer(id, message.result, message.error),
                 None => Incoming::Nothing,
             },
-            // An error that says not to what is no answer to anything.
+            // An error without an id does not answer any request.
             (None, None) if message.error.is_some() => Incoming::Nothing,
             (None, None) => return self.count_garbage(),
         };
@@ -272,30 +276,30 @@ impl Mail {
     }
 
     fn count_garbage(&self) -> Incoming {
-        if self.garbage.fetch_add(1, Relaxed) >= MOST_GARBAGE {
+        if self.garbage.fetch_add(1, Relaxed) >= MAX_NON_PROTOCOL_LINES {
             self.stats.notes.add(NOT_MCP);
             self.end(Failure::Protocol);
         }
         Incoming::Garbage
     }
 
-    /// The answer is longer than it may be: what is told in its place.
+    /// Returns the error that replaces an oversized answer.
     pub(super) fn too_large(&self, id: i64) -> Option<ServerJsonRpcMessage> {
         let asked = self.pending().remove(&id)?;
         Some(self.is_too_large(id, &asked, self.most_bytes()))
     }
 
     fn is_too_large(&self, id: i64, asked: &Asked, most: usize) -> ServerJsonRpcMessage {
-        self.note(asked, &format!("it sent more than {most} bytes"));
+        self.note(asked, &format!("the answer has more than {most} bytes"));
         fault(id, TOO_LARGE)
     }
 
-    /// For whoever checks the configuration.
+    /// Records a problem for the operator.
     fn note(&self, asked: &Asked, what: &str) {
         self.stats.notes.add(&format!("{}: {what}", asked.name()));
     }
 
-    /// The same of a request that has no answer.
+    /// Records a problem of a request that is still pending.
     #[cfg(feature = "http")]
     pub(super) fn note_of(&self, id: Option<i64>, what: &str) {
         let asked = id.and_then(|id| self.pending().get(&id).cloned());
@@ -305,7 +309,7 @@ impl Mail {
         }
     }
 
-    /// The request that waits, if it is only one.
+    /// Returns the pending request if there is exactly one.
     pub(super) fn only(&self) -> Option<i64> {
         let pending = self.pending();
         let mut ids = pending.keys();
@@ -327,20 +331,21 @@ impl Mail {
                 Some(most) => self.is_too_large(id, &asked, most),
                 None => match self.decode(&asked, result.get()) {
                     Some(result) => ServerJsonRpcMessage::response(result, RequestId::Number(id)),
-                    None => unfit("its answer is not what MCP has there"),
+                    None => unfit("the answer is not valid for this MCP method"),
                 },
             },
-            (None, None) => unfit("its answer has neither a result nor an error"),
+            (None, None) => unfit("the answer has neither a result nor an error"),
         };
         Incoming::Answer(Box::new(answer))
     }
 
-    /// The bound that such an answer of this length exceeds.
+    /// Returns the limit that an answer of this length exceeds.
     fn exceeds(&self, asked: &Asked, length: usize) -> Option<usize> {
         match asked {
             Asked::Call(_) => {
                 let most = self.most_of_calls.load(Relaxed);
-                // The whole message is what is measured elsewhere: that was short enough.
+                // The check before decoding covers the whole message and allows more while tools
+                // are listed.
                 (length > most).then_some(most)
             }
             Asked::Tools => {
@@ -361,7 +366,7 @@ impl Mail {
                 }
                 let _ = self.version.set(told.protocol_version.clone());
                 self.has(&told.capabilities);
-                // The client would log it.
+                // The client would log these fields.
                 told.server_info = Implementation::new("", "");
                 told.capabilities = ServerCapabilities::default();
                 told.instructions = None;
@@ -381,7 +386,7 @@ impl Mail {
             }
             Asked::Tools => {
                 let mut told: ListToolsResult = serde_json::from_str(result).ok()?;
-                // What nobody looks for shall not be kept for all pages.
+                // Fields that are never used are not kept.
                 for tool in &mut told.tools {
                     tool.title = None;
                     tool.output_schema = None;
@@ -399,7 +404,7 @@ impl Mail {
                     told.structured_content = None;
                 }
                 let mut meta = MetaObject::default();
-                // Without the envelope: the same answer has the same bytes, whatever its id is.
+                // The size without the envelope does not depend on the id.
                 meta.insert(BYTES.to_owned(), result.len().into());
                 told.meta = Some(meta);
                 ServerResult::CallToolResult(told)
@@ -414,18 +419,18 @@ impl Mail {
         self.tells_changes.store(tells, Relaxed);
     }
 
-    /// Notes what a tool says of its failure.
+    /// Notes the text of a tool error.
     fn failed(&self, asked: &Asked, told: &CallToolResult) {
         let text = told.content.iter().find_map(|block| block.as_text());
         match (text, &told.structured_content) {
             (Some(text), _) => self.note(asked, &text.text),
             (None, Some(value)) => self.note(asked, &value.to_string()),
-            (None, None) => self.note(asked, "it says that it failed, and not why"),
+            (None, None) => self.note(asked, "the tool reported an error without a text"),
         }
     }
 
-    /// An error in the place of an answer, without its text; of the choice of a version, the client needs
-    /// what it says.
+    /// Converts a server's error to one without its text. Version negotiation needs the data of the
+    /// original error.
     fn refusal(&self, id: i64, asked: &Asked, error: &RawValue) -> ServerJsonRpcMessage {
         #[derive(Deserialize)]
         struct Told {
@@ -449,13 +454,13 @@ impl Mail {
     }
 }
 
-/// How many bytes an answer had.
+/// Removes and returns the size of an answer.
 pub(super) fn bytes_of(answer: &mut CallToolResult) -> usize {
     let bytes = answer.meta.take().and_then(|meta| meta.get(BYTES).and_then(Value::as_u64));
     bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or_default()
 }
 
-/// What an error that the client hands on comes from.
+/// Returns the failure behind an error of the client.
 pub(super) fn failure_of(error: &ErrorData) -> Failure {
     if error.code == TOO_LARGE { Failure::TooLarge } else { Failure::Protocol }
 }
@@ -464,7 +469,7 @@ fn fault(id: i64, code: ErrorCode) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(code, "", None), Some(RequestId::Number(id)))
 }
 
-/// The result of a call. Blocks of a type that is not known here are no reason to lose the others.
+/// Decodes the result of a call. Blocks of unknown types are replaced, so that the others are kept.
 fn call_result(result: &str) -> Option<CallToolResult> {
     if let Ok(told) = serde_json::from_str(result) {
         return Some(told);
@@ -472,14 +477,14 @@ fn call_result(result: &str) -> Option<CallToolResult> {
     let mut told: Value = serde_json::from_str(result).ok()?;
     for block in told.get_mut("content")?.as_array_mut()? {
         if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
-            // Counted like a picture: as left out.
+            // An image counts as left out.
             *block = serde_json::to_value(ContentBlock::image("", "")).ok()?;
         }
     }
     serde_json::from_value(told).ok()
 }
 
-/// The request that a notification cancels.
+/// Returns the request that a notification cancels.
 fn cancelled(notification: &ClientNotification) -> Option<i64> {
     match notification {
         ClientNotification::CancelledNotification(cancelled) => {
@@ -492,13 +497,12 @@ fn cancelled(notification: &ClientNotification) -> Option<i64> {
     }
 }
 
-/// The id of an answer; some servers make text of it.
+/// Parses the id of an answer. Some servers send it as a string.
 fn number(id: &str) -> Option<i64> {
     id.trim_matches('"').parse().ok()
 }
 
-/// Pings are answered. There is nothing else a server could ask: no sampling, no questions to a person, no
-/// files.
+/// Replies to a server's request. Only pings are supported: no sampling, no elicitation, no roots.
 fn reply(method: &str, id: &str) -> Incoming {
     if id.len() > LONGEST_ID || id == "null" {
         return Incoming::Nothing;
@@ -514,18 +518,18 @@ fn reply(method: &str, id: &str) -> Incoming {
     )
 }
 
-/// What a message is of which only the beginning is known.
+/// The kind of a message of which only the beginning is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begins {
-    /// An answer, whose id is written before what is long.
+    /// An answer whose id precedes the long part.
     Answer(i64),
-    /// A request, or a notification: no answer.
+    /// A request or a notification.
     Method,
     /// Not known yet.
     Open,
 }
 
-/// What a message begins as.
+/// Determines the kind of a message from its beginning.
 pub(super) fn begins(bytes: &[u8]) -> Begins {
     first_of(bytes).unwrap_or(Begins::Open)
 }
@@ -541,7 +545,7 @@ fn first_of(bytes: &[u8]) -> Option<Begins> {
             return Some(Begins::Method);
         }
         let after = after.trim_ascii_start();
-        // Only members that are short come before: texts without escapes, and numbers.
+        // Only short members may come first: strings without escapes, and numbers.
         let end = match after.split_first()? {
             (b'"', text) => text.iter().position(|byte| *byte == b'"')?.checked_add(2)?,
             (b'-' | b'0'..=b'9', _) => after.iter().position(|byte| b", \t}".contains(byte))?,
@@ -551,19 +555,19 @@ fn first_of(bytes: &[u8]) -> Option<Begins> {
         rest = after.trim_ascii_start().strip_prefix(b",")?;
         if name == b"id" {
             let id = number(std::str::from_utf8(value).ok()?)?;
-            // A request of the server has an id, too.
+            // A request of the server also has an id.
             let is_request = rest.trim_ascii_start().starts_with(b"\"method\"");
             return Some(if is_request { Begins::Method } else { Begins::Answer(id) });
         }
     }
 }
 
-/// The id of an answer of which only the end is known.
+/// Finds the id of an answer of which only the end is known.
 pub(super) fn id_at_end(bytes: &[u8]) -> Option<i64> {
     let bytes = bytes.trim_ascii_end().strip_suffix(b"}")?;
     let at = memchr::memmem::rfind(bytes, b"\"id\"")?;
     let rest = bytes.get(at + 4..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii();
-    // Followed by nothing, or by a version, which may be the last.
+    // Only a protocol version may follow.
     let end = rest.iter().position(|byte| *byte == b',').unwrap_or(rest.len());
     let (value, after) = rest.split_at_checked(end)?;
     if memchr::memmem::find(after, b"{").is_some() || memchr::memmem::find(after, b"}").is_some() {
@@ -593,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_come_to_whoever_asked_and_errors_without_their_text() {
+    fn only_pending_requests_are_answered_and_errors_lose_their_text() {
         let mail = Mail::new(Arc::default());
         for (text, failure) in [
             (
@@ -624,7 +628,7 @@ mod tests {
         let envelope = r#"{"result":,"jsonrpc":"2.0","id":8}"#;
         assert_eq!(bytes_of(&mut result), text.len() - envelope.len());
         assert_eq!(result.meta, None);
-        // Nobody asked.
+        // The request is no longer pending.
         assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Nothing));
         assert_eq!(mail.stats.late.load(Relaxed), 1);
     }
@@ -649,19 +653,19 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_borne_for_a_while() {
+    fn non_protocol_lines_are_tolerated_up_to_a_limit() {
         let mail = Mail::new(Arc::default());
         for text in ["hello", "[]", "{}", "{\"id\":1,\"id\":2}", "\u{0}", "7", "{\"id\":"] {
             assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Garbage), "{text}");
         }
         assert!(mail.is_all_garbage());
         assert_eq!(mail.cause(), None);
-        (0..MOST_GARBAGE).for_each(|_| drop(mail.incoming(b"x")));
+        (0..MAX_NON_PROTOCOL_LINES).for_each(|_| drop(mail.incoming(b"x")));
         assert_eq!(mail.cause(), Some(Failure::Protocol));
     }
 
     #[test]
-    fn ids_of_what_is_too_long_are_found_at_either_end() {
+    fn ids_of_oversized_messages_are_found_at_either_end() {
         let start = |text: &str| begins(text.as_bytes());
         let answer = Begins::Answer;
         assert_eq!(start(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"#), answer(7));
@@ -685,7 +689,7 @@ mod tests {
         let end = |text: &str| id_at_end(text.as_bytes());
         assert_eq!(end(r#"x"}],"id":5},"jsonrpc":"2.0","id":2}"#), Some(2));
         assert_eq!(end("5},\"id\" : 3, \"jsonrpc\":\"2.0\" }\r"), Some(3));
-        // That id is inside of the result.
+        // This id is inside the result.
         assert_eq!(end(r#""id":5,"a":{}}}"#), None);
         assert_eq!(end(r#""id":5}}"#), None);
         for text in ["", "}", "\"id\"}", "\"id\":}", "\"id\":x}"] {
@@ -695,7 +699,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_message_does_harm(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
+        fn no_message_causes_a_panic(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
             let mail = Mail::new(Arc::default());
             asks(&mail, 1);
             drop(mail.incoming(text.as_bytes()));
