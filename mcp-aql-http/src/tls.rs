@@ -49,8 +49,7 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
     }
     match fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidMessage(_)) => {
-            let why =
-                "the server does not speak TLS: if it does not use TLS, write http://".to_owned();
+            let why = "the server does not speak TLS: if it has none, write http://".to_owned();
             Some(HttpError::told(HttpErrorKind::Connect, why))
         }
         Some(rustls::Error::InvalidCertificate(why)) => {
@@ -74,9 +73,8 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
         }
         Some(_) => None,
         None => {
-            let why = format!(
-                "the TLS handshake failed, {fault}: if the server does not use TLS, write http://"
-            );
+            let why =
+                format!("the TLS handshake failed, {fault}: if the server has none, write http://");
             Some(HttpError::told(HttpErrorKind::Connect, why))
         }
     }

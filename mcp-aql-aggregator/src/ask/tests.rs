@@ -1,3 +1,5 @@
+//! Tests of call plans: discovery, templates, filters and adapters.
+
 use proptest::prelude::*;
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -23,7 +25,7 @@ fn query_schema() -> Value {
     json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"] })
 }
 
-/// A server's settings with calls of a configuration.
+/// Returns a server's settings with the calls of a configuration.
 fn settings(calls: Value) -> ServerSettings {
     let text = json!({
         "mcpServers": { "a": { "command": "x" } },
@@ -34,7 +36,7 @@ fn settings(calls: Value) -> ServerSettings {
     config.servers[0].settings.clone()
 }
 
-/// What a call with these arguments sends for a query.
+/// Returns the arguments that a call sends for a query.
 fn sent(arguments: Value, query: &str) -> Vec<Value> {
     let schema = json!({ "type": "object", "properties": {}, "required": [] });
     let settings = settings(json!([{ "tool": "t", "arguments": arguments }]));
@@ -55,7 +57,7 @@ fn found(tools: &[Tool], discovery: Discovery) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn search_tools_that_only_read_are_found() {
+fn read_only_search_tools_are_found() {
     let all = [
         tool("search_unannotated", query_schema()),
         reading(tool("search_nodes", query_schema())),
@@ -72,7 +74,7 @@ fn search_tools_that_only_read_are_found() {
 }
 
 #[test]
-fn no_tool_is_found_that_may_do_harm_or_wants_more() {
+fn unsafe_tools_and_tools_with_further_arguments_are_not_found() {
     let schema = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
     let text = json!({ "type": "string" });
     let annotated =
@@ -120,7 +122,7 @@ fn no_tool_is_found_that_may_do_harm_or_wants_more() {
 }
 
 #[test]
-fn what_is_found_by_its_name_does_one_thing() {
+fn tools_found_by_name_only_search() {
     for (name, is_found) in [
         ("search_docs", true),
         ("search_and_rank", true),
@@ -143,7 +145,7 @@ fn what_is_found_by_its_name_does_one_thing() {
 }
 
 #[test]
-fn tools_that_could_be_named_are_told() {
+fn possible_tools_are_suggested() {
     let tools = [
         tool("git_log", json!({ "properties": { "repo_path": { "type": "string" } } })),
         tool("delete_page", query_schema()),
@@ -152,12 +154,12 @@ fn tools_that_could_be_named_are_told() {
     let why = |tools: &[Tool]| {
         Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
     };
-    assert!(why(&tools).ends_with("a text is taken by `git_log`"), "{}", why(&tools));
-    assert_eq!(why(&tools[1..]), "no tool of it is one for searching");
+    assert!(why(&tools).ends_with("these accept a text: `git_log`"), "{}", why(&tools));
+    assert_eq!(why(&tools[1..]), "the server has no search tool");
 }
 
 #[test]
-fn arguments_fit_what_the_schema_says() {
+fn arguments_respect_the_schema() {
     let search = |properties: Value, required: &str| {
         let schema = json!({ "type": "object", "properties": properties, "required": [required] });
         found(&[reading(tool("searchDocs", schema))], Discovery::Annotated).pop().unwrap().1
@@ -226,7 +228,7 @@ fn arguments_fit_what_the_schema_says() {
 }
 
 #[test]
-fn every_query_can_be_put_in() {
+fn every_query_fills_the_template() {
     let schema = json!({ "properties": { "q": { "type": "string", "maxLength": 20 } } });
     let plan = |template: &str| {
         let calls = json!([{ "tool": "t", "arguments": { "q": template } }]);
@@ -256,7 +258,7 @@ fn every_query_can_be_put_in() {
 }
 
 #[test]
-fn nouns_are_no_verbs() {
+fn nouns_are_not_taken_for_verbs() {
     for name in
         ["search_app_store", "find_order", "searchCommit", "search_posts", "research_search"]
     {
@@ -269,7 +271,7 @@ fn nouns_are_no_verbs() {
 }
 
 #[test]
-fn the_surest_tools_are_asked_and_not_too_many() {
+fn the_most_certain_tools_are_selected_up_to_a_limit() {
     let named = |name, argument: &str| {
         let schema =
             json!({ "properties": { argument: { "type": "string" } }, "required": [argument] });
@@ -289,7 +291,7 @@ fn the_surest_tools_are_asked_and_not_too_many() {
 }
 
 #[test]
-fn words_are_asked_for_where_the_whole_was_not_found() {
+fn single_words_are_searched_after_the_whole_query() {
     let schema = json!({
         "properties": { "query": { "type": "string" }, "limit": { "type": "integer" } }, "required": ["query"],
     });
@@ -314,7 +316,7 @@ fn words_are_asked_for_where_the_whole_was_not_found() {
 }
 
 #[test]
-fn what_is_shown_are_the_calls_that_are_made() {
+fn sample_shows_the_calls_that_are_made() {
     let annotated =
         |name| tool(name, query_schema()).with_annotations(ToolAnnotations::new().read_only(true));
     let tools = [annotated("search_b"), annotated("search_a")];
@@ -328,7 +330,7 @@ fn what_is_shown_are_the_calls_that_are_made() {
 }
 
 #[test]
-fn whoever_configures_no_number_asks_for_no_more_than_is_of_use() {
+fn the_default_limit_is_capped() {
     let schema = json!({
         "properties": { "query": { "type": "string" }, "top_k": { "type": "integer" } }, "required": ["query"],
     });
@@ -345,7 +347,7 @@ fn whoever_configures_no_number_asks_for_no_more_than_is_of_use() {
 }
 
 #[test]
-fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
+fn the_likeliest_tool_is_suggested_without_a_certain_one() {
     let why = |tools: &[Tool]| {
         Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
     };
@@ -369,12 +371,9 @@ fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
             vec![clock.clone(), tool("search", two)],
             r#"{"arguments":{"path":"…","pattern":"{query}"},"tool":"search"}"#,
         ),
-        (vec![clock.clone(), writes], "no tool of it is one for searching"),
-        (
-            vec![clock, tool("search_and_replace", query_schema())],
-            "no tool of it is one for searching",
-        ),
-        (vec![], "no tool of it is one for searching"),
+        (vec![clock.clone(), writes], "the server has no search tool"),
+        (vec![clock, tool("search_and_replace", query_schema())], "the server has no search tool"),
+        (vec![], "the server has no search tool"),
     ] {
         let why = why(&tools);
         assert!(why.contains(told), "{why}");
@@ -382,7 +381,7 @@ fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
 }
 
 #[test]
-fn names_are_cut_into_words() {
+fn names_are_split_into_words() {
     for (name, expected) in [
         ("search_nodes", vec!["search", "nodes"]),
         ("searchDocs", vec!["search", "docs"]),
@@ -433,7 +432,7 @@ fn templates_are_filled() {
 }
 
 #[test]
-fn keywords_are_what_matters_of_a_query() {
+fn keywords_are_the_content_words_of_a_query() {
     let words = crate::text::content_words("How is async code written in Rust?");
     let query = "How is async code written in Rust?";
     assert_eq!(sent(json!({ "q": "{keywords}" }), query), [json!({ "q": words.join(" ") })]);
@@ -443,7 +442,7 @@ fn keywords_are_what_matters_of_a_query() {
     assert!(longest.is_sorted_by(|one, next| one >= next), "the longest first: {each:?}");
     assert_eq!(sent(json!({ "q": "{keyword}" }), "alpha beta gamma delta epsilon zeta").len(), 4);
     assert_eq!(sent(json!({ "q": "{keyword}" }), "alpha ALPHA alpha").len(), 1, "each once");
-    // REQ-AGR-02: a query of one character, or of stop words alone, is one.
+    // REQ-AGR-02: a query may consist of one character or of stop words alone.
     for query in ["?", "to be or not to be", " x "] {
         for template in ["{keywords}", "{keyword}"] {
             let all = sent(json!({ "q": template }), query);
@@ -457,7 +456,7 @@ fn keywords_are_what_matters_of_a_query() {
 }
 
 #[test]
-fn filters_make_a_query_harmless() {
+fn filters_encode_a_query() {
     for (shows, template, query, expected) in [
         ("a regular expression", "{query|regex}", "a.b(c) [x]*", r"a\.b\(c\) \[x\]\*"),
         ("any of the words", "{query|regexOr}", "a.b c|d", r"a\.b|c\|d"),
@@ -503,7 +502,7 @@ fn filters_make_a_query_harmless() {
 }
 
 #[test]
-fn templates_that_would_do_harm_are_refused() {
+fn unsafe_templates_are_rejected() {
     let fault = |template: Value| {
         ArgumentsTemplate::read(&json!({ "q": template }), &|_| None).unwrap_err().remove(0).1
     };
@@ -520,23 +519,23 @@ fn templates_that_would_do_harm_are_refused() {
         (json!("INSERT INTO t VALUES ({query})"), "write '{query|sqlString}'"),
         (json!("SELECT a FROM t WHERE b = '{query|raw}'"), "write '{query|sqlString}'"),
         (json!("SELECT a FROM t WHERE b = 'x' '{query|raw}'"), "write '{query|sqlString}'"),
-        (json!("MATCH (n) WHERE n.a = '{query}'"), "or '{query|raw}' if this is no SQL"),
-        (json!("what's in '{query}'"), "or '{query|raw}' if this is no SQL"),
+        (json!("MATCH (n) WHERE n.a = '{query}'"), "or '{query|raw}' if this is not SQL"),
+        (json!("what's in '{query}'"), "or '{query|raw}' if this is not SQL"),
         (json!("SELECT {query|sqlString}"), "between single quotes"),
         (json!("{queries}"), "did you mean `{query}`?"),
-        (json!("{nonsense}"), "write `{{nonsense}}` for these very braces"),
+        (json!("{nonsense}"), "write `{{nonsense}}` for literal braces"),
         (
             json!("{query|nonsense}"),
-            "there are regex, regexOr, glob, fts5Or, sqlString, pathSegment, shellWord, raw",
+            "the filters are regex, regexOr, glob, fts5Or, sqlString, pathSegment, shellWord, raw",
         ),
         (json!("{words}"), "[\"{words}\"]"),
-        (json!("{limit|regex}"), "takes no filter"),
+        (json!("{limit|regex}"), "does not accept filters"),
         (json!("${NONE}"), "the variable `NONE` is not set"),
     ] {
         let fault = fault(template.clone());
         assert!(fault.contains(message), "{template}: {fault}");
     }
-    // Neither a word nor an apostrophe is SQL.
+    // A single keyword or an apostrophe does not make SQL.
     for template in [
         "select",
         "what's {query|raw}",
@@ -552,7 +551,7 @@ fn templates_that_would_do_harm_are_refused() {
 }
 
 #[test]
-fn places_that_are_not_a_whole_text_need_a_filter() {
+fn placeholders_within_a_text_need_a_filter() {
     let read = |arguments: &Value| {
         let read = ArgumentsTemplate::read(arguments, &|_| Some("x".to_owned()));
         read.map(drop).map_err(|mut faults| faults.remove(0).1)
@@ -597,7 +596,7 @@ fn places_that_are_not_a_whole_text_need_a_filter() {
 }
 
 #[test]
-fn a_plan_tells_what_it_does_without_secrets() {
+fn a_plan_is_described_without_secrets() {
     let settings = settings(json!([{
         "tool": "t", "items": "hits",
         "arguments": { "q": "x {query|regex} {{query}}", "key": "${TOKEN}", "n": "{limit}", "w": ["{words}"] },
@@ -623,7 +622,7 @@ fn a_plan_tells_what_it_does_without_secrets() {
 }
 
 #[test]
-fn configured_calls_are_held_against_the_tools() {
+fn configured_calls_are_checked_against_the_tools() {
     let writes =
         tool("search_b", query_schema()).with_annotations(ToolAnnotations::new().read_only(false));
     let two = json!({
@@ -639,41 +638,41 @@ fn configured_calls_are_held_against_the_tools() {
         ),
         (
             json!({ "tool": "x" }),
-            "the server has no tool `x`: there are `search_a`, `search_b`, `grep`",
+            "the server has no tool `x`: the tools are `search_a`, `search_b`, `grep`",
         ),
         (
             json!({ "tool": "search_b" }),
-            "the tool `search_b` says that it changes something: write \"mayWrite\": true beside it if \
-             that does no harm",
+            "the tool `search_b` declares that it changes something: write \"mayWrite\": true beside it if \
+             the call is safe",
         ),
         (
             json!({ "tool": "grep" }),
-            "where the query goes is not clear: write `arguments` for `grep`, which takes `kind`, `path`, \
+            "the argument for the query is ambiguous: write `arguments` for `grep`, which accepts `kind`, `path`, \
              `pattern`",
         ),
         (
             json!({ "tool": "grep", "arguments": { "pattern": "{query}" } }),
-            "the tool `grep` needs `path`: write it to `arguments`",
+            "the tool `grep` requires `path`: add it to `arguments`",
         ),
         (
             json!({ "tool": "grep", "arguments": { "pattern": "{query}", "path": "/", "knid": "f" } }),
-            "the tool `grep` takes no `knid`: did you mean `kind`?",
+            "the tool `grep` does not accept `knid`: did you mean `kind`?",
         ),
     ] {
         let refused = plan(json!([call])).unwrap_err();
         assert_eq!(refused.to_string(), problem);
-        // With another call that can be made, it is told, and that one is made.
+        // The problem is reported, and the other call is made.
         let kept = plan(json!([call, { "tool": "search_a" }])).unwrap();
         assert_eq!(kept.calls("x", 1).len(), 1);
         assert_eq!(kept.problems()[0].to_string(), problem);
     }
-    // What does not say that it only reads is judged by its name.
+    // A tool without annotations is judged by its name.
     let names = ["delete_everything", "run_query", "search_and_replace"];
     for name in names {
         let calls = |may: bool| settings(json!([{ "tool": name, "mayWrite": may }]));
         let told = |tool: Tool, may| Plan::of(&[tool], &calls(may), Discovery::Annotated);
         let refused = told(tool(name, query_schema()), false).unwrap_err().to_string();
-        assert!(refused.contains("does not say that it only reads"), "{refused}");
+        assert!(refused.contains("is not annotated as read-only"), "{refused}");
         assert!(told(tool(name, query_schema()), true).is_ok());
         assert!(told(reading(tool(name, query_schema())), false).is_ok());
     }
@@ -728,7 +727,7 @@ fn details(name: &str, tool: &str) -> Value {
     })
 }
 
-/// Learns from what an adapter answers, and gives the calls that were made and the plan.
+/// Runs discovery on an adapter's answers and returns the calls made and the plan.
 fn learn(
     tools: &[Tool],
     answer: impl Fn(&PlannedCall) -> Option<CallToolResult>,
@@ -744,7 +743,7 @@ fn learn(
     (made, learning.plan(tools, &settings, Discovery::Annotated))
 }
 
-/// An adapter with these details of `search_tasks`, and what it is asked.
+/// Returns the calls to an adapter with these details of `search_tasks`.
 fn operation(tools: &[Tool], details: Value) -> Vec<PlannedCall> {
     let (_, plan) = learn(tools, |call| {
         Some(match call.arguments["params"].get("name") {
@@ -756,7 +755,7 @@ fn operation(tools: &[Tool], details: Value) -> Vec<PlannedCall> {
 }
 
 #[test]
-fn adapters_are_asked_through_their_own_tools() {
+fn adapters_are_called_through_their_own_tools() {
     // REQ-COL-02
     let asked = json!({
         "operation": "search_tasks",
@@ -778,7 +777,7 @@ fn adapters_are_asked_through_their_own_tools() {
 }
 
 #[test]
-fn operations_may_be_configured_if_they_only_read() {
+fn read_only_operations_may_be_configured() {
     let tools = [door("mcp_aql", false), door("mcp_aql_delete", false)];
     let plan = |tool: &str, operation: &str| {
         let arguments = json!({ "operation": operation, "params": { "query": "{query}" } });
@@ -796,7 +795,7 @@ fn operations_may_be_configured_if_they_only_read() {
 }
 
 #[test]
-fn learning_asks_for_nothing_but_introspection() {
+fn discovery_only_calls_introspection() {
     let names: Vec<String> = (0..20).map(|number| format!("search_{number:02}")).collect();
     let mut all: Vec<_> = names.iter().map(|name| (name.as_str(), "READ")).collect();
     all.extend([("search_and_destroy", "READ"), ("search_x", "DELETE"), ("list_y", "READ")]);
@@ -804,7 +803,7 @@ fn learning_asks_for_nothing_but_introspection() {
     let (made, plan) = learn(&tools, |call| {
         Some(match call.arguments["params"].get("name").and_then(Value::as_str) {
             None => listed_operations(&all),
-            // Every other one wants more.
+            // Every other operation requires more arguments.
             Some(name) if name.ends_with(['1', '3', '5', '7', '9']) => success(json!({})),
             Some(name) => success(json!({ "operation": details(name, "mcp_aql_read") })),
         })
@@ -817,7 +816,7 @@ fn learning_asks_for_nothing_but_introspection() {
 }
 
 #[test]
-fn no_operation_is_asked_that_may_do_harm_or_wants_more() {
+fn unsafe_operations_and_operations_with_further_arguments_are_not_called() {
     let tools =
         [door("mcp_aql_read", true), door("mcp_aql_delete", false), tool("drop", json!({}))];
     let good = details("search_tasks", "mcp_aql_read");
@@ -862,7 +861,7 @@ fn other_servers_are_not_taken_for_adapters() {
 }
 
 #[test]
-fn what_an_adapter_answers_amiss_ends_learning() {
+fn invalid_answers_end_discovery() {
     let tools =
         [door("a", true), door("mcp_aql_read", true), reading(tool("search", query_schema()))];
     let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
@@ -878,12 +877,12 @@ fn what_an_adapter_answers_amiss_ends_learning() {
         let (made, plan) = learn(&tools, |_| answer.clone());
         assert_eq!(made.len(), 2, "both doors are tried, the likelier first: {answer:?}");
         assert_eq!(made[0].tool, "mcp_aql_read");
-        // Its other tools are asked all the same.
+        // The server's other tools are still called.
         assert_eq!(plan.unwrap().calls("x", 1)[0].tool, "search");
     }
 }
 
-// Whatever comes.
+// Properties of arbitrary input.
 
 fn any_schema() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
@@ -922,7 +921,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_schema_and_no_reply_breaks_anything(schema in any_schema(), reply in any_schema(), query in "\\PC{0,30}") {
+    fn no_schema_or_reply_causes_a_panic(schema in any_schema(), reply in any_schema(), query in "\\PC{0,30}") {
         let mut door = door("mcp_aql", false);
         if let Value::Object(members) = &schema {
             let tools = [reading(tool("search", schema.clone()).with_title("x"))];
@@ -945,7 +944,7 @@ proptest! {
     }
 
     #[test]
-    fn a_regex_finds_what_was_asked_for(query in "\\PC{1,30}") {
+    fn a_regex_matches_the_query(query in "\\PC{1,30}") {
         let query = query.trim();
         prop_assume!(!query.is_empty());
         let pattern = sent(json!({ "q": "{query|regex}" }), query).remove(0)["q"].as_str().unwrap().to_owned();
@@ -960,10 +959,10 @@ proptest! {
     }
 
     #[test]
-    fn nothing_gets_out_of_its_quotes(query in "['\"\\\\\\-; a\\PC]{0,40}") {
+    fn a_query_cannot_leave_its_quotes(query in "['\"\\\\\\-; a\\PC]{0,40}") {
         let sql = "SELECT a FROM t WHERE t MATCH '{query|fts5Or|sqlString}' OR a LIKE '%{query|sqlString}%'";
         let sent = sent(json!({ "q": sql }), &query).remove(0)["q"].as_str().unwrap().to_owned();
-        // As databases read it: what is between quotes is one string each.
+        // Databases parse the text between quotes as one string.
         let mut outside = String::new();
         let mut is_in = false;
         let mut rest = sent.chars().peekable();
@@ -980,7 +979,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pattern_of_names_stays_in_its_folder(query in "[./*?!\\\\a-c\\PC]{0,30}") {
+    fn a_glob_stays_in_its_folder(query in "[./*?!\\\\a-c\\PC]{0,30}") {
         let sent = sent(json!({ "q": "*{query|glob}*" }), &query).remove(0)["q"].as_str().unwrap().to_owned();
         let inner = sent.strip_prefix('*').and_then(|it| it.strip_suffix('*')).unwrap_or_default();
         prop_assert!(!inner.contains(['/', '\\', '*', '[', '{', '!', '(', '|']) && !inner.contains(".."), "{}", sent);
@@ -1007,7 +1006,7 @@ proptest! {
         }
     }
 
-    /// A real shell gives the program the text itself, as one argument.
+    /// A real shell passes the text to the program as one argument.
     #[cfg(unix)]
     #[test]
     fn a_shell_word_is_one_argument(query in "([-'\"\\\\$`;|&<>(){}*?!~# \n\0a]|\\PC){0,30}") {
@@ -1022,7 +1021,7 @@ proptest! {
     }
 
     #[test]
-    fn templates_read_again_as_they_are_told(text in "(\\{|\\}|query|\\||regex|a| |\\$\\{TOKEN\\}|[a-z]{1,3}){0,12}") {
+    fn templates_round_trip(text in "(\\{|\\}|query|\\||regex|a| |\\$\\{TOKEN\\}|[a-z]{1,3}){0,12}") {
         let variable = |_: &str| Some("x".to_owned());
         if let Ok(template) = ArgumentsTemplate::read(&json!({ "q": text }), &variable) {
             let told = template.raw();
@@ -1035,7 +1034,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_longer_than_the_schema_allows(query in "\\PC{0,80}", longest in 1_u64..30, filter in 0_usize..4) {
+    fn texts_respect_the_schemas_maximum_length(query in "\\PC{0,80}", longest in 1_u64..30, filter in 0_usize..4) {
         let template = ["{query}", "{keywords|regexOr}", "{query|fts5Or}", "x{query|sqlString}"][filter];
         let schema = json!({ "properties": { "q": { "type": "string", "maxLength": longest } } });
         let settings = settings(json!([{ "tool": "t", "arguments": { "q": template.replace("x{query|sqlString}", "'{query|sqlString}'") } }]));
