@@ -123,8 +123,8 @@ impl Servers {
         if asked.servers.is_empty() {
             asked.servers = self.filtered(plan.filter.as_ref());
         }
-        let answer = self.aggregator.query(asked).await.map_err(told)?;
-        warn(&context, &answer);
+        let answer = self.aggregator.query(asked).await.map_err(operation_error)?;
+        add_warnings(&context, &answer);
         let mut page = query.run_found(answer.results.into_iter().map(SearchResult::from))?;
         let most = self.aggregator.settings().max_output_bytes;
         if query.plan().selection.shows("content") && shorten_all(&mut page.items, most) {
@@ -172,8 +172,8 @@ impl Servers {
     fn filtered(&self, filter: Option<&Filter>) -> Vec<String> {
         let Some(place) = SearchResult::model().table().find("server") else { return Vec::new() };
         let named = match filter {
-            Some(Filter::All(parts)) => parts.iter().find_map(|part| only(part, place)),
-            Some(one) => only(one, place),
+            Some(Filter::All(parts)) => parts.iter().find_map(|part| server_names(part, place)),
+            Some(one) => server_names(one, place),
             None => None,
         };
         let named = named.unwrap_or_default();
@@ -187,7 +187,7 @@ impl Servers {
     }
 }
 
-fn only(filter: &Filter, place: usize) -> Option<Vec<String>> {
+fn server_names(filter: &Filter, place: usize) -> Option<Vec<String>> {
     let Filter::Field(field, test) = filter else { return None };
     let name = |value: &Scalar| match value {
         Scalar::Text(text) => Some(text.clone().into_owned()),
@@ -221,7 +221,7 @@ fn shorten_all(results: &mut [SearchResult], most: usize) -> bool {
 }
 
 /// Adds a warning for each server that failed completely or in part.
-fn warn(context: &Context, answer: &Answer) {
+fn add_warnings(context: &Context, answer: &Answer) {
     for server in &answer.metadata.servers {
         let (name, failed) = (&server.name, server.failed.join("', '"));
         let message = match server.is_ok() {
@@ -244,7 +244,7 @@ fn warn(context: &Context, answer: &Answer) {
     }
 }
 
-fn told(error: QueryError) -> OperationError {
+fn operation_error(error: QueryError) -> OperationError {
     match error {
         QueryError::Invalid { field, reason } => OperationError::invalid_value(field, reason),
         QueryError::UnknownServer { name, reason } => {

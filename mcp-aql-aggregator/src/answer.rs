@@ -109,11 +109,11 @@ impl ServerOutcome {
 }
 
 fn seconds<S: Serializer>(time: &DateTime<Utc>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&written(time))
+    serializer.serialize_str(&format_time(time))
 }
 
 /// Formats a time for an answer: `2026-11-23T03:00:00Z`.
-pub(crate) fn written(time: &DateTime<Utc>) -> String {
+pub(crate) fn format_time(time: &DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 

@@ -50,6 +50,6 @@ pub use adapter::adapter;
 pub use answer::{Answer, Hit, Metadata, ServerOutcome};
 pub use config::{Config, ConfigError, Fault};
 pub use engine::{
-    Aggregator, Checked, CheckedAnswer, CheckedCall, Percentiles, Query, QueryError, ServerCall,
+    Aggregator, AnswerCheck, CallCheck, Percentiles, Query, QueryError, ServerCall, ServerCheck,
     ServerMetrics, ServerState, ServerStatus,
 };

@@ -24,15 +24,15 @@ use tower_service::Service;
 use url::{Origin, Url};
 
 use crate::address::is_local;
-use crate::error::{HttpError, HttpErrorKind, Unusable};
+use crate::error::{ClientError, HttpError, HttpErrorKind};
 
 /// The connector, with TLS if the URL requires it.
 #[cfg(feature = "tls")]
-type Connector = hyper_rustls::HttpsConnector<Dial>;
+type Connector = hyper_rustls::HttpsConnector<ProxyConnector>;
 #[cfg(not(feature = "tls"))]
-type Connector = Dial;
+type Connector = ProxyConnector;
 
-type Fault = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A client for one server, cheap to clone. It does not follow redirects.
 ///
@@ -52,24 +52,24 @@ impl Client {
     /// [`authorization`](crate::authorization).
     ///
     /// # Errors
-    /// [`Unusable`] if the URL, the proxy or the certificates of this machine cannot be used.
-    pub fn new(url: &Url) -> Result<Self, Unusable> {
+    /// [`ClientError`] if the URL, the proxy or the certificates of this machine cannot be used.
+    pub fn new(url: &Url) -> Result<Self, ClientError> {
         match url.scheme() {
             "http" => {}
             "https" if cfg!(feature = "tls") => {}
-            "https" => return Err(Unusable::NoTls),
-            _ => return Err(Unusable::NotHttp),
+            "https" => return Err(ClientError::NoTls),
+            _ => return Err(ClientError::NotHttp),
         }
-        let uri = uri(url).map_err(Unusable::Uri)?;
+        let uri = uri(url).map_err(ClientError::Uri)?;
         let proxy = if is_local(url) { None } else { Matcher::from_env().intercept(&uri) };
         if proxy.as_ref().is_some_and(|proxy| proxy.uri().scheme() != Some(&Scheme::HTTP)) {
-            return Err(Unusable::Proxy);
+            return Err(ClientError::Proxy);
         }
         let proxy = proxy.map(Arc::new);
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        let dial = Dial { tcp, proxy: proxy.clone() };
+        let dial = ProxyConnector { tcp, proxy: proxy.clone() };
         #[cfg(feature = "tls")]
         let dial = crate::tls::connector(dial, uri.scheme() == Some(&Scheme::HTTPS))?;
         let inner = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
@@ -90,7 +90,7 @@ impl Client {
         headers: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Reply, HttpError> {
-        let unsent = |why| HttpError::told(HttpErrorKind::Connect, why);
+        let unsent = |why| HttpError::with_message(HttpErrorKind::Connect, why);
         if url.origin() != self.server {
             return Err(unsent("the URL belongs to another server than the client's".to_owned()));
         }
@@ -108,7 +108,7 @@ impl Client {
             Ok(response) => Ok(Reply(response)),
             Err(error) if error.is_connect() => {
                 #[cfg(feature = "tls")]
-                if let Some(error) = crate::tls::told(&error) {
+                if let Some(error) = crate::tls::handshake_error(&error) {
                     return Err(error);
                 }
                 Err(HttpError::new(HttpErrorKind::Connect, &error))
@@ -178,24 +178,26 @@ impl Reply {
 
 /// Opens connections to the server or to the proxy, with a tunnel through the proxy for TLS.
 #[derive(Debug, Clone)]
-pub(crate) struct Dial {
+pub(crate) struct ProxyConnector {
     tcp: HttpConnector,
     proxy: Option<Arc<Intercept>>,
 }
 
-impl Service<Uri> for Dial {
-    type Response = Line;
-    type Error = Fault;
-    type Future = BoxFuture<'static, Result<Line, Fault>>;
+impl Service<Uri> for ProxyConnector {
+    type Response = Stream;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Stream, BoxError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.tcp.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let Some(proxy) = self.proxy.clone() else {
             let connecting = self.tcp.call(to);
-            return Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: false }) });
+            return Box::pin(
+                async move { Ok(Stream { tcp: connecting.await?, is_proxied: false }) },
+            );
         };
         if to.scheme() == Some(&Scheme::HTTPS) {
             let mut tunnel = Tunnel::new(proxy.uri().clone(), self.tcp.clone());
@@ -203,33 +205,35 @@ impl Service<Uri> for Dial {
                 tunnel = tunnel.with_auth(who.clone());
             }
             let connecting = tunnel.call(to);
-            return Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: false }) });
+            return Box::pin(
+                async move { Ok(Stream { tcp: connecting.await?, is_proxied: false }) },
+            );
         }
         let connecting = self.tcp.call(proxy.uri().clone());
-        Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: true }) })
+        Box::pin(async move { Ok(Stream { tcp: connecting.await?, is_proxied: true }) })
     }
 }
 
 /// A connection.
-pub(crate) struct Line {
+pub(crate) struct Stream {
     tcp: TokioIo<TcpStream>,
     /// Whether the proxy reads the requests, so that they must contain the full URL.
     is_proxied: bool,
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for Stream {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Line").finish_non_exhaustive()
+        formatter.debug_struct("Stream").finish_non_exhaustive()
     }
 }
 
-impl Connection for Line {
+impl Connection for Stream {
     fn connected(&self) -> Connected {
         self.tcp.connected().proxy(self.is_proxied)
     }
 }
 
-impl Read for Line {
+impl Read for Stream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -239,7 +243,7 @@ impl Read for Line {
     }
 }
 
-impl Write for Line {
+impl Write for Stream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -356,16 +360,16 @@ mod tests {
     fn only_http_urls_are_accepted() {
         for url in ["http://a{b}/mcp".to_owned(), format!("http://a/{}", "b".repeat(70_000))] {
             let Ok(url) = Url::parse(&url) else { continue };
-            assert!(matches!(Client::new(&url), Err(Unusable::Uri(_))), "{url}");
+            assert!(matches!(Client::new(&url), Err(ClientError::Uri(_))), "{url}");
         }
         for url in ["ftp://example.com/", "data:x", "unix:/run/x"] {
             let url = Url::parse(url).unwrap();
-            assert_eq!(Client::new(&url).unwrap_err(), Unusable::NotHttp, "{url}");
+            assert_eq!(Client::new(&url).unwrap_err(), ClientError::NotHttp, "{url}");
         }
         let secure = Client::new(&Url::parse("https://localhost/").unwrap());
         #[cfg(not(feature = "tls"))]
-        assert_eq!(secure.unwrap_err(), Unusable::NoTls);
+        assert_eq!(secure.unwrap_err(), ClientError::NoTls);
         #[cfg(feature = "tls")]
-        assert!(matches!(secure, Ok(_) | Err(Unusable::NoCertificates(_))));
+        assert!(matches!(secure, Ok(_) | Err(ClientError::NoCertificates(_))));
     }
 }

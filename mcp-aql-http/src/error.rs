@@ -6,7 +6,7 @@ use std::error::Error;
 /// and contains nothing of the URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unusable {
+pub enum ClientError {
     /// The scheme is not `http` or `https`.
     #[error("does not begin with http:// or https://")]
     NotHttp,
@@ -56,10 +56,10 @@ pub struct HttpError {
 
 impl HttpError {
     pub(crate) fn new(kind: HttpErrorKind, error: &(dyn Error + 'static)) -> Self {
-        Self { kind, why: told(error) }
+        Self { kind, why: error_chain(error) }
     }
 
-    pub(crate) const fn told(kind: HttpErrorKind, why: String) -> Self {
+    pub(crate) const fn with_message(kind: HttpErrorKind, why: String) -> Self {
         Self { kind, why }
     }
 
@@ -77,7 +77,7 @@ impl HttpError {
 }
 
 /// Joins an error with its causes.
-fn told(error: &(dyn Error + 'static)) -> String {
+fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     // The outermost error only names a part of the client.
     let mut cause = error.source().or(Some(error));

@@ -42,7 +42,7 @@ mod tls;
 
 pub use address::{authorization, is_local};
 pub use client::{Client, Reply};
-pub use error::{HttpError, HttpErrorKind, Unusable};
+pub use error::{ClientError, HttpError, HttpErrorKind};
 pub use events::Events;
 pub use hyper::body::Bytes;
 pub use hyper::http;

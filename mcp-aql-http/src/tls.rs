@@ -7,21 +7,24 @@ use std::sync::Arc;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::Dial;
-use crate::error::{HttpError, HttpErrorKind, Unusable};
+use crate::client::ProxyConnector;
+use crate::error::{ClientError, HttpError, HttpErrorKind};
 
 /// Adds TLS to a connector.
 ///
 /// # Errors
 /// When TLS is required and no certificate is trusted.
-pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Dial>, Unusable> {
+pub(crate) fn connector(
+    dial: ProxyConnector,
+    is_wanted: bool,
+) -> Result<HttpsConnector<ProxyConnector>, ClientError> {
     let mut trusted = RootCertStore::empty();
     if is_wanted {
         let found = rustls_native_certs::load_native_certs();
         trusted.add_parsable_certificates(found.certs);
         if trusted.is_empty() {
             let why: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
-            return Err(Unusable::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
+            return Err(ClientError::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
         }
     }
     // The provider is passed here instead of being installed for the whole program, which may have
@@ -29,7 +32,7 @@ pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| Unusable::Tls(error.to_string()))?
+        .map_err(|error| ClientError::Tls(error.to_string()))?
         .with_root_certificates(trusted)
         .with_no_client_auth();
     Ok(HttpsConnectorBuilder::new()
@@ -40,7 +43,7 @@ pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Di
 }
 
 /// Returns the error of a failed TLS handshake, with advice.
-pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
+pub(crate) fn handshake_error(error: &(dyn Error + 'static)) -> Option<HttpError> {
     // Only the handshake fails with an `io::Error` here. An `io::Error` that wraps another one
     // hides it from `source`.
     let mut fault: &io::Error = error.source()?.downcast_ref()?;
@@ -50,7 +53,7 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
     match fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidMessage(_)) => {
             let why = "the server does not speak TLS: if it has none, write http://".to_owned();
-            Some(HttpError::told(HttpErrorKind::Connect, why))
+            Some(HttpError::with_message(HttpErrorKind::Connect, why))
         }
         Some(rustls::Error::InvalidCertificate(why)) => {
             let advice = match why {
@@ -69,13 +72,13 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
                 _ => "",
             };
             let why = format!("the certificate of the server is not trusted ({why}){advice}");
-            Some(HttpError::told(HttpErrorKind::Certificate, why))
+            Some(HttpError::with_message(HttpErrorKind::Certificate, why))
         }
         Some(_) => None,
         None => {
             let why =
                 format!("the TLS handshake failed, {fault}: if the server has none, write http://");
-            Some(HttpError::told(HttpErrorKind::Connect, why))
+            Some(HttpError::with_message(HttpErrorKind::Connect, why))
         }
     }
 }

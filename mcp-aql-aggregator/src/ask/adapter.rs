@@ -5,31 +5,31 @@ use rmcp::model::{CallToolResult, Tool};
 use serde_json::{Map, Value, json};
 
 use super::discover;
-use super::schema::{self, Bounds};
+use super::schema::{self, ArgumentLimits};
 use super::template::ArgumentsTemplate;
-use super::{CallPlan, MOST_RESULTS, MOST_TOOLS, NoPlan, Plan, PlannedCall, Why};
+use super::{CallPlan, MAX_RESULTS, MAX_TOOLS, NoPlan, Plan, PlannedCall, Why};
 use crate::config::{Discovery, ServerSettings};
-use crate::items::Places;
+use crate::items::ItemLocation;
 
 /// The maximum number of endpoint tools that are tried.
-const MOST_DOORS: usize = 3;
+const MAX_ENDPOINTS: usize = 3;
 /// The maximum number of operations that are inspected.
-const MOST_OPERATIONS: usize = 8;
+const MAX_OPERATIONS: usize = 8;
 
 /// Step-by-step discovery of an adapter's search operations.
 ///
 /// While [`next`](Self::next) returns a call, the caller makes it and passes the answer to
 /// [`take`](Self::take).
 #[derive(Debug)]
-pub(crate) struct Learning {
-    doors: Vec<String>,
+pub(crate) struct AdapterDiscovery {
+    endpoints: Vec<String>,
     /// Names of the operations still to be inspected, the next one last. `None` until the list of
     /// operations is known.
     operations: Option<Vec<String>>,
     calls: Vec<CallPlan>,
 }
 
-impl Learning {
+impl AdapterDiscovery {
     /// Starts discovery. Returns `None` if the server has no endpoint tool that is safe to call.
     pub(crate) fn of(
         tools: &[Tool],
@@ -40,21 +40,23 @@ impl Learning {
         if is_off || !server.calls.is_empty() {
             return None;
         }
-        let mut doors: Vec<&Tool> = tools.iter().filter(|tool| is_safe_door(tool)).collect();
+        let mut endpoints: Vec<&Tool> =
+            tools.iter().filter(|tool| is_safe_endpoint(tool)).collect();
         // The read endpoint, which `introspect` belongs to, comes first.
-        doors.sort_by_key(|tool| !tool.name.ends_with("mcp_aql_read"));
-        doors.truncate(MOST_DOORS);
+        endpoints.sort_by_key(|tool| !tool.name.ends_with("mcp_aql_read"));
+        endpoints.truncate(MAX_ENDPOINTS);
         // The next one comes last.
-        let doors: Vec<_> = doors.into_iter().rev().map(|tool| tool.name.to_string()).collect();
-        (!doors.is_empty()).then_some(Self { doors, operations: None, calls: Vec::new() })
+        let endpoints: Vec<_> =
+            endpoints.into_iter().rev().map(|tool| tool.name.to_string()).collect();
+        (!endpoints.is_empty()).then_some(Self { endpoints, operations: None, calls: Vec::new() })
     }
 
     /// Returns the next call.
     pub(crate) fn next(&self) -> Option<PlannedCall> {
-        if self.calls.len() >= MOST_TOOLS {
+        if self.calls.len() >= MAX_TOOLS {
             return None;
         }
-        let tool = self.doors.last()?;
+        let tool = self.endpoints.last()?;
         let params = match &self.operations {
             None => json!({ "query": "operations" }),
             Some(operations) => json!({ "query": "operations", "name": operations.last()? }),
@@ -62,7 +64,7 @@ impl Learning {
         let mut arguments = Map::new();
         arguments.insert("operation".to_owned(), "introspect".into());
         arguments.insert("params".to_owned(), params);
-        Some(PlannedCall { tool: tool.clone(), arguments, items: Places::default() })
+        Some(PlannedCall { tool: tool.clone(), arguments, items: ItemLocation::default() })
     }
 
     /// Processes the answer to the last call. `None` means that the call failed.
@@ -72,14 +74,14 @@ impl Learning {
             None => match data.as_ref().and_then(search_operations) {
                 Some(operations) => self.operations = Some(operations),
                 None => {
-                    self.doors.pop();
+                    self.endpoints.pop();
                 }
             },
             Some(operations) => {
                 let Some(name) = operations.pop() else { return };
                 let details = data.as_ref().and_then(|data| data.get("operation"));
-                let door = self.doors.last();
-                let call = details.and_then(|details| call(&name, details, door?, tools));
+                let endpoint = self.endpoints.last();
+                let call = details.and_then(|details| call(&name, details, endpoint?, tools));
                 self.calls.extend(call);
             }
         }
@@ -97,12 +99,12 @@ impl Learning {
 }
 
 /// Returns whether this tool is an adapter's only endpoint, for all operations.
-pub(super) fn is_single_door(tool: &Tool) -> bool {
-    is_door(tool) && is_single(&tool.name)
+pub(super) fn is_single_endpoint(tool: &Tool) -> bool {
+    is_endpoint(tool) && is_single(&tool.name)
 }
 
 /// Returns whether this tool is an endpoint of an adapter.
-fn is_door(tool: &Tool) -> bool {
+fn is_endpoint(tool: &Tool) -> bool {
     let is = |name, kind| schema::property(tool, name).is_some_and(|it| schema::is_a(it, kind));
     is("operation", "string")
         && is("params", "object")
@@ -110,11 +112,11 @@ fn is_door(tool: &Tool) -> bool {
 }
 
 /// Returns whether calling `introspect` through this tool is safe.
-fn is_safe_door(tool: &Tool) -> bool {
+fn is_safe_endpoint(tool: &Tool) -> bool {
     let only_reads = tool.annotations.as_ref().is_some_and(|hints| {
         hints.read_only_hint == Some(true) && hints.destructive_hint != Some(true)
     });
-    is_door(tool) && (only_reads || is_single(&tool.name))
+    is_endpoint(tool) && (only_reads || is_single(&tool.name))
 }
 
 /// Returns whether the name is that of a single endpoint for all operations. Such a tool cannot be
@@ -149,7 +151,7 @@ fn search_operations(data: &Value) -> Option<Vec<String>> {
         .filter(|operation| operation.get("semantic_category").is_some_and(|it| it == "READ"))
         .filter_map(|operation| operation.get("name")?.as_str())
         .filter(|name| is_search(name))
-        .take(MOST_OPERATIONS)
+        .take(MAX_OPERATIONS)
         .map(str::to_owned)
         .collect();
     found.reverse();
@@ -157,12 +159,12 @@ fn search_operations(data: &Value) -> Option<Vec<String>> {
 }
 
 fn is_search(name: &str) -> bool {
-    const LONGEST: usize = 200;
-    name.len() <= LONGEST && name.starts_with("search_") && !discover::sounds_changing(name)
+    const MAX_NAME_BYTES: usize = 200;
+    name.len() <= MAX_NAME_BYTES && name.starts_with("search_") && !discover::sounds_changing(name)
 }
 
 /// Returns the call of an operation that only reads and requires one text.
-fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallPlan> {
+fn call(name: &str, details: &Value, endpoint: &str, tools: &[Tool]) -> Option<CallPlan> {
     let is = |path: &str, value: Value| details.pointer(path) == Some(&value);
     let only_reads = is("/name", name.into())
         && is("/semantic_category", "READ".into())
@@ -171,7 +173,7 @@ fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallP
     let told = details.get("mcpTool")?.as_str()?;
     // The operation names its own tool. A tool that may write is not called on that basis.
     let tool = tools.iter().find(|tool| tool.name == told)?;
-    if !only_reads || !(told == door || is_safe_door(tool)) {
+    if !only_reads || !(told == endpoint || is_safe_endpoint(tool)) {
         return None;
     }
     let parameters = details.get("parameters")?.as_array()?;
@@ -182,12 +184,12 @@ fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallP
     let query_name = named(query)?;
     if required.next().is_some()
         || !schema::is_free_text(query)
-        || discover::sureness(&query_name).is_none()
+        || discover::certainty(&query_name).is_none()
     {
         return None;
     }
     let path = |name: &str| vec!["params".to_owned(), name.to_owned()];
-    let mut bounds = Bounds::new(MOST_RESULTS);
+    let mut bounds = ArgumentLimits::new(MAX_RESULTS);
     bounds.add(path(&query_name), query);
     let mut params = ArgumentsTemplate::of_query(&query_name);
     let optional = |name: &str, kind: &str| {
@@ -212,7 +214,7 @@ fn call(name: &str, details: &Value, door: &str, tools: &[Tool]) -> Option<CallP
         arguments: ArgumentsTemplate::of_operation(name, params),
         // Search operations of adapters already match any of the words.
         again: None,
-        items: Places::default(),
+        items: ItemLocation::default(),
         bounds,
         why: Why::Operation,
     })

@@ -3,11 +3,11 @@
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
-use super::schema::{self, Bounds};
+use super::schema::{self, ArgumentLimits};
 use super::template::ArgumentsTemplate;
-use super::{CallPlan, MOST_RESULTS, MOST_TOOLS, Why};
+use super::{CallPlan, MAX_RESULTS, MAX_TOOLS, Why};
 use crate::config::Discovery;
-use crate::items::Places;
+use crate::items::ItemLocation;
 
 /// The names of the argument that holds the query, the most certain first.
 const QUERIES: [&str; 17] = [
@@ -193,41 +193,41 @@ pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
         .filter_map(|tool| {
             let why = only_reads(tool, discovery)?;
             let name = searching(tool)?;
-            let (argument, sureness) = query_argument(tool)?;
+            let (argument, certainty) = query_argument(tool)?;
             let call = CallPlan {
                 tool: tool.name.clone().into_owned(),
                 arguments: with_limit(template(tool, argument), tool),
                 again: is_text(tool, argument)
                     .then(|| with_limit(ArgumentsTemplate::of_keyword(argument), tool)),
-                items: Places::default(),
-                bounds: Bounds::of(tool, MOST_RESULTS),
+                items: ItemLocation::default(),
+                bounds: ArgumentLimits::of(tool, MAX_RESULTS),
                 why,
             };
-            Some(((name, sureness), call))
+            Some(((name, certainty), call))
         })
         .collect();
     // The sort is stable, so equally certain tools keep the server's order.
-    found.sort_by_key(|(sureness, _)| *sureness);
-    found.truncate(MOST_TOOLS);
+    found.sort_by_key(|(certainty, _)| *certainty);
+    found.truncate(MAX_TOOLS);
     found.into_iter().map(|(_, call)| call).collect()
 }
 
 /// Returns the tool that is most likely a search tool although it is not annotated as read-only or
 /// requires more than a query, in the form of a configured call.
-pub(super) fn maybe(tools: &[Tool]) -> Option<Value> {
+pub(super) fn likely_call(tools: &[Tool]) -> Option<Value> {
     let likely = tools.iter().filter(|tool| !says_it_writes(tool));
     let (tool, _) = likely
         .filter_map(|tool| Some((tool, searching(tool)?)))
         // Tools whose arguments can be inferred come first.
-        .min_by_key(|(tool, sureness)| (arguments(tool).is_none(), *sureness))?;
-    let name = super::told_name(&tool.name);
+        .min_by_key(|(tool, certainty)| (arguments(tool).is_none(), *certainty))?;
+    let name = super::display_name(&tool.name);
     if arguments(tool).is_some() {
         return Some(json!({ "tool": name }));
     }
     let required: Map<_, _> = schema::required(tool)
         .map(|argument| {
             let is_query = is_query(tool, argument) || argument == "pattern";
-            (super::told_name(argument), if is_query { "{query}" } else { "…" }.into())
+            (super::display_name(argument), if is_query { "{query}" } else { "…" }.into())
         })
         .collect();
     Some(json!({ "tool": name, "arguments": required }))
@@ -235,7 +235,7 @@ pub(super) fn maybe(tools: &[Tool]) -> Option<Value> {
 
 /// Returns the names of tools that accept a text and do not declare that they change something, as
 /// suggestions for the configuration.
-pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
+pub(super) fn text_tools(tools: &[Tool]) -> Vec<String> {
     let takes_text = |tool: &&Tool| {
         let mut names = schema::properties(tool);
         names.any(|name| {
@@ -245,7 +245,7 @@ pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
     };
     let found = tools.iter().filter(takes_text);
     let found = found.filter(|tool| !says_it_writes(tool) && !sounds_changing(&tool.name));
-    found.map(|tool| super::told_name(&tool.name)).collect()
+    found.map(|tool| super::display_name(&tool.name)).collect()
 }
 
 /// Returns the arguments of a tool that the configuration names, if the argument for the query is
@@ -397,17 +397,17 @@ fn query_argument(tool: &Tool) -> Option<(&str, usize)> {
     if required.next().is_some() || !is_query(tool, argument) {
         return None;
     }
-    Some((argument, sureness(argument)?))
+    Some((argument, certainty(argument)?))
 }
 
 fn is_query(tool: &Tool, name: &str) -> bool {
-    sureness(name).is_some()
+    certainty(name).is_some()
         && schema::property(tool, name)
             .is_some_and(|property| schema::is_free_text(property) || schema::is_texts(property))
 }
 
 /// Returns how certain it is that an argument of this name is the query; 0 is the most certain.
-pub(super) fn sureness(name: &str) -> Option<usize> {
+pub(super) fn certainty(name: &str) -> Option<usize> {
     let name = words(name).join("_");
     QUERIES.iter().position(|query| *query == name)
 }

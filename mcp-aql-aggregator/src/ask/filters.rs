@@ -30,7 +30,7 @@ pub(super) enum Filter {
 
 /// The input of a filter: a text, or the content words of one.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Filled<'q> {
+pub(super) enum FilterInput<'q> {
     Text(&'q str),
     Words(&'q [String]),
 }
@@ -64,16 +64,16 @@ impl Filter {
     }
 
     /// Applies the filters in order.
-    pub(super) fn run(filters: &[Self], filled: Filled<'_>) -> String {
+    pub(super) fn run(filters: &[Self], filled: FilterInput<'_>) -> String {
         let Some((first, rest)) = filters.split_first() else {
             return match filled {
-                Filled::Text(text) => text.to_owned(),
-                Filled::Words(words) => words.join(" "),
+                FilterInput::Text(text) => text.to_owned(),
+                FilterInput::Words(words) => words.join(" "),
             };
         };
         let first = match filled {
-            Filled::Text(text) => first.of_text(text),
-            Filled::Words(words) => first.of_words(words.iter().map(String::as_str)),
+            FilterInput::Text(text) => first.of_text(text),
+            FilterInput::Words(words) => first.of_words(words.iter().map(String::as_str)),
         };
         rest.iter().fold(first, |text, filter| filter.of_text(&text))
     }

@@ -15,20 +15,20 @@ use rmcp::model::Tool;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(crate) use adapter::Learning;
+pub(crate) use adapter::AdapterDiscovery;
 pub(crate) use template::ArgumentsTemplate;
 
 use crate::config::{Discovery, ServerSettings, listed, nearest};
-use crate::items::Places;
-use schema::Bounds;
-use template::Asked;
+use crate::items::ItemLocation;
+use schema::ArgumentLimits;
+use template::QueryValues;
 
 /// The maximum number of tools, or operations, that discovery selects per server.
-const MOST_TOOLS: usize = 4;
+const MAX_TOOLS: usize = 4;
 /// The number of results requested when none is configured. More cost time and are seldom better.
-const MOST_RESULTS: usize = 30;
+const MAX_RESULTS: usize = 30;
 /// The maximum length of a server's name for something, in characters.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// A call from the configuration.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub(crate) struct CallTemplate {
     /// `None` means that the query goes to the only text argument.
     pub(crate) arguments: Option<ArgumentsTemplate>,
     /// The location of the items in an answer.
-    pub(crate) items: Places,
+    pub(crate) items: ItemLocation,
     /// Whether the tool is called even if it declares that it changes something.
     pub(crate) may_write: bool,
 }
@@ -56,8 +56,8 @@ struct CallPlan {
     arguments: ArgumentsTemplate,
     /// The arguments of the retry after no call found anything.
     again: Option<ArgumentsTemplate>,
-    items: Places,
-    bounds: Bounds,
+    items: ItemLocation,
+    bounds: ArgumentLimits,
     why: Why,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct PlannedCall {
     pub(crate) tool: String,
     pub(crate) arguments: Map<String, Value>,
     /// The location of the items in the answer, if known.
-    pub(crate) items: Places,
+    pub(crate) items: ItemLocation,
 }
 
 impl fmt::Debug for PlannedCall {
@@ -93,7 +93,7 @@ impl fmt::Debug for PlannedCall {
 
 /// A description of a call for people. It contains no secrets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct CallDescription {
     pub(crate) tool: String,
     pub(crate) why: Why,
     /// The arguments as the configuration contains or could contain them.
@@ -187,9 +187,9 @@ pub(crate) enum NoPlan {
     /// Discovery found no search tool that is certain not to change anything.
     NoTool {
         /// The most likely search tool, as a configured call.
-        maybe: Option<Value>,
+        likely_call: Option<Value>,
         /// The names of tools that accept a text.
-        takers: Vec<String>,
+        text_tools: Vec<String>,
     },
     /// None of the configured calls can be made.
     Configured(Vec<Problem>),
@@ -201,19 +201,19 @@ impl fmt::Display for NoPlan {
             Self::Off => formatter.write_str(
                 "no call is configured, and discovery is off: write `aggregator.servers.NAME.calls`",
             ),
-            Self::NoTool { maybe: Some(call), .. } => write!(
+            Self::NoTool { likely_call: Some(call), .. } => write!(
                 formatter,
                 "discovery found no tool that is certainly a search tool; if this one is, write \"calls\": [{call}] for \
                  this server into `aggregator.servers`",
             ),
-            Self::NoTool { takers, .. } if takers.is_empty() => {
+            Self::NoTool { text_tools, .. } if text_tools.is_empty() => {
                 formatter.write_str("the server has no search tool")
             }
-            Self::NoTool { takers, .. } => write!(
+            Self::NoTool { text_tools, .. } => write!(
                 formatter,
                 "discovery found no tool that is certainly a search tool: name one in \
                  `aggregator.servers.NAME.calls`; these accept a text: {}",
-                listed(takers.iter().map(String::as_str))
+                listed(text_tools.iter().map(String::as_str))
             ),
             Self::Configured(problems) => {
                 let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
@@ -248,11 +248,11 @@ impl Plan {
             Discovery::Off => return Err(NoPlan::Off),
             discovery => calls.extend(discover::calls(tools, discovery)),
         }
-        calls.truncate(MOST_TOOLS);
+        calls.truncate(MAX_TOOLS);
         if calls.is_empty() {
             return Err(NoPlan::NoTool {
-                maybe: discover::maybe(tools),
-                takers: discover::takers(tools),
+                likely_call: discover::likely_call(tools),
+                text_tools: discover::text_tools(tools),
             });
         }
         Ok(Self { calls, problems: Vec::new() })
@@ -276,7 +276,7 @@ impl Plan {
 
     /// Returns the calls for a query, each for at most `limit` results.
     pub(crate) fn calls(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
-        let asked = Asked::new(query, limit);
+        let asked = QueryValues::new(query, limit);
         self.calls.iter().flat_map(|call| call.calls(&asked)).collect()
     }
 
@@ -284,8 +284,8 @@ impl Plan {
     /// search for the query as one phrase, so tools found by discovery are queried for its words
     /// one by one.
     pub(crate) fn again(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
-        let asked = Asked::new(query, limit);
-        if !asked.has_words() {
+        let asked = QueryValues::new(query, limit);
+        if !asked.has_separate_words() {
             return Vec::new();
         }
         self.calls.iter().flat_map(|call| call.again(&asked)).collect()
@@ -293,26 +293,26 @@ impl Plan {
 
     /// Returns the calls of [`calls`](Self::calls) and then [`again`](Self::again) for display,
     /// with variables of the environment unexpanded. Each comes with the index of its tool in
-    /// [`told`](Self::told).
+    /// [`describe`](Self::describe).
     pub(crate) fn sample(&self, query: &str, limit: usize) -> Vec<(usize, PlannedCall)> {
-        let asked = Asked::new(query, limit);
+        let asked = QueryValues::new(query, limit);
         let calls = || self.calls.iter().enumerate();
         let first = calls().flat_map(|(place, call)| {
             let filled = call.arguments.show(&asked, &call.bounds).into_iter();
             filled.map(move |arguments| (place, call.planned(arguments)))
         });
-        let again = calls().filter(|_| asked.has_words()).flat_map(|(place, call)| {
+        let again = calls().filter(|_| asked.has_separate_words()).flat_map(|(place, call)| {
             call.again(&asked).into_iter().map(move |planned| (place, planned))
         });
         first.chain(again).collect()
     }
 
     /// Describes the calls: the tools, the reasons and the arguments.
-    pub(crate) fn told(&self) -> Vec<Told> {
+    pub(crate) fn describe(&self) -> Vec<CallDescription> {
         self.calls
             .iter()
-            .map(|call| Told {
-                tool: told_name(&call.tool),
+            .map(|call| CallDescription {
+                tool: display_name(&call.tool),
                 why: call.why,
                 arguments: call.arguments.raw(),
                 items: call.items.path.clone(),
@@ -329,12 +329,12 @@ impl Plan {
 
 impl CallPlan {
     fn configured(tools: &[Tool], template: &CallTemplate) -> Result<Self, Problem> {
-        let name = || told_name(&template.tool);
+        let name = || display_name(&template.tool);
         let Some(tool) = tools.iter().find(|tool| tool.name == template.tool) else {
             let names = || tools.iter().map(|tool| tool.name.as_ref());
             let near = nearest(names(), &template.tool);
             let instead = match near {
-                Some(near) => Some(format!("did you mean `{}`?", told_name(near))),
+                Some(near) => Some(format!("did you mean `{}`?", display_name(near))),
                 None if tools.is_empty() => None,
                 None => Some(format!("the tools are {}", crate::text::clean(&listed(names())))),
             };
@@ -350,7 +350,7 @@ impl CallPlan {
                 if let Some(argument) = schema::required(tool).find(|argument| {
                     !given.contains(argument) && !schema::has_default(tool, argument)
                 }) {
-                    let argument = told_name(argument);
+                    let argument = display_name(argument);
                     return Err(Problem::Lacks { tool: name(), argument });
                 }
                 // A schema need not list every argument, but a misspelt one is a mistake even so.
@@ -360,9 +360,9 @@ impl CallPlan {
                         continue;
                     }
                     let others = schema::properties(tool).filter(|known| !given.contains(known));
-                    let instead = nearest(others, argument).map(told_name);
+                    let instead = nearest(others, argument).map(display_name);
                     if is_all || instead.is_some() {
-                        let argument = told_name(argument);
+                        let argument = display_name(argument);
                         return Err(Problem::Takes { tool: name(), argument, instead });
                     }
                 }
@@ -378,16 +378,16 @@ impl CallPlan {
             arguments,
             again: None,
             items: template.items.clone(),
-            bounds: Bounds::of(tool, if is_found { MOST_RESULTS } else { usize::MAX }),
+            bounds: ArgumentLimits::of(tool, if is_found { MAX_RESULTS } else { usize::MAX }),
             why: Why::Configured,
         })
     }
 
-    fn calls(&self, asked: &Asked<'_>) -> Vec<PlannedCall> {
+    fn calls(&self, asked: &QueryValues<'_>) -> Vec<PlannedCall> {
         self.arguments.fill(asked, &self.bounds).into_iter().map(|it| self.planned(it)).collect()
     }
 
-    fn again(&self, asked: &Asked<'_>) -> Vec<PlannedCall> {
+    fn again(&self, asked: &QueryValues<'_>) -> Vec<PlannedCall> {
         let filled = self.again.as_ref().map(|template| template.fill(asked, &self.bounds));
         filled.into_iter().flatten().map(|arguments| self.planned(arguments)).collect()
     }
@@ -403,13 +403,13 @@ fn writes(tool: &Tool, template: &CallTemplate) -> Result<(), Problem> {
     let operation = template
         .arguments
         .as_ref()
-        .filter(|_| adapter::is_single_door(tool))
+        .filter(|_| adapter::is_single_endpoint(tool))
         .and_then(ArgumentsTemplate::operation);
     let is_name = |operation: &String| {
         // A placeholder such as `{query}` would let the caller choose the operation.
         !operation.contains(|each: char| !each.is_ascii_alphanumeric() && each != '_')
     };
-    let name = || told_name(&tool.name);
+    let name = || display_name(&tool.name);
     match operation.filter(is_name) {
         Some(operation) if discover::sounds_changing(&operation) => {
             Err(Problem::Writes { tool: name() })
@@ -422,6 +422,10 @@ fn writes(tool: &Tool, template: &CallTemplate) -> Result<(), Problem> {
 }
 
 /// Cleans and shortens a name from a server for display.
-pub(crate) fn told_name(name: &str) -> String {
-    crate::text::clean(name).chars().filter(|each| !each.is_control()).take(LONGEST_NAME).collect()
+pub(crate) fn display_name(name: &str) -> String {
+    crate::text::clean(name)
+        .chars()
+        .filter(|each| !each.is_control())
+        .take(MAX_NAME_CHARS)
+        .collect()
 }

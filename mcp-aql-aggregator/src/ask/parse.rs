@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::discover;
 use super::filters::Filter;
-use super::template::{ArgumentsTemplate, Secret, Segment, Source, Template, Text, place};
+use super::template::{
+    ArgumentsTemplate, PlaceholderSource, Secret, Segment, Template, Text, place,
+};
 use crate::config::{Piece, Variables, nearest, pieces};
 
 /// The location of a fault in the arguments, and its message.
@@ -16,7 +18,7 @@ impl ArgumentsTemplate {
         value: &Value,
         variables: Variables<'_>,
     ) -> Result<Self, Vec<TemplateFault>> {
-        let mut reading = Reading { variables, faults: Vec::new() };
+        let mut reading = TemplateParser { variables, faults: Vec::new() };
         let members = match value {
             Value::Object(members) => reading.members(members, ""),
             _ => Vec::new(),
@@ -26,23 +28,23 @@ impl ArgumentsTemplate {
 }
 
 /// The parser's state: the variables, and the faults found so far.
-struct Reading<'v> {
+struct TemplateParser<'v> {
     variables: Variables<'v>,
     faults: Vec<TemplateFault>,
 }
 
-impl Reading<'_> {
+impl TemplateParser<'_> {
     fn members(&mut self, members: &Map<String, Value>, path: &str) -> Vec<(String, Template)> {
         members
             .iter()
             .map(|(name, value)| {
-                let at = At { path: &format!("{path}.{name}"), name, is_in_list: false };
+                let at = StringContext { path: &format!("{path}.{name}"), name, is_in_list: false };
                 (name.clone(), self.template(value, &at))
             })
             .collect()
     }
 
-    fn template(&mut self, value: &Value, at: &At<'_>) -> Template {
+    fn template(&mut self, value: &Value, at: &StringContext<'_>) -> Template {
         match value {
             Value::String(text) => self.string(text, at),
             Value::Array(items) => {
@@ -51,7 +53,10 @@ impl Reading<'_> {
                     items
                         .map(|(place, item)| {
                             let path = &format!("{}[{place}]", at.path);
-                            self.template(item, &At { path, name: at.name, is_in_list: true })
+                            self.template(
+                                item,
+                                &StringContext { path, name: at.name, is_in_list: true },
+                            )
                         })
                         .collect(),
                 )
@@ -61,7 +66,7 @@ impl Reading<'_> {
         }
     }
 
-    fn string(&mut self, text: &str, at: &At<'_>) -> Template {
+    fn string(&mut self, text: &str, at: &StringContext<'_>) -> Template {
         let path = at.path;
         let mut segments = Vec::new();
         for piece in pieces(text) {
@@ -78,17 +83,19 @@ impl Reading<'_> {
                 }
             }
         }
-        self.judge_places(&segments, at);
+        self.check_placeholders(&segments, at);
         match segments.as_slice() {
-            [Segment::Place(Source::Limit, filters)] if filters.is_empty() => Template::Limit,
-            [Segment::Place(Source::Words, filters)] if at.is_in_list => {
+            [Segment::Placeholder(PlaceholderSource::Limit, filters)] if filters.is_empty() => {
+                Template::Limit
+            }
+            [Segment::Placeholder(PlaceholderSource::Words, filters)] if at.is_in_list => {
                 Template::Words(filters.clone())
             }
             _ => {
-                let has_words = segments
-                    .iter()
-                    .any(|segment| matches!(segment, Segment::Place(Source::Words, _)));
-                if has_words {
+                let has_separate_words = segments.iter().any(|segment| {
+                    matches!(segment, Segment::Placeholder(PlaceholderSource::Words, _))
+                });
+                if has_separate_words {
                     self.fault(
                         path,
                         "`{words}` is only allowed as an element of a list, [\"{words}\"]: elsewhere write `{keywords}`",
@@ -109,14 +116,14 @@ impl Reading<'_> {
             rest = after;
             if let Some(quoted) = after.strip_prefix('{')
                 && let Some((inner, after)) = quoted.split_once("}}")
-                && looks_like_place(inner)
+                && looks_like_placeholder(inner)
             {
                 literal.push('{');
                 literal.push_str(inner);
                 literal.push('}');
                 rest = after;
             } else if let Some((inner, after)) = after.split_once('}')
-                && looks_like_place(inner)
+                && looks_like_placeholder(inner)
             {
                 if !literal.is_empty() {
                     segments.push(Segment::Literal(std::mem::take(&mut literal)));
@@ -136,9 +143,12 @@ impl Reading<'_> {
     fn place(&mut self, inner: &str, path: &str) -> Option<Segment> {
         let mut words = inner.split('|');
         let name = words.next().unwrap_or_default();
-        let source = Source::ALL.iter().find(|(each, _)| *each == name).map(|(_, source)| *source);
+        let source = PlaceholderSource::ALL
+            .iter()
+            .find(|(each, _)| *each == name)
+            .map(|(_, source)| *source);
         if source.is_none() {
-            let names = || Source::ALL.iter().map(|(name, _)| *name);
+            let names = || PlaceholderSource::ALL.iter().map(|(name, _)| *name);
             let hint = nearest(names(), name).map(|near| format!("did you mean `{{{near}}}`?"));
             let hint = hint.unwrap_or_else(|| {
                 let names: Vec<_> = names().map(|name| format!("`{{{name}}}`")).collect();
@@ -156,15 +166,15 @@ impl Reading<'_> {
                 Err(fault) => self.fault(path, fault),
             }
         }
-        if source == Some(Source::Limit) && !filters.is_empty() {
+        if source == Some(PlaceholderSource::Limit) && !filters.is_empty() {
             self.fault(path, "`{limit}` is a number: it does not accept filters");
         }
-        Some(Segment::Place(source?, filters))
+        Some(Segment::Placeholder(source?, filters))
     }
 
     /// Rejects placeholders whose value could escape its context, because a query comes from a
     /// model.
-    fn judge_places(&mut self, segments: &[Segment], at: &At<'_>) {
+    fn check_placeholders(&mut self, segments: &[Segment], at: &StringContext<'_>) {
         let path = at.path;
         let literal: String = segments
             .iter()
@@ -174,7 +184,7 @@ impl Reading<'_> {
             })
             .collect();
         let is_sql = is_sql(&literal);
-        let meaning = Meaning::of(at.name, segments);
+        let meaning = ArgumentRole::of(at.name, segments);
         let mut quotes = 0;
         for segment in segments {
             let (source, filters) = match segment {
@@ -182,8 +192,10 @@ impl Reading<'_> {
                     quotes += if is_sql { text.matches('\'').count() } else { quotes_in(text) };
                     continue;
                 }
-                Segment::Variable { .. } | Segment::Place(Source::Limit, _) => continue,
-                Segment::Place(source, filters) => (*source, filters),
+                Segment::Variable { .. } | Segment::Placeholder(PlaceholderSource::Limit, _) => {
+                    continue;
+                }
+                Segment::Placeholder(source, filters) => (*source, filters),
             };
             let with = |filter: Filter| {
                 let mut filters = filters.clone();
@@ -222,7 +234,7 @@ impl Reading<'_> {
                     ),
                 ),
                 Some(last) if meaning.is_safe_with(*last) => {}
-                None if meaning == Meaning::Text && segments.len() == 1 => {}
+                None if meaning == ArgumentRole::Text && segments.len() == 1 => {}
                 _ => {
                     let fits: Vec<_> =
                         meaning.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
@@ -246,7 +258,7 @@ impl Reading<'_> {
 }
 
 /// The string being parsed.
-struct At<'a> {
+struct StringContext<'a> {
     path: &'a str,
     /// The name of the argument, or of the list that contains the string.
     name: &'a str,
@@ -255,7 +267,7 @@ struct At<'a> {
 
 /// The role of an argument for the tool, as far as its name and its text show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+enum ArgumentRole {
     /// Code to be executed.
     Command,
     Url,
@@ -263,7 +275,7 @@ enum Meaning {
     Text,
 }
 
-impl Meaning {
+impl ArgumentRole {
     fn of(name: &str, segments: &[Segment]) -> Self {
         const COMMANDS: [&str; 12] = [
             "bash",
@@ -368,9 +380,9 @@ fn quotes_in(text: &str) -> usize {
 
 /// Returns whether the text between braces is meant as a placeholder: names separated by bars,
 /// without blanks.
-fn looks_like_place(inner: &str) -> bool {
-    const LONGEST: usize = 100;
-    inner.len() <= LONGEST
+fn looks_like_placeholder(inner: &str) -> bool {
+    const MAX_PLACEHOLDER_BYTES: usize = 100;
+    inner.len() <= MAX_PLACEHOLDER_BYTES
         && inner.split('|').all(|word| {
             !word.is_empty() && word.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
         })
@@ -385,7 +397,7 @@ pub(super) fn escape(literal: &str) -> String {
         escaped.push('{');
         rest = after;
         if let Some((inner, after)) = after.split_once('}')
-            && looks_like_place(inner)
+            && looks_like_placeholder(inner)
         {
             escaped.push('{');
             escaped.push_str(inner);

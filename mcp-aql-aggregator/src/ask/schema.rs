@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// Limits of arguments: the length of texts and the range of numbers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Bounds {
+pub(super) struct ArgumentLimits {
     /// The maximum length of texts, in characters, by path.
     texts: Vec<(Vec<String>, usize)>,
     numbers: Vec<(Vec<String>, (u64, u64))>,
@@ -13,7 +13,7 @@ pub(super) struct Bounds {
     most: usize,
 }
 
-impl Bounds {
+impl ArgumentLimits {
     /// Reads the limits of a tool's arguments.
     pub(super) fn of(tool: &Tool, most: usize) -> Self {
         let mut bounds = Self { most, ..Self::default() };

@@ -5,22 +5,22 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::filters::{Filled, Filter, unlike_option};
+use super::filters::{Filter, FilterInput, unlike_option};
 use super::parse::escape;
-use super::schema::Bounds;
+use super::schema::ArgumentLimits;
 use crate::secret::sounds_secret;
 
 /// The maximum number of calls for `{keyword}`.
-const MOST_KEYWORDS: usize = 4;
+const MAX_KEYWORDS: usize = 4;
 
 /// The values of a query that templates insert.
-pub(super) struct Asked<'q> {
+pub(super) struct QueryValues<'q> {
     query: Cow<'q, str>,
     keywords: Vec<String>,
     limit: usize,
 }
 
-impl<'q> Asked<'q> {
+impl<'q> QueryValues<'q> {
     pub(super) fn new(query: &'q str, limit: usize) -> Self {
         let query = query.trim();
         let mut keywords = Vec::new();
@@ -37,7 +37,7 @@ impl<'q> Asked<'q> {
 
     /// Returns whether searching for the words one by one differs from searching for the whole
     /// query.
-    pub(super) fn has_words(&self) -> bool {
+    pub(super) fn has_separate_words(&self) -> bool {
         self.keywords.len() > 1
             || self.keywords.iter().any(|word| !word.eq_ignore_ascii_case(&self.query))
     }
@@ -47,23 +47,23 @@ impl<'q> Asked<'q> {
     fn single(&self) -> Vec<&str> {
         let mut words: Vec<&str> = self.keywords.iter().map(String::as_str).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
-        words.truncate(MOST_KEYWORDS);
+        words.truncate(MAX_KEYWORDS);
         words
     }
 
     /// Keeps the first `words` words, for an argument that the whole query does not fit.
-    fn shorter(&self, words: usize) -> Asked<'q> {
+    fn shorter(&self, words: usize) -> QueryValues<'q> {
         let query = self.query.split_whitespace().take(words).collect::<Vec<_>>().join(" ");
         let keywords = self.keywords.iter().take(words).cloned().collect();
-        Asked { query: query.into(), keywords, limit: self.limit }
+        QueryValues { query: query.into(), keywords, limit: self.limit }
     }
 
     /// Keeps the first `chars` characters, for a query without blanks or an argument too short for
     /// one word.
-    fn begun(&self, chars: usize) -> Asked<'q> {
+    fn prefix(&self, chars: usize) -> QueryValues<'q> {
         let cut = |text: &str| text.chars().take(chars).collect::<String>();
         let keywords = self.keywords.first().map(|word| cut(word)).into_iter().collect();
-        Asked { query: cut(&self.query).into(), keywords, limit: self.limit }
+        QueryValues { query: cut(&self.query).into(), keywords, limit: self.limit }
     }
 
     /// Returns the number of words of the whole query.
@@ -100,7 +100,7 @@ pub(super) enum Segment {
         raw: String,
         value: Secret,
     },
-    Place(Source, Vec<Filter>),
+    Placeholder(PlaceholderSource, Vec<Filter>),
 }
 
 /// A text that is never logged.
@@ -115,7 +115,7 @@ impl fmt::Debug for Secret {
 
 /// The value that a placeholder inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum PlaceholderSource {
     Query,
     Keywords,
     Keyword,
@@ -123,7 +123,7 @@ pub(super) enum Source {
     Limit,
 }
 
-impl Source {
+impl PlaceholderSource {
     pub(super) const ALL: [(&'static str, Self); 5] = [
         ("query", Self::Query),
         ("keywords", Self::Keywords),
@@ -152,7 +152,7 @@ impl Template {
                     Segment::Literal(text) if sounds_secret(name) => {
                         Some((name.to_owned(), text.clone()))
                     }
-                    Segment::Literal(_) | Segment::Place(..) => None,
+                    Segment::Literal(_) | Segment::Placeholder(..) => None,
                 }));
             }
             Self::List(items) => items.iter().for_each(|item| item.secrets(name, found)),
@@ -172,7 +172,7 @@ impl ArgumentsTemplate {
 
     /// Creates arguments that pass one keyword per call.
     pub(super) fn of_keyword(argument: &str) -> Self {
-        let place = Segment::Place(Source::Keyword, Vec::new());
+        let place = Segment::Placeholder(PlaceholderSource::Keyword, Vec::new());
         Self(vec![(argument.to_owned(), Template::Text(Text(vec![place])))])
     }
 
@@ -220,16 +220,24 @@ impl ArgumentsTemplate {
 
     /// Returns the arguments of each call; most templates make one. A value that is too long is
     /// shortened to fewer words.
-    pub(super) fn fill(&self, asked: &Asked<'_>, bounds: &Bounds) -> Vec<Map<String, Value>> {
-        self.filled(&Filling { asked, bounds, is_shown: false })
+    pub(super) fn fill(
+        &self,
+        asked: &QueryValues<'_>,
+        bounds: &ArgumentLimits,
+    ) -> Vec<Map<String, Value>> {
+        self.filled(&TemplateFiller { asked, bounds, is_shown: false })
     }
 
     /// Returns the same arguments with environment variables unexpanded.
-    pub(super) fn show(&self, asked: &Asked<'_>, bounds: &Bounds) -> Vec<Map<String, Value>> {
-        self.filled(&Filling { asked, bounds, is_shown: true })
+    pub(super) fn show(
+        &self,
+        asked: &QueryValues<'_>,
+        bounds: &ArgumentLimits,
+    ) -> Vec<Map<String, Value>> {
+        self.filled(&TemplateFiller { asked, bounds, is_shown: true })
     }
 
-    fn filled(&self, filling: &Filling<'_>) -> Vec<Map<String, Value>> {
+    fn filled(&self, filling: &TemplateFiller<'_>) -> Vec<Map<String, Value>> {
         if self.has_keyword() {
             let words = filling.asked.single().into_iter();
             words.filter_map(|word| filling.arguments(self, word)).collect()
@@ -251,9 +259,9 @@ impl ArgumentsTemplate {
 impl Template {
     fn has_keyword(&self) -> bool {
         match self {
-            Self::Text(text) => {
-                text.0.iter().any(|segment| matches!(segment, Segment::Place(Source::Keyword, _)))
-            }
+            Self::Text(text) => text.0.iter().any(|segment| {
+                matches!(segment, Segment::Placeholder(PlaceholderSource::Keyword, _))
+            }),
             Self::List(items) => items.iter().any(Self::has_keyword),
             Self::Members(members) => members.iter().any(|(_, member)| member.has_keyword()),
             Self::Plain(_) | Self::Limit | Self::Words(_) => false,
@@ -265,7 +273,7 @@ impl Template {
             Self::Plain(value) => value.clone(),
             Self::Text(text) => text.raw().into(),
             Self::Limit => "{limit}".into(),
-            Self::Words(filters) => place(Source::Words, filters).into(),
+            Self::Words(filters) => place(PlaceholderSource::Words, filters).into(),
             Self::List(items) => items.iter().map(Self::raw).collect(),
             Self::Members(members) => raw_members(members),
         }
@@ -278,7 +286,7 @@ fn raw_members(members: &[(String, Template)]) -> Value {
 }
 
 /// Formats a placeholder.
-pub(super) fn place(source: Source, filters: &[Filter]) -> String {
+pub(super) fn place(source: PlaceholderSource, filters: &[Filter]) -> String {
     let mut place = format!("{{{}", source.name());
     for filter in filters {
         place.push('|');
@@ -289,7 +297,7 @@ pub(super) fn place(source: Source, filters: &[Filter]) -> String {
 
 impl Text {
     fn query() -> Self {
-        Self(vec![Segment::Place(Source::Query, Vec::new())])
+        Self(vec![Segment::Placeholder(PlaceholderSource::Query, Vec::new())])
     }
 
     fn raw(&self) -> String {
@@ -299,20 +307,20 @@ impl Text {
                 // A literal that looks like a placeholder is written with doubled braces.
                 Segment::Literal(text) => escape(text),
                 Segment::Variable { raw, .. } => raw.clone(),
-                Segment::Place(source, filters) => place(*source, filters),
+                Segment::Placeholder(source, filters) => place(*source, filters),
             })
             .collect()
     }
 }
 
 /// The state of filling in one template.
-struct Filling<'f> {
-    asked: &'f Asked<'f>,
-    bounds: &'f Bounds,
+struct TemplateFiller<'f> {
+    asked: &'f QueryValues<'f>,
+    bounds: &'f ArgumentLimits,
     is_shown: bool,
 }
 
-impl Filling<'_> {
+impl TemplateFiller<'_> {
     /// Returns `None` if a text does not fit even when it is shortened to one character.
     fn arguments(&self, template: &ArgumentsTemplate, word: &str) -> Option<Map<String, Value>> {
         self.members(&template.0, word, &mut Vec::new())
@@ -362,7 +370,7 @@ impl Filling<'_> {
 
     fn words(&self, filters: &[Filter]) -> Vec<String> {
         let words = self.asked.keywords.iter();
-        words.map(|word| unlike_option(Filter::run(filters, Filled::Text(word)))).collect()
+        words.map(|word| unlike_option(Filter::run(filters, FilterInput::Text(word)))).collect()
     }
 
     fn text(&self, text: &Text, word: &str, longest: Option<usize>) -> Option<String> {
@@ -381,12 +389,12 @@ impl Filling<'_> {
         by_words.or_else(|| {
             most(longest_word + 1, |chars| {
                 let word: String = word.chars().take(chars).collect();
-                Some(self.fill(text, &asked.begun(chars), &word)).filter(fits)
+                Some(self.fill(text, &asked.prefix(chars), &word)).filter(fits)
             })
         })
     }
 
-    fn fill(&self, text: &Text, asked: &Asked<'_>, word: &str) -> String {
+    fn fill(&self, text: &Text, asked: &QueryValues<'_>, word: &str) -> String {
         let mut filled = String::new();
         for (number, segment) in text.0.iter().enumerate() {
             match segment {
@@ -394,14 +402,16 @@ impl Filling<'_> {
                 Segment::Variable { raw, value } => {
                     filled.push_str(if self.is_shown { raw } else { &value.0 });
                 }
-                Segment::Place(source, filters) => {
+                Segment::Placeholder(source, filters) => {
                     let put = match source {
-                        Source::Query => Filter::run(filters, Filled::Text(&asked.query)),
-                        Source::Keyword => Filter::run(filters, Filled::Text(word)),
-                        Source::Keywords | Source::Words => {
-                            Filter::run(filters, Filled::Words(&asked.keywords))
+                        PlaceholderSource::Query => {
+                            Filter::run(filters, FilterInput::Text(&asked.query))
                         }
-                        Source::Limit => asked.limit.to_string(),
+                        PlaceholderSource::Keyword => Filter::run(filters, FilterInput::Text(word)),
+                        PlaceholderSource::Keywords | PlaceholderSource::Words => {
+                            Filter::run(filters, FilterInput::Words(&asked.keywords))
+                        }
+                        PlaceholderSource::Limit => asked.limit.to_string(),
                     };
                     filled.push_str(&if number == 0 { unlike_option(put) } else { put });
                 }

@@ -326,7 +326,7 @@ fn sample_shows_the_calls_that_are_made() {
     let (places, shown): (Vec<_>, Vec<_>) = plan.sample(query, 9).into_iter().unzip();
     assert_eq!(shown, made);
     assert_eq!(places, [0, 1, 0, 0, 1, 1]);
-    assert!(plan.told()[1].tool == "search_a" && shown[5].tool == "search_a");
+    assert!(plan.describe()[1].tool == "search_a" && shown[5].tool == "search_a");
 }
 
 #[test]
@@ -602,7 +602,7 @@ fn a_plan_is_described_without_secrets() {
         "arguments": { "q": "x {query|regex} {{query}}", "key": "${TOKEN}", "n": "{limit}", "w": ["{words}"] },
     }]));
     let plan = Plan::of(&[tool("t", json!({}))], &settings, Discovery::Off).unwrap();
-    let told = serde_json::to_value(plan.told()).unwrap();
+    let told = serde_json::to_value(plan.describe()).unwrap();
     assert_eq!(
         told,
         json!([{
@@ -686,7 +686,7 @@ fn configured_calls_are_checked_against_the_tools() {
 
 // MCP-AQL adapters.
 
-fn door(name: &'static str, reads: bool) -> Tool {
+fn endpoint(name: &'static str, reads: bool) -> Tool {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -733,7 +733,8 @@ fn learn(
     answer: impl Fn(&PlannedCall) -> Option<CallToolResult>,
 ) -> (Vec<PlannedCall>, Result<Plan, NoPlan>) {
     let settings = ServerSettings::default();
-    let mut learning = Learning::of(tools, &settings, Discovery::Annotated).expect("an adapter");
+    let mut learning =
+        AdapterDiscovery::of(tools, &settings, Discovery::Annotated).expect("an adapter");
     let mut made = Vec::new();
     while let Some(call) = learning.next() {
         learning.take(answer(&call).as_ref(), tools);
@@ -762,10 +763,10 @@ fn adapters_are_called_through_their_own_tools() {
         "params": { "query": "overdue", "first": 20, "fields": "standard" },
     });
     for (tools, read) in [
-        (vec![door("mcp_aql_delete", false), door("mcp_aql_read", true)], "mcp_aql_read"),
-        (vec![door("mcp_aql", false)], "mcp_aql"),
-        (vec![door("notes_mcp_aql", false)], "notes_mcp_aql"),
-        (vec![door("look", true), door("change", false)], "look"),
+        (vec![endpoint("mcp_aql_delete", false), endpoint("mcp_aql_read", true)], "mcp_aql_read"),
+        (vec![endpoint("mcp_aql", false)], "mcp_aql"),
+        (vec![endpoint("notes_mcp_aql", false)], "notes_mcp_aql"),
+        (vec![endpoint("look", true), endpoint("change", false)], "look"),
     ] {
         let calls = operation(&tools, details("search_tasks", read));
         assert_eq!(calls.len(), 1, "{read}");
@@ -778,7 +779,7 @@ fn adapters_are_called_through_their_own_tools() {
 
 #[test]
 fn read_only_operations_may_be_configured() {
-    let tools = [door("mcp_aql", false), door("mcp_aql_delete", false)];
+    let tools = [endpoint("mcp_aql", false), endpoint("mcp_aql_delete", false)];
     let plan = |tool: &str, operation: &str| {
         let arguments = json!({ "operation": operation, "params": { "query": "{query}" } });
         let calls = json!([{ "tool": tool, "arguments": arguments }]);
@@ -799,7 +800,7 @@ fn discovery_only_calls_introspection() {
     let names: Vec<String> = (0..20).map(|number| format!("search_{number:02}")).collect();
     let mut all: Vec<_> = names.iter().map(|name| (name.as_str(), "READ")).collect();
     all.extend([("search_and_destroy", "READ"), ("search_x", "DELETE"), ("list_y", "READ")]);
-    let tools = [door("mcp_aql_read", true)];
+    let tools = [endpoint("mcp_aql_read", true)];
     let (made, plan) = learn(&tools, |call| {
         Some(match call.arguments["params"].get("name").and_then(Value::as_str) {
             None => listed_operations(&all),
@@ -817,8 +818,11 @@ fn discovery_only_calls_introspection() {
 
 #[test]
 fn unsafe_operations_and_operations_with_further_arguments_are_not_called() {
-    let tools =
-        [door("mcp_aql_read", true), door("mcp_aql_delete", false), tool("drop", json!({}))];
+    let tools = [
+        endpoint("mcp_aql_read", true),
+        endpoint("mcp_aql_delete", false),
+        tool("drop", json!({})),
+    ];
     let good = details("search_tasks", "mcp_aql_read");
     assert_eq!(operation(&tools, good.clone()).len(), 1);
     for (path, value) in [
@@ -847,23 +851,26 @@ fn unsafe_operations_and_operations_with_further_arguments_are_not_called() {
 fn other_servers_are_not_taken_for_adapters() {
     let settings = ServerSettings::default();
     let of = |tool: Tool, settings: &ServerSettings, discovery| {
-        Learning::of(&[tool], settings, discovery).is_some()
+        AdapterDiscovery::of(&[tool], settings, discovery).is_some()
     };
-    assert!(of(door("mcp_aql", false), &settings, Discovery::Annotated));
-    assert!(!of(door("mcp_aql", false), &settings, Discovery::Off));
-    assert!(!of(door("run_anything", false), &settings, Discovery::Named), "it may write");
+    assert!(of(endpoint("mcp_aql", false), &settings, Discovery::Annotated));
+    assert!(!of(endpoint("mcp_aql", false), &settings, Discovery::Off));
+    assert!(!of(endpoint("run_anything", false), &settings, Discovery::Named), "it may write");
     assert!(!of(reading(tool("x", query_schema())), &settings, Discovery::Named));
     let configured = super::tests::settings(json!([{ "tool": "mcp_aql" }]));
     assert!(
-        !of(door("mcp_aql", false), &configured, Discovery::Annotated),
+        !of(endpoint("mcp_aql", false), &configured, Discovery::Annotated),
         "what is configured wins"
     );
 }
 
 #[test]
 fn invalid_answers_end_discovery() {
-    let tools =
-        [door("a", true), door("mcp_aql_read", true), reading(tool("search", query_schema()))];
+    let tools = [
+        endpoint("a", true),
+        endpoint("mcp_aql_read", true),
+        reading(tool("search", query_schema())),
+    ];
     let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
     for answer in [
         None,
@@ -875,7 +882,7 @@ fn invalid_answers_end_discovery() {
         Some(CallToolResult::structured(json!({ "success": false, "error": {} }))),
     ] {
         let (made, plan) = learn(&tools, |_| answer.clone());
-        assert_eq!(made.len(), 2, "both doors are tried, the likelier first: {answer:?}");
+        assert_eq!(made.len(), 2, "both endpoints are tried, the likelier first: {answer:?}");
         assert_eq!(made[0].tool, "mcp_aql_read");
         // The server's other tools are still called.
         assert_eq!(plan.unwrap().calls("x", 1)[0].tool, "search");
@@ -922,15 +929,15 @@ fn any_schema() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_schema_or_reply_causes_a_panic(schema in any_schema(), reply in any_schema(), query in "\\PC{0,30}") {
-        let mut door = door("mcp_aql", false);
+        let mut endpoint = endpoint("mcp_aql", false);
         if let Value::Object(members) = &schema {
             let tools = [reading(tool("search", schema.clone()).with_title("x"))];
             let _ = found(&tools, Discovery::Named);
-            door.input_schema = members.clone().into();
+            endpoint.input_schema = members.clone().into();
         }
         let settings = ServerSettings::default();
-        let tools = [door, super::tests::door("x", true)];
-        if let Some(mut learning) = Learning::of(&tools, &settings, Discovery::Named) {
+        let tools = [endpoint, super::tests::endpoint("x", true)];
+        if let Some(mut learning) = AdapterDiscovery::of(&tools, &settings, Discovery::Named) {
             for _ in 0..20 {
                 if learning.next().is_none() {
                     break;
@@ -1027,8 +1034,8 @@ proptest! {
             let told = template.raw();
             let again = ArgumentsTemplate::read(&told, &variable).unwrap();
             prop_assert_eq!(again.raw(), told.clone());
-            let asked = Asked::new("some query", 3);
-            let bounds = Bounds::default();
+            let asked = QueryValues::new("some query", 3);
+            let bounds = ArgumentLimits::default();
             prop_assert_eq!(again.fill(&asked, &bounds), template.fill(&asked, &bounds), "{}", told);
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mcp_aql_aggregator::plain::{LEAST_RESULTS, MOST_RESULTS};
+use mcp_aql_aggregator::plain::{MAX_RESULTS, MIN_RESULTS};
 
 /// One query over many MCP servers, one ranked answer
 #[derive(Debug, Parser)]
@@ -39,19 +39,19 @@ pub(crate) enum Command {
     #[command(after_help = SERVE_EXAMPLES)]
     Serve {
         #[command(flatten)]
-        configured: Configured,
+        configured: ConfigArgs,
         /// The interface that clients see
         #[arg(long, value_enum, default_value_t = Face::Plain)]
         face: Face,
         #[cfg(feature = "http")]
         #[command(flatten)]
-        http: Http,
+        http: HttpArgs,
     },
     /// Query the servers once and print the results
     #[command(after_help = QUERY_EXAMPLES)]
     Query {
         #[command(flatten)]
-        configured: Configured,
+        configured: ConfigArgs,
         /// The query
         #[arg(value_name = "TEXT")]
         text: String,
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     /// Start each server and show its tools, their calls and the parsed answers
     Check {
         #[command(flatten)]
-        configured: Configured,
+        configured: ConfigArgs,
         /// The query
         #[arg(long, value_name = "TEXT", default_value = "how to begin")]
         query: String,
@@ -77,7 +77,7 @@ pub(crate) enum Command {
 
 /// The location of the configuration.
 #[derive(Debug, Args)]
-pub(crate) struct Configured {
+pub(crate) struct ConfigArgs {
     /// The servers: a client's own mcpServers, with an aggregator section beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
@@ -95,7 +95,7 @@ pub(crate) enum Face {
 /// Options for serving over HTTP.
 #[cfg(feature = "http")]
 #[derive(Debug, Args)]
-pub(crate) struct Http {
+pub(crate) struct HttpArgs {
     /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) http: Option<std::net::SocketAddr>,
@@ -111,7 +111,7 @@ pub(crate) struct Http {
 }
 
 #[cfg(feature = "http")]
-impl Http {
+impl HttpArgs {
     pub(crate) fn options(self) -> mcp_aql::HttpOptions {
         let options = mcp_aql::HttpOptions::new().allow_remote(self.allow_remote);
         let options = self.allow_host.into_iter().fold(options, mcp_aql::HttpOptions::allow_host);
@@ -121,7 +121,7 @@ impl Http {
 
 fn results(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(count) if (LEAST_RESULTS..=MOST_RESULTS).contains(&count) => Ok(count),
-        _ => Err(format!("write a number from {LEAST_RESULTS} to {MOST_RESULTS}")),
+        Ok(count) if (MIN_RESULTS..=MAX_RESULTS).contains(&count) => Ok(count),
+        _ => Err(format!("write a number from {MIN_RESULTS} to {MAX_RESULTS}")),
     }
 }

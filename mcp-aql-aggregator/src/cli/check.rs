@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, ServerStatus};
+use mcp_aql_aggregator::{Aggregator, CallCheck, ServerCheck, ServerStatus};
 
 use super::table::{cut, one_line};
-use super::{Ended, output};
+use super::{Outcome, output};
 
 /// The maximum number of items shown per answer.
 const MAX_SHOWN_ITEMS: usize = 3;
@@ -13,18 +13,18 @@ const MAX_SHOWN_ITEMS: usize = 3;
 const MAX_STDERR_LINES: usize = 5;
 
 /// Checks all servers and prints the findings.
-pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Ended, String> {
-    let all = super::told_of_waiting(aggregator, aggregator.check(query)).await;
+pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Outcome, String> {
+    let all = super::report_slow_start(aggregator, aggregator.check(query)).await;
     let all = all.map_err(|error| error.to_string())?;
     let width = output::width();
     let texts: Vec<_> = all.iter().map(|checked| text(checked, width)).collect();
     output::write(&texts.join("\n"))?;
-    Ok(if all.iter().all(|checked| checked.is_well) { Ended::Well } else { Ended::Failed })
+    Ok(if all.iter().all(|checked| checked.is_well) { Outcome::Well } else { Outcome::Failed })
 }
 
 /// Describes the findings about one server.
-fn text(checked: &Checked, width: usize) -> String {
-    let mut lines = Lines { text: String::new(), width };
+fn text(checked: &ServerCheck, width: usize) -> String {
+    let mut lines = WrappedText { text: String::new(), width };
     let state = match checked.state.state {
         // A server that failed during the check may be ready again.
         ServerStatus::Ready if checked.state.reason.is_none() => "ready",
@@ -45,15 +45,15 @@ fn text(checked: &Checked, width: usize) -> String {
         for cause in &checked.causes {
             lines.wrap(2, &format!("cause: {cause}"));
         }
-        let from = checked.last_words.len().saturating_sub(MAX_STDERR_LINES);
-        for line in checked.last_words.iter().skip(from) {
+        let from = checked.stderr_tail.len().saturating_sub(MAX_STDERR_LINES);
+        for line in checked.stderr_tail.iter().skip(from) {
             lines.add(2, &format!("stderr: {}", one_line(line)));
         }
     }
     lines.text
 }
 
-fn call(lines: &mut Lines, call: &CheckedCall) {
+fn call(lines: &mut WrappedText, call: &CallCheck) {
     lines.add(2, &format!("tool {}: {}", call.tool, call.why));
     lines.add(4, &format!("template  {}", call.template));
     if call.answers.is_empty() {
@@ -68,7 +68,7 @@ fn call(lines: &mut Lines, call: &CheckedCall) {
         let (bytes, took, count) = (answer.bytes, answer.latency.as_millis(), answer.items.len());
         let items = if count == 1 { "item" } else { "items" };
         lines.add(4, &format!("answer    {bytes} bytes in {took} ms, {count} {items}{left_out}"));
-        if answer.is_amiss {
+        if answer.is_mismatch {
             lines.add(
                 14,
                 "`items` does not match the answer: leave it out, or write where the results are",
@@ -83,12 +83,12 @@ fn call(lines: &mut Lines, call: &CheckedCall) {
     }
 }
 
-struct Lines {
+struct WrappedText {
     text: String,
     width: usize,
 }
 
-impl Lines {
+impl WrappedText {
     /// Adds a text wrapped to the width, so that all of it is readable.
     fn wrap(&mut self, indent: usize, text: &str) {
         let text = one_line(text);

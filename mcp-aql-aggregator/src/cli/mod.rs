@@ -12,14 +12,14 @@ use std::time::Duration;
 use clap::Parser as _;
 use mcp_aql_aggregator::{Aggregator, Config, Query, QueryError, ServerStatus};
 
-use arguments::{Arguments, Command, Configured};
+use arguments::{Arguments, Command, ConfigArgs};
 
 /// The delay after which servers that are still starting are reported.
 const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
 
 /// The outcome of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum Outcome {
     /// The command succeeded.
     Well,
     /// A server failed.
@@ -30,7 +30,7 @@ enum Ended {
     Interrupted,
 }
 
-impl Ended {
+impl Outcome {
     const fn code(self) -> u8 {
         match self {
             Self::Well => 0,
@@ -46,20 +46,20 @@ impl Ended {
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
-            output::tell(&format!("error: {why}"));
-            Ended::Refused
+            output::print_message(&format!("error: {why}"));
+            Outcome::Refused
         }),
         Err(error) => {
             // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
-            if error.use_stderr() { Ended::Refused } else { Ended::Well }
+            if error.use_stderr() { Outcome::Refused } else { Outcome::Well }
         }
     };
     ExitCode::from(ended.code())
 }
 
 /// Runs a command. An error is a message for the user.
-fn run(command: Command) -> Result<Ended, String> {
+fn run(command: Command) -> Result<Outcome, String> {
     output::log_to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
@@ -69,16 +69,16 @@ fn run(command: Command) -> Result<Ended, String> {
     ended
 }
 
-async fn work(command: Command) -> Result<Ended, String> {
+async fn work(command: Command) -> Result<Outcome, String> {
     match command {
         #[cfg(feature = "http")]
         Command::Serve { configured, face, http } => {
-            let stop = told_to_stop();
+            let stop = shutdown_signal();
             serve::serve(&start(&configured)?, face, http, stop).await
         }
         #[cfg(not(feature = "http"))]
         Command::Serve { configured, face } => {
-            let stop = told_to_stop();
+            let stop = shutdown_signal();
             serve::serve(&start(&configured)?, face, stop).await
         }
         Command::Query { configured, text, max_results, servers, json } => {
@@ -95,57 +95,57 @@ async fn work(command: Command) -> Result<Ended, String> {
     }
 }
 
-fn start(configured: &Configured) -> Result<Aggregator, String> {
+fn start(configured: &ConfigArgs) -> Result<Aggregator, String> {
     let config = Config::from_file(&configured.config).map_err(|error| error.to_string())?;
     Ok(Aggregator::start(config))
 }
 
 /// Starts the servers, runs `work` with them and ends them, also after a signal.
 async fn once(
-    configured: &Configured,
-    work: impl AsyncFnOnce(&Aggregator) -> Result<Ended, String>,
-) -> Result<Ended, String> {
-    let stop = told_to_stop();
+    configured: &ConfigArgs,
+    work: impl AsyncFnOnce(&Aggregator) -> Result<Outcome, String>,
+) -> Result<Outcome, String> {
+    let stop = shutdown_signal();
     let aggregator = start(configured)?;
     let ended = tokio::select! {
         ended = work(&aggregator) => ended,
         () = stop => {
-            output::tell("interrupted");
-            Ok(Ended::Interrupted)
+            output::print_message("interrupted");
+            Ok(Outcome::Interrupted)
         }
     };
     aggregator.close().await;
     ended
 }
 
-async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Ended, String> {
+async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Outcome, String> {
     // The servers have just been started, so the query waits for them first.
-    let settled = told_of_waiting(aggregator, aggregator.settled_for(&query)).await;
+    let settled = report_slow_start(aggregator, aggregator.settled_for(&query)).await;
     settled.map_err(|error| error.to_string())?;
     match aggregator.query(query).await {
         Ok(answer) if json => {
             let text = serde_json::to_string_pretty(&answer);
             output::write_json(&text.map_err(|error| format!("cannot write JSON: {error}"))?)?;
-            Ok(Ended::Well)
+            Ok(Outcome::Well)
         }
         Ok(answer) => {
             output::write(&table::answer(&answer, output::width()))?;
-            Ok(Ended::Well)
+            Ok(Outcome::Well)
         }
         Err(QueryError::AllFailed { errors, .. } | QueryError::NoServer { errors }) => {
-            output::tell("no server answered");
+            output::print_message("no server answered");
             for error in errors {
-                output::tell(&format!("  {error}"));
+                output::print_message(&format!("  {error}"));
             }
-            output::tell("`check`, with the same configuration, shows the reasons");
-            Ok(Ended::Failed)
+            output::print_message("`check`, with the same configuration, shows the reasons");
+            Ok(Outcome::Failed)
         }
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// Waits for `work`, and reports the servers that are still starting after a delay.
-async fn told_of_waiting<T>(aggregator: &Aggregator, work: impl Future<Output = T>) -> T {
+async fn report_slow_start<T>(aggregator: &Aggregator, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     tokio::select! {
         done = &mut work => return done,
@@ -157,19 +157,19 @@ async fn told_of_waiting<T>(aggregator: &Aggregator, work: impl Future<Output = 
         .map(|server| server.name)
         .collect();
     if !starting.is_empty() {
-        output::tell(&format!("still starting: {}", starting.join(", ")));
+        output::print_message(&format!("still starting: {}", starting.join(", ")));
     }
     work.await
 }
 
 /// Waits for Ctrl-C or a termination signal. The handlers are installed by the call itself, not by
 /// the first poll, so that a signal during start-up also ends the servers.
-fn told_to_stop() -> impl Future<Output = ()> + Send + 'static {
+fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let wish = |kind| {
+        let on_signal = |kind| {
             let heard = signal(kind);
             async move {
                 match heard {
@@ -181,15 +181,15 @@ fn told_to_stop() -> impl Future<Output = ()> + Send + 'static {
                 }
             }
         };
-        let by_hand = wish(SignalKind::interrupt());
-        let politely = wish(SignalKind::terminate());
+        let interrupted = on_signal(SignalKind::interrupt());
+        let terminated = on_signal(SignalKind::terminate());
         // The terminal was closed.
-        let alone = wish(SignalKind::hangup());
+        let hung_up = on_signal(SignalKind::hangup());
         async move {
             tokio::select! {
-                () = by_hand => {}
-                () = politely => {}
-                () = alone => {}
+                () = interrupted => {}
+                () = terminated => {}
+                () = hung_up => {}
             }
         }
     }

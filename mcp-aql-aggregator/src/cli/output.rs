@@ -42,7 +42,7 @@ fn write_as_is(text: &str) -> Result<(), String> {
 }
 
 /// Writes a message to standard error. A failed write is ignored.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn print_message(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(text));
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn log_to_stderr() {
     let filter = wanted.and_then(|(name, value)| {
         let filter = value.parse::<Targets>().ok();
         if filter.is_none() {
-            tell(&format!(
+            print_message(&format!(
                 "{name} is invalid: write a level, as in `info`, or levels by module, as in \
                  `warn,mcp_aql_aggregator=debug`"
             ));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The maximum number of faults reported. More than that usually have one cause.
-const MOST_FAULTS: usize = 100;
+const MAX_FAULTS: usize = 100;
 
 /// All faults of a configuration, one per line.
 ///
@@ -83,15 +83,15 @@ impl fmt::Display for Fault {
 pub(super) struct Faults(Vec<Fault>);
 
 impl Faults {
-    pub(super) fn add(&mut self, path: &At<'_>, message: impl Into<String>) {
-        if self.0.len() < MOST_FAULTS {
+    pub(super) fn add(&mut self, path: &ConfigPath<'_>, message: impl Into<String>) {
+        if self.0.len() < MAX_FAULTS {
             self.0.push(Fault { path: path.to_string(), message: message.into() });
         }
     }
 
     /// Adds a fault at `below`, a path relative to `path`.
-    pub(super) fn add_below(&mut self, path: &At<'_>, below: &str, message: String) {
-        if self.0.len() < MOST_FAULTS {
+    pub(super) fn add_below(&mut self, path: &ConfigPath<'_>, below: &str, message: String) {
+        if self.0.len() < MAX_FAULTS {
             self.0.push(Fault { path: format!("{path}{below}"), message });
         }
     }
@@ -103,23 +103,23 @@ impl Faults {
 
 /// A path in the file, formatted only when it is reported.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum At<'a> {
+pub(super) enum ConfigPath<'a> {
     Root,
-    Member(&'a At<'a>, &'a str),
-    Item(&'a At<'a>, usize),
+    Member(&'a ConfigPath<'a>, &'a str),
+    Item(&'a ConfigPath<'a>, usize),
 }
 
-impl At<'_> {
-    pub(super) fn member<'a>(&'a self, name: &'a str) -> At<'a> {
-        At::Member(self, name)
+impl ConfigPath<'_> {
+    pub(super) fn member<'a>(&'a self, name: &'a str) -> ConfigPath<'a> {
+        ConfigPath::Member(self, name)
     }
 
-    pub(super) fn item(&self, place: usize) -> At<'_> {
-        At::Item(self, place)
+    pub(super) fn item(&self, place: usize) -> ConfigPath<'_> {
+        ConfigPath::Item(self, place)
     }
 }
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for ConfigPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
@@ -129,7 +129,7 @@ impl fmt::Display for At<'_> {
                     && name.len() <= 100
                     && name.chars().all(|each| each.is_alphanumeric() || "_-$@/".contains(each));
                 if !is_plain {
-                    return write!(formatter, "{above}[{}]", Shown(name));
+                    return write!(formatter, "{above}[{}]", QuotedName(name));
                 }
                 if !matches!(above, Self::Root) {
                     write!(formatter, "{above}.")?;
@@ -141,12 +141,12 @@ impl fmt::Display for At<'_> {
 }
 
 /// A name from the file in quotes, shortened and without control characters.
-pub(super) struct Shown<'a>(pub(super) &'a str);
+pub(super) struct QuotedName<'a>(pub(super) &'a str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for QuotedName<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 80;
-        let start: String = self.0.chars().take(LONGEST).collect();
+        const MAX_QUOTED_CHARS: usize = 80;
+        let start: String = self.0.chars().take(MAX_QUOTED_CHARS).collect();
         // `Debug` escapes control and invisible characters.
         write!(formatter, "{start:?}")?;
         if start.len() < self.0.len() {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn paths_read_like_the_file() {
-        let root = At::Root;
+        let root = ConfigPath::Root;
         let servers = root.member("mcpServers");
         let odd = servers.member("my server.x");
         let args = odd.member("args");

@@ -22,7 +22,7 @@ pub(crate) use read::{listed, nearest};
 use crate::ask::CallTemplate;
 
 /// The maximum size of a configuration file, in bytes.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The configured servers and the settings for queries.
 ///
@@ -64,10 +64,13 @@ impl Config {
         let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
         let mut text = String::new();
         // One byte beyond the limit shows that the file is too large.
-        std::io::Read::read_to_string(&mut std::io::Read::take(file, MOST_BYTES + 1), &mut text)
-            .map_err(|error| unreadable(error.to_string()))?;
-        if text.len() as u64 > MOST_BYTES {
-            return Err(unreadable(format!("it has more than {MOST_BYTES} bytes")));
+        std::io::Read::read_to_string(
+            &mut std::io::Read::take(file, MAX_FILE_BYTES + 1),
+            &mut text,
+        )
+        .map_err(|error| unreadable(error.to_string()))?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(unreadable(format!("it has more than {MAX_FILE_BYTES} bytes")));
         }
         Self::from_json(&text, &|name| std::env::var(name).ok())
     }

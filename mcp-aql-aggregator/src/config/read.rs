@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 
 use super::expand::{Variables, expanded};
-use super::fault::{At, Faults, Shown};
+use super::fault::{ConfigPath, Faults, QuotedName};
 use super::node::Node;
 use super::{Config, ConfigError, ServerConfig, servers, settings};
 
 /// The maximum number of servers.
-const MOST_SERVERS: usize = 1000;
+const MAX_SERVERS: usize = 1000;
 
 /// The reader's state: the variables, and the faults found so far.
-pub(super) struct Reader<'a> {
+pub(super) struct ConfigReader<'a> {
     pub(super) variables: Variables<'a>,
     pub(super) faults: Faults,
     /// Whether the block of a disabled server is being read, in which unset variables are allowed.
-    pub(super) is_lenient: bool,
+    pub(super) allows_unset: bool,
     /// The names and values of the variables expanded so far.
     pub(super) held: Vec<(String, String)>,
     /// Servers that are disabled in the `aggregator` section.
@@ -25,15 +25,15 @@ pub(super) struct Reader<'a> {
 pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, ConfigError> {
     let root = Node::parse(text)
         .map_err(|error| ConfigError::of("", format!("this is not valid JSON: {error}")))?;
-    let mut reader = Reader {
+    let mut reader = ConfigReader {
         variables,
         faults: Faults::default(),
-        is_lenient: false,
+        allows_unset: false,
         held: Vec::new(),
         disabled: HashSet::new(),
     };
     let mut config = Config { servers: Vec::new(), settings: super::Settings::default() };
-    let at = At::Root;
+    let at = ConfigPath::Root;
     if let Some(members) = reader.members(&at, &root) {
         let aggregator = members.iter().find(|(name, _)| name == "aggregator");
         // Reading a server checks its URL, so the hosts allowed over plain HTTP are read first.
@@ -57,10 +57,10 @@ pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, Con
     Ok(config)
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn servers(
         &mut self,
-        root: &At<'_>,
+        root: &ConfigPath<'_>,
         members: &[(String, Node)],
         http_hosts: &[String],
     ) -> Vec<ServerConfig> {
@@ -68,7 +68,7 @@ impl Reader<'_> {
         let mut found = members.iter().filter(|(name, _)| KEYS.contains(&name.as_str()));
         let Some((key, node)) = found.next() else {
             let near = nearest(members.iter().map(|(name, _)| name.as_str()), "mcpServers");
-            let hint = near.map(|name| format!(" for {}", Shown(name))).unwrap_or_default();
+            let hint = near.map(|name| format!(" for {}", QuotedName(name))).unwrap_or_default();
             self.faults.add(
                 root,
                 format!(
@@ -88,8 +88,8 @@ impl Reader<'_> {
         if members.is_empty() {
             self.faults.add(&at, "it contains no server: name at least one");
         }
-        if members.len() > MOST_SERVERS {
-            self.faults.add(&at, format!("it has more than {MOST_SERVERS} servers"));
+        if members.len() > MAX_SERVERS {
+            self.faults.add(&at, format!("it has more than {MAX_SERVERS} servers"));
             return Vec::new();
         }
         members
@@ -101,7 +101,7 @@ impl Reader<'_> {
     /// Returns the members of an object, or reports a fault.
     pub(super) fn members<'n>(
         &mut self,
-        at: &At<'_>,
+        at: &ConfigPath<'_>,
         node: &'n Node,
     ) -> Option<&'n [(String, Node)]> {
         let Node::Members(members) = node else {
@@ -118,7 +118,7 @@ impl Reader<'_> {
     }
 
     /// Returns the elements of a list, or reports a fault.
-    pub(super) fn list<'n>(&mut self, at: &At<'_>, node: &'n Node) -> Option<&'n [Node]> {
+    pub(super) fn list<'n>(&mut self, at: &ConfigPath<'_>, node: &'n Node) -> Option<&'n [Node]> {
         match node {
             Node::List(items) => Some(items),
             _ => {
@@ -129,7 +129,7 @@ impl Reader<'_> {
     }
 
     /// Returns a string without expanding variables.
-    pub(super) fn raw_text<'n>(&mut self, at: &At<'_>, node: &'n Node) -> Option<&'n str> {
+    pub(super) fn raw_text<'n>(&mut self, at: &ConfigPath<'_>, node: &'n Node) -> Option<&'n str> {
         match node {
             Node::Text(text) => Some(text),
             _ => {
@@ -141,7 +141,7 @@ impl Reader<'_> {
 
     /// Returns a string with its variables expanded. Numbers and booleans are converted to text, as
     /// clients do.
-    pub(super) fn text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
+    pub(super) fn text(&mut self, at: &ConfigPath<'_>, node: &Node) -> Option<String> {
         let text = match node {
             Node::Plain(value) if !value.is_null() => return Some(value.to_string()),
             _ => self.raw_text(at, node)?,
@@ -152,7 +152,7 @@ impl Reader<'_> {
                 None
             }
             Ok(text) => Some(text),
-            Err(_) if self.is_lenient => Some(String::new()),
+            Err(_) if self.allows_unset => Some(String::new()),
             Err(faults) => {
                 faults.into_iter().for_each(|fault| self.faults.add(at, fault));
                 None
@@ -161,12 +161,12 @@ impl Reader<'_> {
     }
 
     /// Returns a string with its variables expanded, and reports a fault for numbers and booleans.
-    pub(super) fn strict_text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
+    pub(super) fn strict_text(&mut self, at: &ConfigPath<'_>, node: &Node) -> Option<String> {
         self.raw_text(at, node)?;
         self.text(at, node)
     }
 
-    pub(super) fn truth(&mut self, at: &At<'_>, node: &Node) -> Option<bool> {
+    pub(super) fn truth(&mut self, at: &ConfigPath<'_>, node: &Node) -> Option<bool> {
         match node {
             Node::Plain(serde_json::Value::Bool(value)) => Some(*value),
             _ => {
@@ -177,7 +177,7 @@ impl Reader<'_> {
     }
 
     /// Reports a name that is not among the known ones.
-    pub(super) fn unknown(&mut self, at: &At<'_>, name: &str, known: &[&str]) {
+    pub(super) fn unknown(&mut self, at: &ConfigPath<'_>, name: &str, known: &[&str]) {
         let message = match nearest(known.iter().copied(), name) {
             Some(near) => format!("unknown: did you mean `{near}`?"),
             None => format!("unknown: the names are {}", listed(known.iter().copied())),
@@ -189,13 +189,13 @@ impl Reader<'_> {
 /// Returns the name that was probably meant.
 pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -> Option<&'n str> {
     // Longer names are not compared, because the comparison takes quadratic time.
-    const LONGEST: usize = 100;
-    if written.len() > LONGEST {
+    const MAX_COMPARED_BYTES: usize = 100;
+    if written.len() > MAX_COMPARED_BYTES {
         return None;
     }
     let lower = written.to_lowercase();
     names
-        .filter(|name| name.len() <= LONGEST)
+        .filter(|name| name.len() <= MAX_COMPARED_BYTES)
         .map(|name| (strsim::jaro_winkler(&name.to_lowercase(), &lower), name))
         .filter(|(likeness, _)| *likeness >= 0.8)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
@@ -204,10 +204,11 @@ pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -
 
 /// Formats a list of names, shortened if there are many.
 pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    const MOST: usize = 30;
-    let mut names: Vec<String> = names.take(MOST + 1).map(|name| Shown(name).to_string()).collect();
-    if names.len() > MOST {
-        names.truncate(MOST);
+    const MAX_LISTED: usize = 30;
+    let mut names: Vec<String> =
+        names.take(MAX_LISTED + 1).map(|name| QuotedName(name).to_string()).collect();
+    if names.len() > MAX_LISTED {
+        names.truncate(MAX_LISTED);
         names.push("…".to_owned());
     }
     names.join(", ").replace('"', "`")

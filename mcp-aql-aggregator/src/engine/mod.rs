@@ -1,10 +1,10 @@
 //! The query engine: chooses the servers, queries them concurrently within the deadline, and builds
 //! the answer.
 
-mod answering;
-mod asking;
-mod checking;
-mod selecting;
+mod answer_builder;
+mod check;
+mod fan_out;
+mod selection;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -21,8 +21,8 @@ use crate::config::{Config, How, ServerConfig, Settings};
 use crate::plain::input::{check_query, check_results};
 use crate::text::clean;
 use crate::upstream::{Answers, Failure, Route, Upstream, VARIABLE};
-pub(crate) use answering::{json_length, shorten};
-pub use checking::{Checked, CheckedAnswer, CheckedCall};
+pub(crate) use answer_builder::{json_length, shorten};
+pub use check::{AnswerCheck, CallCheck, ServerCheck};
 pub use state::{Percentiles, ServerCall, ServerMetrics, ServerState, ServerStatus};
 
 /// The minimum time that must be left for a query after it waited for its turn. With less, servers
@@ -50,11 +50,11 @@ struct Entry {
     name: String,
     weight: f64,
     /// `None` if the server is disabled.
-    server: Option<Arc<dyn Server>>,
+    server: Option<Arc<dyn QueryServer>>,
 }
 
 /// The engine's view of a server.
-trait Server: Send + Sync + 'static {
+trait QueryServer: Send + Sync + 'static {
     /// Calls the server's tools and returns their answers. Dropping the future cancels the calls.
     fn ask<'a>(
         &'a self,
@@ -73,7 +73,7 @@ trait Server: Send + Sync + 'static {
     fn upstream(&self) -> Option<&Upstream>;
 }
 
-impl Server for Upstream {
+impl QueryServer for Upstream {
     fn ask<'a>(
         &'a self,
         query: &'a str,
@@ -223,7 +223,7 @@ impl Aggregator {
     pub async fn query(&self, query: Query) -> Result<Answer, QueryError> {
         let begun = Instant::now();
         let inner = &self.inner;
-        let asked = inner.read(&query)?;
+        let asked = inner.validate(&query)?;
         let route = match &query.route {
             None => inner.route.clone(),
             Some(Ok(route)) => route.clone(),
@@ -245,7 +245,7 @@ impl Aggregator {
     /// # Errors
     /// [`QueryError::Invalid`] and [`QueryError::UnknownServer`], immediately.
     pub async fn settled_for(&self, query: &Query) -> Result<(), QueryError> {
-        let asked = self.inner.read(query)?;
+        let asked = self.inner.validate(query)?;
         let entries = asked.servers.iter().filter_map(|place| self.inner.servers.get(*place));
         join_all(entries.filter_map(|entry| entry.server.as_ref()).map(|server| server.settled()))
             .await;
@@ -287,7 +287,7 @@ impl Aggregator {
 }
 
 /// A validated query.
-struct Asked {
+struct ValidQuery {
     /// The query without invisible characters.
     words: String,
     /// The maximum number of results.
@@ -297,7 +297,7 @@ struct Asked {
 }
 
 impl Inner {
-    fn read(&self, query: &Query) -> Result<Asked, QueryError> {
+    fn validate(&self, query: &Query) -> Result<ValidQuery, QueryError> {
         check_query(&query.query)?;
         let most = match query.max_results {
             Some(count) => check_results(count)?,
@@ -305,7 +305,7 @@ impl Inner {
         };
         let words = clean(&query.query).into_owned();
         let servers = self.choose(query, &words)?;
-        Ok(Asked { words, most, servers })
+        Ok(ValidQuery { words, most, servers })
     }
 }
 
@@ -314,7 +314,7 @@ impl Entry {
         let server = (!config.disabled).then(|| {
             let upstream = Upstream::new(config.clone(), Arc::clone(settings), route.clone());
             upstream.start();
-            upstream as Arc<dyn Server>
+            upstream as Arc<dyn QueryServer>
         });
         Self { name: config.name.clone(), weight: config.settings.weight, server }
     }

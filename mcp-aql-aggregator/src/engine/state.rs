@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Entry;
-use crate::ask::{NoPlan, Told};
+use crate::ask::{CallDescription, NoPlan};
 use crate::secret::sounds_secret;
 use crate::upstream::{BreakerState, Latency, Phase, UpstreamState};
 
@@ -127,7 +127,7 @@ impl ServerState {
     pub(super) fn of(entry: &Entry) -> Self {
         let upstream = entry.server.as_ref().and_then(|server| server.upstream());
         match upstream {
-            Some(upstream) => Self::told(upstream.state()),
+            Some(upstream) => Self::from_upstream(upstream.state()),
             None => Self {
                 name: entry.name.clone(),
                 state: ServerStatus::Disabled,
@@ -145,13 +145,13 @@ impl ServerState {
         }
     }
 
-    fn told(state: UpstreamState) -> Self {
+    fn from_upstream(state: UpstreamState) -> Self {
         let notes = match (&state.no_plan, &state.plan) {
             (Some(NoPlan::Configured(problems)), _) => problems.as_slice(),
             (_, Some(plan)) => plan.problems(),
             (_, None) => &[],
         };
-        let told = state.plan.iter().flat_map(|plan| plan.told());
+        let told = state.plan.iter().flat_map(|plan| plan.describe());
         let asks: Vec<_> = told.map(ServerCall::of).collect();
         let mut tools: Vec<_> = asks.iter().map(|call| call.tool.clone()).collect();
         // An adapter's operations all go through one tool.
@@ -190,7 +190,7 @@ impl ServerState {
 }
 
 impl ServerCall {
-    fn of(told: Told) -> Self {
+    fn of(told: CallDescription) -> Self {
         let mut arguments = told.arguments;
         hide_secrets(&mut arguments);
         Self { tool: told.tool, arguments }

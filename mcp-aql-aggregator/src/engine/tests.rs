@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::answer::ServerOutcome;
-use crate::items::Places;
+use crate::items::ItemLocation;
 use crate::upstream::{CallAnswer, FailedCall};
 
 /// A fake server with a fixed behaviour.
@@ -51,7 +51,7 @@ impl Drop for Running<'_> {
     }
 }
 
-impl Server for Fake {
+impl QueryServer for Fake {
     fn ask<'a>(
         &'a self,
         query: &'a str,
@@ -74,7 +74,7 @@ impl Server for Fake {
             let answer = CallAnswer {
                 call: 0,
                 tool,
-                items: Places::default(),
+                items: ItemLocation::default(),
                 result,
                 bytes: 1000,
                 latency: self.after,

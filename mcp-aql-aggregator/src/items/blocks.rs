@@ -41,7 +41,7 @@ pub(super) fn is_empty(text: &str) -> bool {
             // document.
             let found = rest.iter().take(6).position(is_found);
             let behind = found.and_then(|at| rest.get(at + 1));
-            (found.is_some() && behind.is_none_or(|word| goes_on(word)))
+            (found.is_some() && behind.is_none_or(|word| may_follow_no_results(word)))
                 || (*first == "no" && rest == ["data"])
         }
         "nothing" => rest.is_empty() || rest.first().is_some_and(is_found),
@@ -55,7 +55,7 @@ pub(super) fn is_empty(text: &str) -> bool {
             let what = found.map(|at| rest.get(at + 1).copied().unwrap_or("anything"));
             // "Could not find module 'x': …" does not match.
             what.is_some_and(|what| {
-                what.starts_with("any") || is_found(&what) || LOOKED_FOR.contains(&what)
+                what.starts_with("any") || is_found(&what) || SEARCH_OBJECTS.contains(&what)
             }) && rest.iter().take(2).any(|it| *it == "not" || *it == "t")
         }
         _ => false,
@@ -63,7 +63,7 @@ pub(super) fn is_empty(text: &str) -> bool {
 }
 
 /// The objects of "could not find" in a message that nothing was found.
-const LOOKED_FOR: [&str; 12] = [
+const SEARCH_OBJECTS: [&str; 12] = [
     "a",
     "documents",
     "entries",
@@ -80,7 +80,7 @@ const LOOKED_FOR: [&str; 12] = [
 
 /// Returns whether the word may follow "no results" in a message that nothing was found. A verb may
 /// not, as in "No results appear after …".
-fn goes_on(word: &str) -> bool {
+fn may_follow_no_results(word: &str) -> bool {
     const WORDS: [&str; 31] = [
         "and",
         "are",
@@ -118,9 +118,9 @@ fn goes_on(word: &str) -> bool {
 }
 
 /// Returns whether a text says that nothing was found and is too short to say anything else.
-pub(super) fn is_surely_empty(text: &str) -> bool {
-    const MOST_WORDS: usize = 5;
-    text.split_whitespace().count() <= MOST_WORDS && is_empty(text)
+pub(super) fn is_certainly_empty(text: &str) -> bool {
+    const MAX_WORDS: usize = 5;
+    text.split_whitespace().count() <= MAX_WORDS && is_empty(text)
 }
 
 /// Returns whether a text only announces results: "Found 3 results:".
@@ -216,9 +216,9 @@ pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
 /// Returns the position where the text begins after front matter between two rules, which belongs
 /// to the text.
 fn front(text: &str) -> usize {
-    const MOST_LINES: usize = 50;
+    const MAX_FRONT_MATTER_LINES: usize = 50;
     let mut at = 0;
-    for (place, whole) in text.split_inclusive('\n').take(MOST_LINES).enumerate() {
+    for (place, whole) in text.split_inclusive('\n').take(MAX_FRONT_MATTER_LINES).enumerate() {
         at += whole.len();
         let line = whole.trim_end();
         let is_rule = line == "---";
@@ -300,11 +300,11 @@ fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
 
 /// Returns the word before the colon: `Title`, `**Title**`, `[Source]`.
 fn label(line: &str) -> Option<&str> {
-    const LONGEST: usize = 24;
+    const MAX_LABEL_BYTES: usize = 24;
     let (label, _) = line.split_once(':')?;
     let word = label.trim_matches(['*', '_', '[', ']', '`', ' ']);
     let is_label = !word.is_empty()
-        && label.len() <= LONGEST
+        && label.len() <= MAX_LABEL_BYTES
         && word.chars().all(|each| each.is_alphanumeric() || each == ' ' || each == '_')
         && word.split(' ').count() <= 2
         && word.starts_with(char::is_alphabetic);

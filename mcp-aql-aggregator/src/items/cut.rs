@@ -40,8 +40,8 @@ fn sentence(text: &str) -> Option<usize> {
 fn whole_letters(text: &str) -> usize {
     // The last cluster may continue after the cut. Clusters of more than 64 characters are not
     // searched.
-    const NEAR: usize = 64;
-    let from = text.char_indices().rev().nth(NEAR).map_or(0, |(at, _)| at);
+    const MAX_CLUSTER_CHARS: usize = 64;
+    let from = text.char_indices().rev().nth(MAX_CLUSTER_CHARS).map_or(0, |(at, _)| at);
     match text.get(from..).and_then(|near| near.grapheme_indices(true).next_back()) {
         Some((at, _)) if from + at > 0 => from + at,
         _ => text.len(),

@@ -8,18 +8,18 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
 use super::json;
-use super::object::{BODIES, DEEPEST};
+use super::object::{BODIES, MAX_DEPTH};
 
 /// The maximum length of an error message, in bytes.
-const LONGEST: usize = 1000;
+const MAX_MESSAGE_BYTES: usize = 1000;
 /// The maximum length of a one-line message whose beginning is also common in other texts, in
 /// bytes.
-const LONGEST_LINE: usize = 300;
+const MAX_LINE_BYTES: usize = 300;
 /// The maximum length of a failure in JSON, in bytes. Longer JSON contains more than a failure.
-const LONGEST_JSON: usize = 64 * 1024;
+const MAX_JSON_BYTES: usize = 64 * 1024;
 
 /// Beginnings that only error messages have.
-const SURE: [&str; 6] = [
+const CERTAIN_BEGINNINGS: [&str; 6] = [
     "traceback (most recent call last)",
     "mcp error",
     "error executing",
@@ -28,7 +28,7 @@ const SURE: [&str; 6] = [
     "fatal:",
 ];
 /// Words that make a message when they follow "error".
-const DOING: [&str; 20] = [
+const ACTIVITIES: [&str; 20] = [
     "accessing",
     "calling",
     "communicating",
@@ -51,7 +51,7 @@ const DOING: [&str; 20] = [
     "while",
 ];
 /// Beginnings of one-line messages.
-const LINES: [&str; 30] = [
+const LINE_BEGINNINGS: [&str; 30] = [
     "access denied",
     "an error occurred",
     "an unexpected error",
@@ -125,7 +125,7 @@ pub(super) fn is_failure(answer: &CallToolResult) -> bool {
 
 /// Returns whether a text is an error message, or JSON that contains only one.
 pub(super) fn is_failed_text(text: &str) -> bool {
-    if text.len() > LONGEST_JSON {
+    if text.len() > MAX_JSON_BYTES {
         return false;
     }
     json::parse(text).map_or_else(|| is_message(text), |value| is_failed(&value))
@@ -134,7 +134,7 @@ pub(super) fn is_failed_text(text: &str) -> bool {
 /// Returns whether JSON is a failure.
 pub(super) fn is_failed(value: &Value) -> bool {
     let mut value = value;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match value {
             Value::String(text) => return is_message(text),
             Value::Object(members) if is_failed_object(members) => return true,
@@ -149,7 +149,7 @@ pub(super) fn is_failed(value: &Value) -> bool {
                 }
                 // An entry of a log may look similar, but has more members.
                 [Value::Object(members)] => {
-                    return members.keys().all(|name| OF_FAILURES.contains(&name.as_str()))
+                    return members.keys().all(|name| FAILURE_MEMBERS.contains(&name.as_str()))
                         && is_failed_object(members);
                 }
                 _ => return false,
@@ -165,7 +165,7 @@ const ERRORS: [&str; 5] = ["error", "error_message", "errorMessage", "exception"
 /// Members that describe an error further.
 const REASONS: [&str; 6] = ["message", "msg", "detail", "details", "reason", "error_description"];
 /// All members that a failure may have.
-const OF_FAILURES: [&str; 20] = [
+const FAILURE_MEMBERS: [&str; 20] = [
     "error",
     "error_message",
     "errorMessage",
@@ -202,12 +202,12 @@ fn is_failed_object(members: &Map<String, Value>) -> bool {
     if (is_named && has_body) || json::has_results(members) {
         return false;
     }
-    let has_reason = REASONS.iter().any(|name| members.get(*name).is_some_and(is_said));
+    let has_reason = REASONS.iter().any(|name| members.get(*name).is_some_and(is_meaningful));
     let is_word = |name: &str, words: &[&str]| {
         let told = members.get(name).and_then(Value::as_str);
         told.is_some_and(|told| words.iter().any(|word| told.eq_ignore_ascii_case(word)))
     };
-    ERRORS.iter().any(|name| members.get(*name).is_some_and(is_said))
+    ERRORS.iter().any(|name| members.get(*name).is_some_and(is_meaningful))
         || is(&["success", "ok"], false)
         || (has_reason && is_word("status", &["error", "failed", "failure", "fail"]))
         || (has_reason && is_word("type", &["error"]))
@@ -221,7 +221,7 @@ pub(super) fn is_failed_reply(members: &Map<String, Value>) -> bool {
 }
 
 /// Returns whether a member has a meaningful value: not `false`, 0 or an empty text.
-fn is_said(value: &Value) -> bool {
+fn is_meaningful(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(truth) => *truth,
@@ -259,7 +259,7 @@ fn has_errors_alone(members: &Map<String, Value>) -> bool {
 pub(super) fn is_message(text: &str) -> bool {
     const BEGINNING: usize = 80;
     let text = text.trim();
-    if text.len() > LONGEST {
+    if text.len() > MAX_MESSAGE_BYTES {
         return false;
     }
     // Skip leading marks and emojis, and the marks around bold text.
@@ -270,13 +270,13 @@ pub(super) fn is_message(text: &str) -> bool {
         .take(BEGINNING)
         .collect::<String>()
         .to_lowercase();
-    if SURE.iter().any(|start| begin.starts_with(start)) {
+    if CERTAIN_BEGINNINGS.iter().any(|start| begin.starts_with(start)) {
         return true;
     }
-    let is_line = text.len() <= LONGEST_LINE && !text.contains('\n');
+    let is_line = text.len() <= MAX_LINE_BYTES && !text.contains('\n');
     let is_one = is_exception(&begin)
         || is_error(&begin)
-        || (is_line && LINES.iter().any(|start| begin.starts_with(start)));
+        || (is_line && LINE_BEGINNINGS.iter().any(|start| begin.starts_with(start)));
     let lower = || text.to_lowercase();
     is_one && !EXPLAINING.iter().any(|words| lower().contains(words))
 }
@@ -299,5 +299,5 @@ fn is_error(begin: &str) -> bool {
     let Some(rest) = begin.strip_prefix("error ") else { return false };
     let is_code =
         rest.starts_with(['-', '[', '(']) || rest.starts_with(|each: char| each.is_ascii_digit());
-    is_code || rest.split(' ').next().is_some_and(|word| DOING.contains(&word))
+    is_code || rest.split(' ').next().is_some_and(|word| ACTIVITIES.contains(&word))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::object::{BODIES, DEEPEST, LONG, TITLES};
+use super::object::{BODIES, LONG, MAX_DEPTH, TITLES};
 use super::{blocks, failure, python};
 
 /// Names of lists that contain items, regardless of other lists, the most certain first.
@@ -27,12 +27,12 @@ const LISTS: [&str; 18] = [
     "memories",
 ];
 /// Names of lists that may contain items.
-const MAYBE: [&str; 10] = [
+const POSSIBLE_LISTS: [&str; 10] = [
     "data", "result", "content", "pages", "files", "issues", "sections", "notes", "messages",
     "edges",
 ];
 /// Names of lists that contain something else if there is another list.
-const ASIDE: [&str; 12] = [
+const OTHER_LISTS: [&str; 12] = [
     "aggregations",
     "authors",
     "errors",
@@ -47,7 +47,7 @@ const ASIDE: [&str; 12] = [
     "_links",
 ];
 /// Members that accompany the items of an answer.
-const TALK: [&str; 12] = [
+const ACCOMPANYING: [&str; 12] = [
     "query",
     "message",
     "status",
@@ -99,7 +99,7 @@ pub(super) fn says_nothing(value: &Value) -> bool {
 /// [{"type": "text", …}]}`.
 pub(super) fn only_text(value: &Value) -> Option<&str> {
     let mut value = value;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match value {
             Value::String(text) => return Some(text),
             Value::Object(members) => match members.get("text") {
@@ -131,22 +131,22 @@ pub(super) fn is_block(members: &Map<String, Value>) -> bool {
 
 /// The result of searching for items.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Found<'v> {
+pub(super) struct ItemSearch<'v> {
     pub(super) items: Vec<&'v Value>,
     /// Whether the path does not match this answer.
-    pub(super) is_amiss: bool,
+    pub(super) is_mismatch: bool,
 }
 
-impl<'v> Found<'v> {
+impl<'v> ItemSearch<'v> {
     fn these(items: Vec<&'v Value>) -> Self {
-        Self { items, is_amiss: false }
+        Self { items, is_mismatch: false }
     }
 }
 
 /// Returns the items at the path, or at the most likely location without one.
-pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> Found<'v> {
+pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> ItemSearch<'v> {
     if value.as_object().is_some_and(failure::is_failed_reply) {
-        return Found::default();
+        return ItemSearch::default();
     }
     let reply = match (value.get("success"), value.get("data")) {
         (Some(Value::Bool(true)), Some(data)) => Some(data),
@@ -156,16 +156,16 @@ pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> Found<'v> {
         let found = at(value, path);
         return match reply {
             // The path may refer to the whole MCP-AQL reply or to its data.
-            Some(data) if found.is_amiss => at(data, path),
+            Some(data) if found.is_mismatch => at(data, path),
             _ => found,
         };
     }
     let value = reply.unwrap_or(value);
-    Found::these(match value {
+    ItemSearch::these(match value {
         Value::Array(list) => list.iter().collect(),
         Value::Object(members) => match list(members) {
             Some(list) if !list.is_empty() || !has_answer(members) => list,
-            None if is_only_talk(members) => Vec::new(),
+            None if has_only_counts(members) => Vec::new(),
             Some(_) | None => vec![value],
         },
         Value::Null => Vec::new(),
@@ -191,12 +191,15 @@ pub(super) fn has_items(value: &Value) -> bool {
 /// Returns whether an object is certain to contain results.
 pub(super) fn has_results(members: &Map<String, Value>) -> bool {
     let mut level = vec![members];
-    for depth in 0..DEEPEST {
+    for depth in 0..MAX_DEPTH {
         let is_full = |members: &&Map<String, Value>, names: &[&str]| {
             let list = |name: &&str| members.get(*name).and_then(Value::as_array);
             names.iter().filter_map(list).any(|list| !list.is_empty())
         };
-        if level.iter().any(|it| is_full(it, &LISTS) || (depth == 0 && is_full(it, &MAYBE))) {
+        if level
+            .iter()
+            .any(|it| is_full(it, &LISTS) || (depth == 0 && is_full(it, &POSSIBLE_LISTS)))
+        {
             return true;
         }
         level = below(level);
@@ -206,7 +209,7 @@ pub(super) fn has_results(members: &Map<String, Value>) -> bool {
 
 /// Returns the value at a path. A list on the way applies the rest of the path to each of its
 /// elements.
-fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
+fn at<'v>(value: &'v Value, path: &str) -> ItemSearch<'v> {
     let is_pointer = path.starts_with('/');
     let steps: Vec<String> = if is_pointer {
         path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
@@ -218,7 +221,7 @@ fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
         // A `null` or an empty list contains no items.
         found.retain(|value| !is_none(value));
         if found.is_empty() {
-            return Found::default();
+            return ItemSearch::default();
         }
         found = found
             .into_iter()
@@ -231,8 +234,8 @@ fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
             })
             .collect();
         if found.is_empty() {
-            let says_none = value.as_object().is_some_and(is_only_talk);
-            return Found { items: Vec::new(), is_amiss: !says_none };
+            let says_none = value.as_object().is_some_and(has_only_counts);
+            return ItemSearch { items: Vec::new(), is_mismatch: !says_none };
         }
     }
     let items = found.into_iter().flat_map(|value| match value {
@@ -240,7 +243,7 @@ fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
         Value::Null => Vec::new(),
         _ => vec![value],
     });
-    Found::these(items.collect())
+    ItemSearch::these(items.collect())
 }
 
 /// Returns whether a value is `null` or an empty list.
@@ -253,7 +256,7 @@ fn is_none(value: &Value) -> bool {
 fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
     let mut level = vec![members];
     let mut has_empty = false;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let sure: Vec<_> = level.iter().flat_map(|it| lists(it, &LISTS)).collect();
         let items: Vec<_> = sure.iter().flatten().copied().collect();
         if !items.is_empty() {
@@ -307,14 +310,15 @@ fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
         return Vec::new();
     }
     let is_of_objects = |list: &Vec<&Value>| list.iter().any(|item| item.is_object());
-    let mut named = lists(members, &MAYBE);
+    let mut named = lists(members, &POSSIBLE_LISTS);
     if is_named {
         named.retain(is_of_objects);
         return named;
     }
     let others = |wanted: bool| {
         let others = members.iter().filter(move |(name, _)| {
-            !MAYBE.contains(&name.as_str()) && ASIDE.contains(&name.as_str()) == wanted
+            !POSSIBLE_LISTS.contains(&name.as_str())
+                && OTHER_LISTS.contains(&name.as_str()) == wanted
         });
         others.filter_map(|(_, member)| Some(member.as_array()?.iter().collect::<Vec<_>>()))
     };
@@ -345,7 +349,7 @@ fn has_answer(members: &Map<String, Value>) -> bool {
     members.iter().any(|(name, member)| {
         let text = member.as_str().unwrap_or_default().trim();
         let is_answer = name == "answer" && !text.is_empty();
-        let is_long = text.len() > LONG && !TALK.contains(&name.as_str());
+        let is_long = text.len() > LONG && !ACCOMPANYING.contains(&name.as_str());
         (is_answer || is_long) && !blocks::is_empty(text)
     })
 }
@@ -355,14 +359,15 @@ fn is_item(members: &Map<String, Value>) -> bool {
     let has =
         |names: &[&str]| names.iter().any(|name| members.get(*name).is_some_and(Value::is_string));
     let has_long = members.iter().any(|(name, member)| {
-        !TALK.contains(&name.as_str()) && member.as_str().is_some_and(|text| text.len() > LONG)
+        !ACCOMPANYING.contains(&name.as_str())
+            && member.as_str().is_some_and(|text| text.len() > LONG)
     });
     has_long || (has(&TITLES) && has(&BODIES))
 }
 
 /// Returns whether an object contains only counts and an echo of the query: `{"query": "x",
 /// "total": 0}`.
-fn is_only_talk(members: &Map<String, Value>) -> bool {
+fn has_only_counts(members: &Map<String, Value>) -> bool {
     const COUNTS: [&str; 7] = [
         "total",
         "count",

@@ -16,7 +16,7 @@ pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
 }
 
 /// The kind of a line.
-enum Line<'t> {
+enum GrepLine<'t> {
     /// A match in line `number` of the file `path`.
     Hit {
         path: &'t str,
@@ -30,7 +30,7 @@ enum Line<'t> {
 }
 
 /// Parses `path:12:text` or `path:12:7:text`.
-fn hit(line: &str) -> Option<Line<'_>> {
+fn hit(line: &str) -> Option<GrepLine<'_>> {
     // The drive letter in `C:\path:12:` is followed by a colon too.
     let is_drive = line.get(..3).is_some_and(|start| {
         start.ends_with(":\\") && start.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -44,7 +44,7 @@ fn hit(line: &str) -> Option<Line<'_>> {
     let is_named = path.contains(['/', '\\', '.'])
         || (path.starts_with(char::is_alphabetic) && path.chars().all(char::is_alphabetic));
     let is_path = is_named && path.len() <= MAX_PATH_BYTES && path.trim() == path;
-    (is_path && rest.get(digits..)?.starts_with(':')).then_some(Line::Hit { path, number })
+    (is_path && rest.get(digits..)?.starts_with(':')).then_some(GrepLine::Hit { path, number })
 }
 
 /// Returns whether a line is `path-12-text` with the path of a match.
@@ -63,7 +63,7 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
     let paths: BTreeSet<&str> = text
         .lines()
         .filter_map(|line| match hit(line) {
-            Some(Line::Hit { path, .. }) => Some(path),
+            Some(GrepLine::Hit { path, .. }) => Some(path),
             _ => None,
         })
         .collect();
@@ -72,16 +72,16 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
     }
     let judge = |line: &'t str| match hit(line) {
         Some(hit) => hit,
-        None if line.trim().is_empty() || line == "--" => Line::Gap,
-        None if line.len() <= MAX_PATH_BYTES && is_near(line, &paths) => Line::Near,
-        None => Line::Other,
+        None if line.trim().is_empty() || line == "--" => GrepLine::Gap,
+        None if line.len() <= MAX_PATH_BYTES && is_near(line, &paths) => GrepLine::Near,
+        None => GrepLine::Other,
     };
     let (mut ours, mut others) = (0_usize, 0_usize);
     for line in text.lines() {
         match judge(line) {
-            Line::Hit { .. } | Line::Near => ours += 1,
-            Line::Other => others += 1,
-            Line::Gap => {}
+            GrepLine::Hit { .. } | GrepLine::Near => ours += 1,
+            GrepLine::Other => others += 1,
+            GrepLine::Gap => {}
         }
     }
     // A line such as "Found 3 matches" may come before, and a hint after the matches.
@@ -89,18 +89,18 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
     if !are_few {
         return None;
     }
-    let mut groups: Vec<Group<'t>> = Vec::new();
+    let mut groups: Vec<LineGroup<'t>> = Vec::new();
     let mut is_elsewhere = true;
     for line in text.lines() {
         match judge(line) {
-            Line::Gap => is_elsewhere = true,
-            Line::Other => {}
-            Line::Near => {
-                Group::put(&mut groups, line, |_| !is_elsewhere);
+            GrepLine::Gap => is_elsewhere = true,
+            GrepLine::Other => {}
+            GrepLine::Near => {
+                LineGroup::put(&mut groups, line, |_| !is_elsewhere);
                 is_elsewhere = false;
             }
-            Line::Hit { path, number } => {
-                let group = Group::put(&mut groups, line, |last| {
+            GrepLine::Hit { path, number } => {
+                let group = LineGroup::put(&mut groups, line, |last| {
                     last.hit.map_or(!is_elsewhere, |(before, at)| {
                         path == before && number.abs_diff(at) <= MAX_LINE_DISTANCE
                     })
@@ -117,12 +117,12 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
 }
 
 /// Lines that form one item.
-struct Group<'t> {
+struct LineGroup<'t> {
     hit: Option<(&'t str, u64)>,
     lines: Vec<&'t str>,
 }
 
-impl<'t> Group<'t> {
+impl<'t> LineGroup<'t> {
     /// Joins the lines. Only the first one keeps its path, because the repetition would be hard to
     /// read and would inflate the counts of its words.
     fn text(&self) -> String {
@@ -145,7 +145,7 @@ impl<'t> Group<'t> {
         let is_last =
             groups.last().is_some_and(|it| it.lines.len() < MAX_GROUP_LINES && belongs(it));
         if !is_last {
-            groups.push(Group { hit: None, lines: Vec::new() });
+            groups.push(LineGroup { hit: None, lines: Vec::new() });
         }
         let last = groups.last_mut()?;
         last.lines.push(line);

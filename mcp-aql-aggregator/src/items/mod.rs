@@ -40,14 +40,14 @@ pub(crate) struct Item {
 
 /// The configured location of the items in an answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Places {
+pub(crate) struct ItemLocation {
     /// The path in JSON: `data.items` or `/data/items`.
     pub(crate) path: Option<String>,
     /// The separator between items in a text.
     pub(crate) between: Option<Regex>,
 }
 
-impl PartialEq for Places {
+impl PartialEq for ItemLocation {
     fn eq(&self, other: &Self) -> bool {
         let between = |it: &Self| it.between.as_ref().map(|regex| regex.as_str().to_owned());
         self.path == other.path && between(self) == between(other)
@@ -56,13 +56,13 @@ impl PartialEq for Places {
 
 /// The items of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Split {
+pub(crate) struct SplitAnswer {
     pub(crate) items: Vec<Item>,
     /// The number of parts left out: images, audio and other binary data, errors among results, and
     /// items beyond the limit.
     pub(crate) left_out: usize,
     /// Whether the configured path does not match the answer.
-    pub(crate) is_path_amiss: bool,
+    pub(crate) is_path_mismatch: bool,
 }
 
 /// Returns whether an answer is a failure: it is marked as an error, it is an MCP-AQL reply that
@@ -74,7 +74,11 @@ pub(crate) fn is_failure(answer: &CallToolResult) -> bool {
 /// Returns whether an answer contains no item and nothing was left out. `bytes` is the size of the
 /// answer as received. A long answer is assumed to contain items, because splitting it here would
 /// take too long.
-pub(crate) fn holds_nothing(answer: &CallToolResult, bytes: usize, places: &Places) -> bool {
+pub(crate) fn is_empty_answer(
+    answer: &CallToolResult,
+    bytes: usize,
+    places: &ItemLocation,
+) -> bool {
     if bytes > BLOCKING_SPLIT_BYTES {
         return false;
     }
@@ -84,14 +88,14 @@ pub(crate) fn holds_nothing(answer: &CallToolResult, bytes: usize, places: &Plac
 
 /// Splits an answer as [`split`] does, a long one on a blocking thread. `bytes` is the size of the
 /// answer as received.
-pub(crate) async fn split_aside(
+pub(crate) async fn split_in_background(
     answer: CallToolResult,
     bytes: usize,
-    places: Places,
-    most_items: usize,
-    most_chars: usize,
-) -> Split {
-    let cut = move || split(&answer, &places, most_items, most_chars);
+    places: ItemLocation,
+    max_items: usize,
+    max_chars: usize,
+) -> SplitAnswer {
+    let cut = move || split(&answer, &places, max_items, max_chars);
     if bytes <= BLOCKING_SPLIT_BYTES {
         return cut();
     }
@@ -102,14 +106,14 @@ pub(crate) async fn split_aside(
 /// Splits an answer into items.
 pub(crate) fn split(
     answer: &CallToolResult,
-    places: &Places,
-    most_items: usize,
-    most_chars: usize,
-) -> Split {
+    places: &ItemLocation,
+    max_items: usize,
+    max_chars: usize,
+) -> SplitAnswer {
     let path = places.path.as_deref();
     let between = places.between.as_ref();
     let mut splitting =
-        Splitting { split: Split::default(), most_items, most_chars, between, talk: 0 };
+        Splitter { split: SplitAnswer::default(), max_items, max_chars, between, talk: 0 };
     let texts: Vec<&str> = answer
         .content
         .iter()
@@ -120,7 +124,7 @@ pub(crate) fn split(
     let has_others = answer.content.iter().any(|block| block.as_text().is_none());
     let structured = answer.structured_content.as_ref().filter(|value| {
         let is_more = match path {
-            Some(path) => !json::items(value, Some(path)).is_amiss,
+            Some(path) => !json::items(value, Some(path)).is_mismatch,
             None => json::has_items(value),
         };
         // The text content often repeats the structured content for older clients. Sometimes the
@@ -169,10 +173,10 @@ fn uri(told: &str) -> Option<String> {
 }
 
 /// The state of splitting one answer.
-struct Splitting<'p> {
-    split: Split,
-    most_items: usize,
-    most_chars: usize,
+struct Splitter<'p> {
+    split: SplitAnswer,
+    max_items: usize,
+    max_chars: usize,
     /// The separator between items in a text, if configured.
     between: Option<&'p Regex>,
     /// The number of texts beside the results that only announce results or report that there are
@@ -180,8 +184,8 @@ struct Splitting<'p> {
     talk: usize,
 }
 
-impl Splitting<'_> {
-    fn end(mut self) -> Split {
+impl Splitter<'_> {
+    fn end(mut self) -> SplitAnswer {
         // Without results, these texts are the whole answer and nothing was left out.
         if !self.split.items.is_empty() {
             self.split.left_out += self.talk;
@@ -190,7 +194,7 @@ impl Splitting<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.split.items.len() >= self.most_items
+        self.split.items.len() >= self.max_items
     }
 
     /// Adds a text as one item unless it is empty after cleaning.
@@ -203,9 +207,9 @@ impl Splitting<'_> {
             return;
         }
         // Text far beyond the limit is cut off before cleaning.
-        let (near, is_cut) = cut::roughly(text, self.most_chars);
+        let (near, is_cut) = cut::roughly(text, self.max_chars);
         let whole = clean(near);
-        let (content, truncated) = cut::at_paragraph(whole.trim(), self.most_chars);
+        let (content, truncated) = cut::at_paragraph(whole.trim(), self.max_chars);
         // The cut may have split a pair of characters that belong together.
         let content = clean(content).trim().to_owned();
         if !content.is_empty() {
@@ -223,7 +227,7 @@ impl Splitting<'_> {
 
     fn json(&mut self, value: &Value, path: Option<&str>) {
         let found = json::items(value, path);
-        self.split.is_path_amiss |= found.is_amiss;
+        self.split.is_path_mismatch |= found.is_mismatch;
         for found in found.items {
             if let (Some(text), Some(between)) = (found.as_str(), self.between) {
                 self.separated(text, between);
@@ -233,7 +237,7 @@ impl Splitting<'_> {
                 self.split.left_out += 1;
                 continue;
             }
-            let (text, uri) = object::text(found, self.most_chars);
+            let (text, uri) = object::text(found, self.max_chars);
             self.add(&text, uri);
         }
     }
@@ -254,7 +258,7 @@ impl Splitting<'_> {
                 let before = self.split.items.len();
                 self.plain(text, is_only);
                 // A path does not match an answer that is not JSON.
-                self.split.is_path_amiss |= path.is_some() && self.split.items.len() > before;
+                self.split.is_path_mismatch |= path.is_some() && self.split.items.len() > before;
             }
         }
     }
@@ -267,7 +271,7 @@ impl Splitting<'_> {
                 // The parts before the first and after the last separator are usually empty.
                 continue;
             }
-            if blocks::is_surely_empty(part) || (place == 0 && blocks::is_announcement(part)) {
+            if blocks::is_certainly_empty(part) || (place == 0 && blocks::is_announcement(part)) {
                 self.talk += 1;
             } else {
                 self.add(part, None);
@@ -285,7 +289,7 @@ impl Splitting<'_> {
         let is_talk = if is_only {
             blocks::is_empty(&text)
         } else {
-            blocks::is_surely_empty(&text) || blocks::is_announcement(&text)
+            blocks::is_certainly_empty(&text) || blocks::is_announcement(&text)
         };
         if is_talk {
             self.talk += 1;

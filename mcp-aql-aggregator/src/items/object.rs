@@ -40,14 +40,14 @@ const ADDRESSES: [&str; 10] = [
     "source_url",
 ];
 /// The maximum depth that is searched and formatted.
-pub(super) const DEEPEST: usize = 6;
+pub(super) const MAX_DEPTH: usize = 6;
 /// The length above which a text gets a line of its own, in bytes.
 pub(super) const LONG: usize = 80;
 
-/// Returns an item as text, at least its first `most_chars` characters, and its address.
-pub(super) fn text(item: &Value, most_chars: usize) -> (String, Option<String>) {
+/// Returns an item as text, at least its first `max_chars` characters, and its address.
+pub(super) fn text(item: &Value, max_chars: usize) -> (String, Option<String>) {
     let item = unwrapped(item);
-    let mut text = Bounded { text: String::new(), left: most_chars.saturating_mul(4) + 1000 };
+    let mut text = Bounded { text: String::new(), left: max_chars.saturating_mul(4) + 1000 };
     let mut address = None;
     match item {
         Value::Object(members) => {
@@ -169,7 +169,7 @@ fn inline(value: &Value, text: &mut Bounded, depth: usize) {
     }
     match value {
         Value::String(only) => text.push(only),
-        Value::Array(items) if depth < DEEPEST => {
+        Value::Array(items) if depth < MAX_DEPTH => {
             // Semicolons separate elements that contain commas or blanks.
             let has_long = items.iter().any(|item| {
                 item.is_object() || item.as_str().is_some_and(|text| text.contains([' ', ',']))
@@ -182,7 +182,7 @@ fn inline(value: &Value, text: &mut Bounded, depth: usize) {
                 inline(item, text, depth + 1);
             }
         }
-        Value::Object(members) if depth < DEEPEST => {
+        Value::Object(members) if depth < MAX_DEPTH => {
             let mut is_first = true;
             for (name, member) in members.iter().filter(|(_, member)| !is_blank(member)) {
                 if !std::mem::take(&mut is_first) {

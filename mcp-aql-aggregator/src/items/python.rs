@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::object::DEEPEST;
+use super::object::MAX_DEPTH;
 
 /// The maximum nesting depth.
-const MOST_DEPTH: usize = 4 * DEEPEST;
+const MAX_NESTING: usize = 4 * MAX_DEPTH;
 
 /// Parses a text that consists of one Python list or dictionary.
 pub(super) fn parse(text: &str) -> Option<Value> {
-    let mut reading = Reading { rest: text.trim() };
+    let mut reading = PythonParser { rest: text.trim() };
     if !reading.rest.starts_with(['[', '{']) {
         return None;
     }
@@ -17,11 +17,11 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     reading.rest.trim().is_empty().then_some(value)
 }
 
-struct Reading<'t> {
+struct PythonParser<'t> {
     rest: &'t str,
 }
 
-impl Reading<'_> {
+impl PythonParser<'_> {
     /// Skips white space and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
@@ -39,7 +39,7 @@ impl Reading<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
-        if depth > MOST_DEPTH {
+        if depth > MAX_NESTING {
             return None;
         }
         match self.peek()? {

@@ -6,22 +6,22 @@ use serde_json::json;
 
 use super::*;
 
-fn places(path: Option<&str>) -> Places {
-    Places { path: path.map(str::to_owned), between: None }
+fn places(path: Option<&str>) -> ItemLocation {
+    ItemLocation { path: path.map(str::to_owned), between: None }
 }
 
 fn split(
     answer: &CallToolResult,
     path: Option<&str>,
-    most_items: usize,
-    most_chars: usize,
-) -> Split {
-    super::split(answer, &places(path), most_items, most_chars)
+    max_items: usize,
+    max_chars: usize,
+) -> SplitAnswer {
+    super::split(answer, &places(path), max_items, max_chars)
 }
 
-fn holds_nothing(answer: &CallToolResult, path: Option<&str>) -> bool {
+fn is_empty_answer(answer: &CallToolResult, path: Option<&str>) -> bool {
     let bytes = serde_json::to_string(answer).unwrap().len();
-    super::holds_nothing(answer, bytes, &places(path))
+    super::is_empty_answer(answer, bytes, &places(path))
 }
 
 fn answer(blocks: Vec<ContentBlock>) -> CallToolResult {
@@ -436,12 +436,12 @@ fn no_result_among_several_is_lost() {
         ContentBlock::text("Found 0 results:"),
         ContentBlock::text("No matches found"),
     ]);
-    assert!(holds_nothing(&none, None));
+    assert!(is_empty_answer(&none, None));
 }
 
 #[test]
 fn a_path_without_a_match_is_reported() {
-    for (given, path, is_amiss) in [
+    for (given, path, is_mismatch) in [
         (json!({ "hits": [{ "title": "a" }] }), "hits", false),
         (json!({ "hits": [] }), "hits", false),
         (json!({ "hits": null }), "hits.items", false),
@@ -454,22 +454,22 @@ fn a_path_without_a_match_is_reported() {
     ] {
         for answer in [text(given.to_string()), structured(given.clone())] {
             assert_eq!(
-                split(&answer, Some(path), 10, 100).is_path_amiss,
-                is_amiss,
+                split(&answer, Some(path), 10, 100).is_path_mismatch,
+                is_mismatch,
                 "{given} {path}"
             );
         }
     }
-    assert!(split(&text("no JSON"), Some("hits"), 10, 100).is_path_amiss);
-    assert!(!split(&text("No results found"), Some("hits"), 10, 100).is_path_amiss);
-    assert!(!split(&text("no JSON"), None, 10, 100).is_path_amiss);
+    assert!(split(&text("no JSON"), Some("hits"), 10, 100).is_path_mismatch);
+    assert!(!split(&text("No results found"), Some("hits"), 10, 100).is_path_mismatch);
+    assert!(!split(&text("no JSON"), None, 10, 100).is_path_mismatch);
 }
 
 #[test]
 fn texts_are_split_at_the_configured_separator() {
     let of = |given: CallToolResult, path: Option<&str>, between: &str| -> Vec<String> {
         let between = regex::RegexBuilder::new(between).multi_line(true).build().unwrap();
-        let places = Places { path: path.map(str::to_owned), between: Some(between) };
+        let places = ItemLocation { path: path.map(str::to_owned), between: Some(between) };
         let items = super::split(&given, &places, 10, 4000).items;
         items.into_iter().map(|item| item.content).collect()
     };
@@ -496,7 +496,7 @@ fn texts_are_split_at_the_configured_separator() {
         ("what is not there", "## A\nx\n## B\ny", "^- ", vec!["## A\nx\n## B\ny"]),
     ] {
         assert_eq!(of(text(given), None, between), expected, "{shows}");
-        let places = Places {
+        let places = ItemLocation {
             path: None,
             between: Some(regex::Regex::new(&format!("(?m){between}")).unwrap()),
         };
@@ -722,7 +722,7 @@ fn empty_answers_are_recognized() {
         (text("x"), false),
         (answer(vec![ContentBlock::image("AAAA", "image/png")]), false),
     ] {
-        assert_eq!(holds_nothing(&given, None), expected, "{given:?}");
+        assert_eq!(is_empty_answer(&given, None), expected, "{given:?}");
     }
 }
 
@@ -829,21 +829,21 @@ proptest! {
     fn arbitrary_answers_become_limited_clean_items(
         answer in any_answer(),
         path in prop::option::of(prop::sample::select(vec!["items", "data.items", "/data/0", "", ".", "x.x.x", "/~", "0"])),
-        most_items in 0_usize..8,
-        most_chars in 1_usize..40,
+        max_items in 0_usize..8,
+        max_chars in 1_usize..40,
     ) {
-        let split = split(&answer, path, most_items, most_chars);
-        prop_assert!(split.items.len() <= most_items);
+        let split = split(&answer, path, max_items, max_chars);
+        prop_assert!(split.items.len() <= max_items);
         for item in &split.items {
-            prop_assert!(item.content.chars().count() <= most_chars, "{:?}", item);
+            prop_assert!(item.content.chars().count() <= max_chars, "{:?}", item);
             prop_assert!(!item.content.trim().is_empty());
             prop_assert_eq!(&*clean(&item.content), item.content.as_str());
             if let Some(uri) = &item.uri {
                 prop_assert!(!uri.contains(char::is_whitespace) && uri.contains(':'));
             }
         }
-        prop_assert_eq!(&self::split(&answer, path, most_items, most_chars), &split);
-        let _ = (is_failure(&answer), holds_nothing(&answer, path));
+        prop_assert_eq!(&self::split(&answer, path, max_items, max_chars), &split);
+        let _ = (is_failure(&answer), is_empty_answer(&answer, path));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{LEAST_RESULTS, LONGEST_QUERY, MOST_RESULTS};
+use super::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
 use crate::engine::{Query, QueryError};
 
 /// The parameter names of the contract.
@@ -10,9 +10,9 @@ const NAMES: [&str; 3] = ["query", "maxResults", "servers"];
 /// The maximum length of quoted input, in characters.
 const MAX_QUOTED_CHARS: usize = 100;
 /// The maximum number of warnings about unknown arguments.
-const MOST_WARNINGS: usize = 10;
+const MAX_WARNINGS: usize = 10;
 /// The maximum number of servers that a query may name.
-const MOST_SERVERS: usize = 1000;
+const MAX_SERVERS: usize = 1000;
 
 /// Returns the query and warnings about unknown arguments.
 pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>), QueryError> {
@@ -36,8 +36,8 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
             let reason = format!("Must be a list of strings, got {}", kind(value));
             return Err(invalid("servers", reason));
         };
-        if names.len() > MOST_SERVERS {
-            let reason = format!("Must have {MOST_SERVERS} entries or fewer, got {}", names.len());
+        if names.len() > MAX_SERVERS {
+            let reason = format!("Must have {MAX_SERVERS} entries or fewer, got {}", names.len());
             return Err(invalid("servers", reason));
         }
         for name in names {
@@ -54,7 +54,7 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
 /// Returns warnings about unknown arguments, limited in number.
 fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
     let mut unknown = arguments.keys().filter_map(|name| unknown(name));
-    let mut told: Vec<_> = unknown.by_ref().take(MOST_WARNINGS).collect();
+    let mut told: Vec<_> = unknown.by_ref().take(MAX_WARNINGS).collect();
     let others = unknown.count();
     if others > 0 {
         told.push(format!("{others} more unknown parameters were ignored"));
@@ -65,8 +65,8 @@ fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
 /// Checks the query's length according to the contract.
 pub(crate) fn check_query(query: &str) -> Result<(), QueryError> {
     let length = query.chars().count();
-    if length > LONGEST_QUERY || query.is_empty() {
-        let reason = format!("Must have 1 to {LONGEST_QUERY} characters, got {length}");
+    if length > MAX_QUERY_CHARS || query.is_empty() {
+        let reason = format!("Must have 1 to {MAX_QUERY_CHARS} characters, got {length}");
         return Err(invalid("query", reason));
     }
     if crate::text::clean(query).trim().is_empty() {
@@ -77,14 +77,14 @@ pub(crate) fn check_query(query: &str) -> Result<(), QueryError> {
 
 /// Checks the number of results according to the contract.
 pub(crate) fn check_results(count: usize) -> Result<usize, QueryError> {
-    if (LEAST_RESULTS..=MOST_RESULTS).contains(&count) {
+    if (MIN_RESULTS..=MAX_RESULTS).contains(&count) {
         return Ok(count);
     }
     Err(invalid("maxResults", out_of_bounds(&count.to_string())))
 }
 
 fn out_of_bounds(got: &str) -> String {
-    format!("Must be between {LEAST_RESULTS} and {MOST_RESULTS}, got {got}")
+    format!("Must be between {MIN_RESULTS} and {MAX_RESULTS}, got {got}")
 }
 
 /// Parses an integer as JSON Schema defines it: `30.0` is one.

@@ -19,15 +19,15 @@ use query_tool::QueryTool;
 /// The tool's name, defined by the contract.
 pub const TOOL: &str = "mcp__proxy__aggregator__query";
 /// The maximum length of a query, in characters.
-pub const LONGEST_QUERY: usize = 10_000;
+pub const MAX_QUERY_CHARS: usize = 10_000;
 /// The minimum number of results that a query can request.
-pub const LEAST_RESULTS: usize = 10;
+pub const MIN_RESULTS: usize = 10;
 /// The maximum number of results that a query can request.
-pub const MOST_RESULTS: usize = 100;
+pub const MAX_RESULTS: usize = 100;
 
 /// The maximum size of a client's message, in bytes. It holds the longest query with every
 /// character written as two escapes, and leaves ample room for the rest of a message.
-const LONGEST_MESSAGE: usize = 1 << 20;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Serves one client on standard input and output until the client disconnects.
 ///

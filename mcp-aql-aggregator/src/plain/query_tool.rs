@@ -12,7 +12,7 @@ use mcp_aql::__private::transport::{
 use mcp_aql::{BoxFuture, CallScope, Limits, OperationError, Reply};
 use serde_json::{Map, Value, json};
 
-use super::{LONGEST_MESSAGE, TOOL, input, schema};
+use super::{MAX_MESSAGE_BYTES, TOOL, input, schema};
 use crate::answer::Answer;
 use crate::engine::{Aggregator, QueryError};
 
@@ -36,7 +36,7 @@ pub(super) struct QueryTool {
 
 impl QueryTool {
     pub(super) fn new(aggregator: Aggregator) -> Arc<Self> {
-        let limits = Limits { max_request_size: LONGEST_MESSAGE, ..Limits::default() };
+        let limits = Limits { max_request_size: MAX_MESSAGE_BYTES, ..Limits::default() };
         Arc::new(Self { aggregator, limits })
     }
 
@@ -104,7 +104,7 @@ impl ToolService for QueryTool {
     }
 
     fn max_message_bytes(&self) -> usize {
-        LONGEST_MESSAGE
+        MAX_MESSAGE_BYTES
     }
 
     fn has_structured_content(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::plain::{LEAST_RESULTS, LONGEST_QUERY, MOST_RESULTS};
+use crate::plain::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
 
 /// Returns the input schema in the contract's form.
 pub(super) fn input(max_results: usize, servers: &[&str]) -> Value {
@@ -18,13 +18,13 @@ pub(super) fn input(max_results: usize, servers: &[&str]) -> Value {
                 "type": "string",
                 "description": "The query: a question, or keywords",
                 "minLength": 1,
-                "maxLength": LONGEST_QUERY,
+                "maxLength": MAX_QUERY_CHARS,
             },
             "maxResults": {
                 "type": "integer",
                 "description": "The maximum number of results",
-                "minimum": LEAST_RESULTS,
-                "maximum": MOST_RESULTS,
+                "minimum": MIN_RESULTS,
+                "maximum": MAX_RESULTS,
                 "default": max_results,
             },
             "servers": {
@@ -39,9 +39,9 @@ pub(super) fn input(max_results: usize, servers: &[&str]) -> Value {
 
 /// Joins names for a sentence, up to a maximum number.
 pub(crate) fn list(names: &[&str]) -> String {
-    const MOST: usize = 40;
-    let mut text = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > MOST {
+    const MAX_LISTED: usize = 40;
+    let mut text = names.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_LISTED {
         text.push_str(", …");
     }
     text

@@ -1,12 +1,12 @@
 //! Compares short texts that differ only in the words that matter.
 
-use crate::text::{Kind, Word, is_stop_word, scan};
+use crate::text::{Word, WordKind, is_stop_word, scan};
 
 use super::query::{Known, Terms};
 
 /// A word of a short text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct WeightedWord {
     key: u64,
     weight: Weight,
 }
@@ -26,15 +26,15 @@ enum Weight {
 const NEGATIONS: [&str; 7] = ["no", "not", "never", "none", "nor", "cannot", "without"];
 
 /// Returns the words of a text that also form its shingles.
-pub(super) fn pieces(terms: &Terms, text: &str) -> Vec<Piece> {
+pub(super) fn pieces(terms: &Terms, text: &str) -> Vec<WeightedWord> {
     let mut pieces = Vec::new();
     let mut known = Known::default();
     let mut asked = false;
     scan(text, &mut |word: Word<'_>| {
         asked |= terms.find(word, &mut known).is_some();
-        if word.kind.tells_copies() {
+        if word.kind.identifies_copies() {
             let weight = if std::mem::take(&mut asked) { Weight::Asked } else { weight(word) };
-            pieces.push(Piece { key: word.key, weight });
+            pieces.push(WeightedWord { key: word.key, weight });
         }
     });
     pieces
@@ -44,7 +44,7 @@ fn weight(word: Word<'_>) -> Weight {
     let plain = word.text.to_lowercase();
     if NEGATIONS.contains(&plain.as_str()) {
         Weight::Negation
-    } else if word.kind == Kind::Plain && is_stop_word(&plain) {
+    } else if word.kind == WordKind::Plain && is_stop_word(&plain) {
         Weight::Light
     } else {
         Weight::Heavy
@@ -54,25 +54,25 @@ fn weight(word: Word<'_>) -> Weight {
 /// Returns whether two texts that share most of their words make different statements. They do if
 /// one has a word of the query or a negation that the other lacks, or if all differences are
 /// replaced words.
-pub(super) fn differ(one: &[Piece], other: &[Piece]) -> bool {
+pub(super) fn differ(one: &[WeightedWord], other: &[WeightedWord]) -> bool {
     let hunks = hunks(one, other);
-    let decisive = |hunk: &[Piece], all: &[Piece]| {
+    let decisive = |hunk: &[WeightedWord], all: &[WeightedWord]| {
         hunk.iter().any(|it| match it.weight {
             Weight::Negation => true,
             Weight::Asked => !all.iter().any(|other| other.key == it.key),
             Weight::Light | Weight::Heavy => false,
         })
     };
-    let heavy = |pieces: &[Piece]| pieces.iter().any(|it| it.weight != Weight::Light);
+    let heavy = |pieces: &[WeightedWord]| pieces.iter().any(|it| it.weight != Weight::Light);
     hunks.iter().any(|(hunk, its)| decisive(hunk, other) || decisive(its, one))
         || !hunks.is_empty() && hunks.iter().all(|(one, other)| heavy(one) && heavy(other))
 }
 
-type Hunk<'a> = (&'a [Piece], &'a [Piece]);
+type Hunk<'a> = (&'a [WeightedWord], &'a [WeightedWord]);
 
 /// Returns the differences between two texts around their longest common subsequence of words. The
 /// time is proportional to the product of their lengths.
-fn hunks<'a>(one: &'a [Piece], other: &'a [Piece]) -> Vec<Hunk<'a>> {
+fn hunks<'a>(one: &'a [WeightedWord], other: &'a [WeightedWord]) -> Vec<Hunk<'a>> {
     let width = other.len() + 1;
     // The length of the longest common subsequence of the rests after two positions, row by row.
     let mut common = vec![0_u16; width * (one.len() + 1)];

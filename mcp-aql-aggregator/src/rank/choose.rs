@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::text::{Word, scan};
 
-use super::copies::Group;
+use super::copies::CopyGroup;
 use super::document::{Document, Pool};
 use super::{RankOptions, RankedHit};
 
@@ -24,7 +24,7 @@ const MAX_UNMATCHED_POSITION: usize = 3;
 /// Selects the best groups, at most the requested number.
 pub(super) fn choose(
     pool: &Pool<'_>,
-    mut groups: Vec<Group>,
+    mut groups: Vec<CopyGroup>,
     options: &RankOptions,
 ) -> Vec<RankedHit> {
     if pool.documents.iter().any(|document| !pool.matches(document).is_empty()) {
@@ -35,7 +35,8 @@ pub(super) fn choose(
             })
         });
     }
-    let mut hits = Hits { pool, options, of_server: FxHashMap::default(), taken: Vec::new() };
+    let mut hits =
+        HitSelection { pool, options, of_server: FxHashMap::default(), taken: Vec::new() };
     let groups = match options.mmr.filter(|relevance| relevance.is_finite()) {
         Some(relevance) => diverse(&mut hits, groups, relevance.clamp(0.0, 1.0)),
         None => groups,
@@ -50,7 +51,7 @@ pub(super) fn choose(
 }
 
 /// The hits selected so far.
-struct Hits<'a> {
+struct HitSelection<'a> {
     pool: &'a Pool<'a>,
     options: &'a RankOptions,
     /// The number of hits per server.
@@ -58,14 +59,14 @@ struct Hits<'a> {
     taken: Vec<RankedHit>,
 }
 
-impl Hits<'_> {
+impl HitSelection<'_> {
     fn is_full(&self) -> bool {
         self.taken.len() >= self.options.max_results
     }
 
     /// Selects a group, represented by its first member whose server may have another hit. Returns
     /// whether there is one.
-    fn take(&mut self, group: &Group) -> bool {
+    fn take(&mut self, group: &CopyGroup) -> bool {
         let documents = std::iter::once(&group.document).chain(&group.copies);
         let mut also: Vec<usize> = documents
             .filter_map(|place| self.pool.documents.get(*place))
@@ -87,8 +88,8 @@ impl Hits<'_> {
 }
 
 /// A group that has not been selected yet.
-struct Waiting {
-    group: Group,
+struct RemainingGroup {
+    group: CopyGroup,
     /// The group's index among the vectors.
     vector: usize,
     /// The greatest similarity to a selected group.
@@ -97,7 +98,11 @@ struct Waiting {
 
 /// Selects groups by maximal marginal relevance: each time the one with the greatest relevance
 /// minus similarity to the selected ones. Returns the groups that were not compared.
-fn diverse(hits: &mut Hits<'_>, mut groups: Vec<Group>, relevance: f64) -> Vec<Group> {
+fn diverse(
+    hits: &mut HitSelection<'_>,
+    mut groups: Vec<CopyGroup>,
+    relevance: f64,
+) -> Vec<CopyGroup> {
     let considered =
         hits.options.max_results.saturating_mul(CONSIDERED_PER_HIT).min(MAX_CONSIDERED);
     let rest = groups.split_off(considered.min(groups.len()));
@@ -111,14 +116,15 @@ fn diverse(hits: &mut Hits<'_>, mut groups: Vec<Group>, relevance: f64) -> Vec<G
         }
     }
     let mut cosines = vec![0.0; vectors.len()];
-    let mut waiting: Vec<Waiting> = groups
+    let mut waiting: Vec<RemainingGroup> = groups
         .into_iter()
         .enumerate()
-        .map(|(vector, group)| Waiting { group, vector, likeness: 0.0 })
+        .map(|(vector, group)| RemainingGroup { group, vector, likeness: 0.0 })
         .collect();
     while !hits.is_full() && !waiting.is_empty() {
-        let value =
-            |it: &Waiting| relevance * it.group.score / best - (1.0 - relevance) * it.likeness;
+        let value = |it: &RemainingGroup| {
+            relevance * it.group.score / best - (1.0 - relevance) * it.likeness
+        };
         let mut next = (0, f64::NEG_INFINITY);
         for (place, it) in waiting.iter().enumerate() {
             // Among equal values, the first one has the better score.
@@ -148,7 +154,7 @@ fn diverse(hits: &mut Hits<'_>, mut groups: Vec<Group>, relevance: f64) -> Vec<G
 }
 
 /// Returns each group's words with weights as a sorted vector of length 1. Rare words weigh more.
-fn vectors(pool: &Pool<'_>, groups: &[Group]) -> Vec<Vec<(u64, f64)>> {
+fn vectors(pool: &Pool<'_>, groups: &[CopyGroup]) -> Vec<Vec<(u64, f64)>> {
     let mut having: FxHashMap<u64, f64> = FxHashMap::default();
     let words: Vec<Vec<u64>> = groups
         .iter()
@@ -172,7 +178,7 @@ fn vectors(pool: &Pool<'_>, groups: &[Group]) -> Vec<Vec<(u64, f64)>> {
 fn words(document: &Document<'_>) -> Vec<u64> {
     let mut words = Vec::new();
     scan(document.content, &mut |word: Word<'_>| {
-        if word.kind.tells_copies() && word.text.len() > MAX_SHORT_WORD_BYTES {
+        if word.kind.identifies_copies() && word.text.len() > MAX_SHORT_WORD_BYTES {
             words.push(word.key);
         }
     });

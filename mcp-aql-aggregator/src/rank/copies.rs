@@ -8,7 +8,7 @@ use super::alike::{self, pieces};
 use super::details::Details;
 use super::document::{Call, Document, Pool};
 use super::query::Terms;
-use super::score::Scored;
+use super::score::ScoredDocument;
 use super::sketch::Window;
 
 /// The minimum Jaccard similarity of the shingles of two copies.
@@ -32,7 +32,7 @@ const MAX_COMPARED: usize = 8;
 
 /// A document that represents itself and its copies.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct CopyGroup {
     pub(super) document: usize,
     pub(super) score: f64,
     /// The copies, ordered by score.
@@ -42,8 +42,8 @@ pub(super) struct Group {
 }
 
 /// Joins copies to the best-scored document among them. Groups keep the order of the scores.
-pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<Scored>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::with_capacity(scored.len());
+pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) -> Vec<CopyGroup> {
+    let mut groups: Vec<CopyGroup> = Vec::with_capacity(scored.len());
     let candidates = candidates(pool, &scored);
     let mut candidates = candidates.as_slice();
     // The group of each document, by the document's position in the order.
@@ -61,7 +61,7 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<Scored>) -> Vec<G
                 return None;
             }
             tried.push(group);
-            let Group { document: leader, calls, .. } = groups.get(group)?;
+            let CopyGroup { document: leader, calls, .. } = groups.get(group)?;
             let (one, other) = (pool.documents.get(*leader)?, pool.documents.get(it.document)?);
             // A server that lists results separately in one call considers them distinct.
             let calls_of_other = || pool.calls(other);
@@ -91,7 +91,7 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<Scored>) -> Vec<G
             None => {
                 group_of.push(groups.len());
                 let (document, score) = (it.document, it.score);
-                groups.push(Group { document, score, copies: Vec::new(), calls: Vec::new() });
+                groups.push(CopyGroup { document, score, copies: Vec::new(), calls: Vec::new() });
             }
         }
     }
@@ -107,7 +107,7 @@ struct Pair {
 
 /// Returns for each document the earlier ones that agree with it in a band, the best agreement
 /// first.
-fn candidates(pool: &Pool<'_>, scored: &[Scored]) -> Vec<Pair> {
+fn candidates(pool: &Pool<'_>, scored: &[ScoredDocument]) -> Vec<Pair> {
     let mut bands: Vec<_> = scored
         .iter()
         .filter_map(|it| pool.documents.get(it.document))
@@ -149,7 +149,7 @@ fn shingles_of(document: &Document<'_>) -> Vec<u64> {
     let mut shingles = Vec::with_capacity(document.sketch.shingles as usize);
     let mut window = Window::default();
     scan(document.content, &mut |word: Word<'_>| {
-        if word.kind.tells_copies() {
+        if word.kind.identifies_copies() {
             shingles.extend(window.push(word.key));
         }
     });

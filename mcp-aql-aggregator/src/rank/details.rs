@@ -40,7 +40,7 @@ pub(super) struct Details {
 
 impl Details {
     pub(super) fn of(text: &str) -> Self {
-        let mut reader = Reader { line_begins: true, ..Reader::default() };
+        let mut reader = DetailsReader { line_begins: true, ..DetailsReader::default() };
         let mut chars = text.chars();
         let mut before = '\n';
         while let Some(c) = chars.next() {
@@ -83,7 +83,7 @@ fn any_common<T: Copy>(one: &[(u64, T)], other: &[(u64, T)], holds: impl Fn(T, T
 const END: u64 = 1;
 
 #[derive(Debug, Default)]
-struct Reader {
+struct DetailsReader {
     details: Details,
     /// The last two words.
     words: [u64; 2],
@@ -96,7 +96,7 @@ struct Reader {
     line_begins: bool,
 }
 
-impl Reader {
+impl DetailsReader {
     fn read(&mut self, before: char, c: char, rest: &str) {
         // The fast path for most characters.
         if c.is_ascii_alphanumeric() {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::text::{Kind, Word, mix, scan};
+use crate::text::{Word, WordKind, mix, scan};
 
 use super::query::{Known, Term, Terms};
 use super::sketch::{Sketch, Sketcher};
@@ -63,7 +63,7 @@ impl<'a> Pool<'a> {
             calls: candidates.iter().map(|it| (it.server, it.call)).collect(),
         };
         let texts: Vec<&str> = order.iter().map(|(_, it)| it.content).collect();
-        let parts = threads::over(&texts, &|part| Readings::of(terms, part));
+        let parts = threads::over(&texts, &|part| TextBatch::of(terms, part));
         // Texts with the same words that differ in other characters, by the words' key.
         let mut seen: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         let mut order = order.into_iter();
@@ -123,7 +123,7 @@ impl<'a> Pool<'a> {
 }
 
 /// The data of one text, independent of all others.
-struct Reading {
+struct TextData {
     /// The length in words.
     length: u32,
     halves: u32,
@@ -134,12 +134,12 @@ struct Reading {
 }
 
 /// The data of consecutive texts.
-struct Readings {
-    all: Vec<Reading>,
+struct TextBatch {
+    all: Vec<TextData>,
     matches: Vec<Match>,
 }
 
-impl Readings {
+impl TextBatch {
     fn of(terms: &Terms, texts: &[&str]) -> Self {
         let mut known = Known::default();
         let mut readings = Self { all: Vec::with_capacity(texts.len()), matches: Vec::new() };
@@ -152,14 +152,14 @@ impl Readings {
                     readings.matches.push(Match { term, at: length });
                 }
                 length += u32::from(word.kind.has_length());
-                if word.kind.tells_copies() {
-                    halves += if word.kind == Kind::Pair { 1 } else { 2 };
+                if word.kind.identifies_copies() {
+                    halves += if word.kind == WordKind::Pair { 1 } else { 2 };
                     key = mix(key ^ word.key);
                     sketcher.add(word.key);
                 }
             });
             let (sketch, matches) = (sketcher.finish(), start..readings.matches.len());
-            readings.all.push(Reading { length, halves, key, sketch, matches });
+            readings.all.push(TextData { length, halves, key, sketch, matches });
         }
         readings
     }

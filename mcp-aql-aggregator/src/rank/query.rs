@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
-use crate::text::{Kind, Word, is_asking_word, is_stop_word, scan};
+use crate::text::{Word, WordKind, is_asking_word, is_stop_word, scan};
 
 /// The index of a query word.
 pub(super) type Term = u16;
@@ -17,7 +17,7 @@ const NONE: Term = Term::MAX;
 const ASKING: f64 = 0.5;
 
 /// The maximum length of a word that is stemmed, in bytes.
-const LONGEST_STEMMED: usize = 32;
+const MAX_STEMMED_BYTES: usize = 32;
 
 /// A concept of the query: a word, or an identifier together with its parts.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Terms {
 fn stem(stemmer: Stemmer, word: &str) -> String {
     let mut plain = word.to_lowercase();
     plain.retain(|c| c != '_');
-    if plain.len() <= LONGEST_STEMMED && plain.bytes().all(|byte| byte.is_ascii_lowercase()) {
+    if plain.len() <= MAX_STEMMED_BYTES && plain.bytes().all(|byte| byte.is_ascii_lowercase()) {
         stemmer.stem(&plain).into_owned()
     } else {
         plain
@@ -136,7 +136,7 @@ impl Builder {
     }
 
     fn add(&mut self, word: Word<'_>, stop_words: bool) {
-        if word.kind == Kind::Sign {
+        if word.kind == WordKind::Sign {
             return;
         }
         let says_nothing = word.kind.has_stem() && is_stop_word(&word.text.to_lowercase());
@@ -144,15 +144,15 @@ impl Builder {
             return;
         }
         let Some(term) = self.term(word) else { return };
-        if word.kind == Kind::Part {
+        if word.kind == WordKind::Part {
             self.parts.push(term);
             return;
         }
         let parts =
-            if word.kind == Kind::Whole { std::mem::take(&mut self.parts) } else { Vec::new() };
+            if word.kind == WordKind::Whole { std::mem::take(&mut self.parts) } else { Vec::new() };
         let next = self.terms.concepts.len();
         let place = *self.concepts.entry(term).or_insert(next);
-        let asks = word.kind == Kind::Plain && is_asking_word(&word.text.to_lowercase());
+        let asks = word.kind == WordKind::Plain && is_asking_word(&word.text.to_lowercase());
         let weight = if asks { ASKING } else { 1.0 };
         match self.terms.concepts.get_mut(place) {
             Some(concept) => concept.weight += weight,

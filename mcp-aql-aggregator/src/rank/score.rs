@@ -30,23 +30,23 @@ const FLOOR: f64 = 0.02;
 
 /// A document with its score.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored {
+pub(super) struct ScoredDocument {
     pub(super) document: usize,
     pub(super) score: f64,
 }
 
 /// Scores every document and returns the best ones first.
-pub(super) fn score(terms: &Terms, pool: &Pool<'_>) -> Vec<Scored> {
+pub(super) fn score(terms: &Terms, pool: &Pool<'_>) -> Vec<ScoredDocument> {
     let relevances = relevances(terms, pool);
     let trust = trust(pool, &relevances);
-    let mut scored: Vec<Scored> = Vec::with_capacity(pool.documents.len());
+    let mut scored: Vec<ScoredDocument> = Vec::with_capacity(pool.documents.len());
     for (place, (document, relevance)) in pool.documents.iter().zip(relevances).enumerate() {
         let trust = trust.get(&(document.server, document.call)).copied().unwrap_or(PRIOR);
         let standing = standing(document.position);
         let factor = (1.0 + RANK * trust * standing) / (1.0 + RANK);
         let relevance = (relevance * factor).max(FLOOR * standing);
         let score = rounded(weighted(relevance, document.weight));
-        scored.push(Scored { document: place, score });
+        scored.push(ScoredDocument { document: place, score });
     }
     scored.sort_by(|one, other| {
         let order = other.score.total_cmp(&one.score);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::scripts::{Written, has_no_spaces, is_hiragana, written};
+use super::scripts::{CharacterKind, character_kind, has_no_spaces, is_hiragana};
 use super::stop::is_stop_word;
 
 /// Returns the distinct content words of a query, as written and in order, or all its words if none
@@ -13,11 +13,11 @@ pub(crate) fn content_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = pieces(query);
     words.retain(|word| seen.insert(word.to_lowercase()));
-    let content: Vec<String> = words.iter().filter(|word| says_something(word)).cloned().collect();
+    let content: Vec<String> = words.iter().filter(|word| is_content_word(word)).cloned().collect();
     if content.is_empty() { words } else { content }
 }
 
-fn says_something(word: &str) -> bool {
+fn is_content_word(word: &str) -> bool {
     !word.chars().all(is_hiragana) && !word.to_lowercase().split(['\'', '’']).all(is_stop_word)
 }
 
@@ -25,10 +25,10 @@ fn says_something(word: &str) -> bool {
 /// word.
 fn pieces(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let mut joins_at: Option<(usize, Written)> = None;
+    let mut joins_at: Option<(usize, CharacterKind)> = None;
     for (start, segment) in query.unicode_word_indices() {
         let end = start + segment.len();
-        let kind = segment.chars().next().filter(|c| has_no_spaces(*c)).map(written);
+        let kind = segment.chars().next().filter(|c| has_no_spaces(*c)).map(character_kind);
         match (kind, words.last_mut()) {
             (Some(kind), Some(last)) if joins_at == Some((start, kind)) => last.push_str(segment),
             _ => words.push(segment.to_owned()),

@@ -11,7 +11,7 @@ mod stop;
 
 #[cfg(test)]
 pub(crate) use scan::key_of;
-pub(crate) use scan::{Kind, Word, mix, scan};
+pub(crate) use scan::{Word, WordKind, mix, scan};
 pub(crate) use scripts::has_no_spaces;
 pub(crate) use stop::{is_asking_word, is_stop_word};
 #[allow(unused_imports, reason = "used by the modules that clean results and fill templates")]

@@ -8,7 +8,7 @@ use super::scripts::has_no_spaces;
 
 /// The role of a word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WordKind {
     /// An ordinary word.
     Plain,
     /// A part of an identifier: `get` of `getUserName` or of `get_user_name`.
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Sign,
 }
 
-impl Kind {
+impl WordKind {
     /// Returns whether the word counts towards the length of the text, in which each character
     /// counts about once.
     pub(crate) fn has_length(self) -> bool {
@@ -30,7 +30,7 @@ impl Kind {
     }
 
     /// Returns whether the word is compared to find copies.
-    pub(crate) fn tells_copies(self) -> bool {
+    pub(crate) fn identifies_copies(self) -> bool {
         matches!(self, Self::Plain | Self::Whole | Self::Pair)
     }
 
@@ -49,7 +49,7 @@ pub(crate) struct Word<'a> {
     pub(crate) key: u64,
     /// The first two bytes in lower case, the first one in the high byte.
     pub(crate) head: u16,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WordKind,
 }
 
 /// Builds the key of a word, byte by byte.
@@ -189,7 +189,7 @@ pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
             scan_identifier(chunk, each);
         } else {
             let (key, head) = key.finish();
-            each(Word { text: chunk, key, head, kind: Kind::Plain });
+            each(Word { text: chunk, key, head, kind: WordKind::Plain });
         }
     }
 }
@@ -197,7 +197,7 @@ pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
 /// Scans an ASCII identifier that may have parts.
 fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
     let chunk = chunk.trim_matches('_');
-    let emit = |text: &str, kind: Kind, each: &mut dyn FnMut(Word<'_>)| {
+    let emit = |text: &str, kind: WordKind, each: &mut dyn FnMut(Word<'_>)| {
         let mut key = Key::default();
         for byte in text.bytes().filter(|byte| *byte != b'_') {
             key.push(byte.to_ascii_lowercase());
@@ -210,18 +210,18 @@ fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
         let length = part_length(rest.as_bytes());
         if let Some(part) = rest.get(..length) {
             if part.len() == chunk.len() {
-                emit(chunk, Kind::Plain, each);
+                emit(chunk, WordKind::Plain, each);
                 return;
             }
             if !part.is_empty() {
-                emit(part, Kind::Part, each);
+                emit(part, WordKind::Part, each);
             }
         }
         start += length;
         start += rest.bytes().skip(length).take_while(|byte| *byte == b'_').count();
     }
     if !chunk.is_empty() {
-        emit(chunk, Kind::Whole, each);
+        emit(chunk, WordKind::Whole, each);
     }
 }
 
@@ -291,12 +291,12 @@ fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word
         let Some(sign) = run.get(at..at + length) else { continue };
         match next.and_then(|end| run.get(at..end)) {
             Some(pair) => {
-                emit(sign, Kind::Sign);
-                emit(pair, Kind::Pair);
+                emit(sign, WordKind::Sign);
+                emit(pair, WordKind::Pair);
                 alone = false;
             }
-            None if alone => emit(sign, Kind::Pair),
-            None => emit(sign, Kind::Sign),
+            None if alone => emit(sign, WordKind::Pair),
+            None => emit(sign, WordKind::Sign),
         }
     }
 }
@@ -318,14 +318,14 @@ fn scan_segment(segment: &str, folded: &mut String, each: &mut impl FnMut(Word<'
         };
         let mut rest = piece;
         while let Some((part, others)) = split_at_case(rest) {
-            emit(part, Kind::Part, each);
+            emit(part, WordKind::Part, each);
             rest = others;
             parts += 1;
         }
         if parts > 0 {
-            emit(rest, Kind::Part, each);
+            emit(rest, WordKind::Part, each);
         }
-        emit(piece, if parts > 0 { Kind::Whole } else { Kind::Plain }, each);
+        emit(piece, if parts > 0 { WordKind::Whole } else { WordKind::Plain }, each);
     }
 }
 

@@ -26,18 +26,18 @@ pub(super) fn is_hiragana(c: char) -> bool {
 
 /// The kinds of characters between which a Japanese sentence alternates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum CharacterKind {
     Hiragana,
     Katakana,
     Otherwise,
 }
 
 /// Returns the kind of a character in a script without spaces.
-pub(super) fn written(c: char) -> Written {
+pub(super) fn character_kind(c: char) -> CharacterKind {
     match u32::from(c) {
-        0x3041..=0x309F => Written::Hiragana,
-        0x30A1..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => Written::Katakana,
-        _ => Written::Otherwise,
+        0x3041..=0x309F => CharacterKind::Hiragana,
+        0x30A1..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => CharacterKind::Katakana,
+        _ => CharacterKind::Otherwise,
     }
 }
 

@@ -13,11 +13,11 @@ pub(super) struct Breaker {
     failures: u32,
     /// The time for which the breaker stays open.
     open_for: Duration,
-    state: Mutex<State>,
+    state: Mutex<BreakerPhase>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum BreakerPhase {
     Closed { failed: u32 },
     Open { until: Instant },
     Probing,
@@ -29,7 +29,7 @@ pub(crate) enum BreakerState {
     /// All calls may pass.
     Closed,
     /// No call may pass.
-    Open,
+    Unknown,
     /// One call may pass, and its outcome decides.
     HalfOpen,
 }
@@ -48,7 +48,7 @@ impl BreakerState {
 /// Permission for one call. Dropping it without a report, because the call was abandoned, does not
 /// count.
 #[derive(Debug)]
-pub(super) struct Pass<'b> {
+pub(super) struct BreakerPermit<'b> {
     breaker: &'b Breaker,
     is_probe: bool,
     is_settled: bool,
@@ -56,42 +56,42 @@ pub(super) struct Pass<'b> {
 
 impl Breaker {
     pub(super) fn new(failures: u32, open_for: Duration) -> Self {
-        let state = Mutex::new(State::Closed { failed: 0 });
+        let state = Mutex::new(BreakerPhase::Closed { failed: 0 });
         Self { failures: failures.max(1), open_for, state }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BreakerPhase> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns permission for a call, unless the breaker is open.
-    pub(super) fn pass(&self) -> Option<Pass<'_>> {
+    pub(super) fn permit(&self) -> Option<BreakerPermit<'_>> {
         let mut state = self.lock();
         let is_probe = match *state {
-            State::Closed { .. } => false,
-            State::Open { until } if until <= Instant::now() => {
-                *state = State::Probing;
+            BreakerPhase::Closed { .. } => false,
+            BreakerPhase::Open { until } if until <= Instant::now() => {
+                *state = BreakerPhase::Probing;
                 true
             }
-            State::Open { .. } | State::Probing => return None,
+            BreakerPhase::Open { .. } | BreakerPhase::Probing => return None,
         };
-        Some(Pass { breaker: self, is_probe, is_settled: false })
+        Some(BreakerPermit { breaker: self, is_probe, is_settled: false })
     }
 
     pub(super) fn state(&self) -> BreakerState {
         match *self.lock() {
-            State::Closed { .. } => BreakerState::Closed,
-            State::Open { until } if until > Instant::now() => BreakerState::Open,
-            State::Open { .. } | State::Probing => BreakerState::HalfOpen,
+            BreakerPhase::Closed { .. } => BreakerState::Closed,
+            BreakerPhase::Open { until } if until > Instant::now() => BreakerState::Open,
+            BreakerPhase::Open { .. } | BreakerPhase::Probing => BreakerState::HalfOpen,
         }
     }
 }
 
-impl Pass<'_> {
+impl BreakerPermit<'_> {
     /// Reports that the server is alive.
     pub(super) fn succeeded(mut self) {
         self.is_settled = true;
-        *self.breaker.lock() = State::Closed { failed: 0 };
+        *self.breaker.lock() = BreakerPhase::Closed { failed: 0 };
     }
 
     /// Reports that the server failed. Returns whether that opened the breaker.
@@ -99,25 +99,25 @@ impl Pass<'_> {
         self.is_settled = true;
         let mut state = self.breaker.lock();
         let failed = match *state {
-            State::Closed { failed } => failed.saturating_add(1),
-            State::Probing if self.is_probe => self.breaker.failures,
+            BreakerPhase::Closed { failed } => failed.saturating_add(1),
+            BreakerPhase::Probing if self.is_probe => self.breaker.failures,
             // An earlier call has already opened the breaker.
-            State::Open { .. } | State::Probing => return false,
+            BreakerPhase::Open { .. } | BreakerPhase::Probing => return false,
         };
         let opens = failed >= self.breaker.failures;
         *state = match opens {
-            true => State::Open { until: Instant::now() + self.breaker.open_for },
-            false => State::Closed { failed },
+            true => BreakerPhase::Open { until: Instant::now() + self.breaker.open_for },
+            false => BreakerPhase::Closed { failed },
         };
         opens
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
         if self.is_probe && !self.is_settled {
             // The next call becomes the probe.
-            *self.breaker.lock() = State::Open { until: Instant::now() };
+            *self.breaker.lock() = BreakerPhase::Open { until: Instant::now() };
         }
     }
 }
@@ -129,31 +129,31 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn three_consecutive_failures_open_it_and_one_probe_closes_it() {
         let breaker = Breaker::new(3, Duration::from_secs(30));
-        assert!(!breaker.pass().unwrap().failed());
-        assert!(!breaker.pass().unwrap().failed());
-        breaker.pass().unwrap().succeeded();
+        assert!(!breaker.permit().unwrap().failed());
+        assert!(!breaker.permit().unwrap().failed());
+        breaker.permit().unwrap().succeeded();
         // The success in between resets the count.
-        assert!(!breaker.pass().unwrap().failed());
-        assert!(!breaker.pass().unwrap().failed());
-        let early = breaker.pass().unwrap();
-        assert!(breaker.pass().unwrap().failed());
+        assert!(!breaker.permit().unwrap().failed());
+        assert!(!breaker.permit().unwrap().failed());
+        let early = breaker.permit().unwrap();
+        assert!(breaker.permit().unwrap().failed());
         assert_eq!(breaker.state(), BreakerState::Open);
-        assert!(breaker.pass().is_none());
+        assert!(breaker.permit().is_none());
         // A call that started before the breaker opened does not count again.
         assert!(!early.failed());
 
         tokio::time::advance(Duration::from_secs(31)).await;
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
-        let probe = breaker.pass().unwrap();
-        assert!(breaker.pass().is_none(), "one probe at a time");
+        let probe = breaker.permit().unwrap();
+        assert!(breaker.permit().is_none(), "one probe at a time");
         assert!(probe.failed());
-        assert!(breaker.pass().is_none(), "open again");
+        assert!(breaker.permit().is_none(), "open again");
 
         tokio::time::advance(Duration::from_secs(31)).await;
         // An abandoned probe makes the next call the probe.
-        drop(breaker.pass().unwrap());
-        breaker.pass().unwrap().succeeded();
+        drop(breaker.permit().unwrap());
+        breaker.permit().unwrap().succeeded();
         assert_eq!(breaker.state(), BreakerState::Closed);
-        assert!(!breaker.pass().unwrap().failed(), "counted from the beginning");
+        assert!(!breaker.permit().unwrap().failed(), "counted from the beginning");
     }
 }

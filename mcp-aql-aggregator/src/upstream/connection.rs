@@ -17,18 +17,18 @@ use rmcp::service::{
 use rmcp::transport::Transport;
 use tokio::time::{Instant, timeout};
 
-use super::lines::Lines;
-use super::mail::{self, Mail};
+use super::line_transport::LineTransport;
+use super::message_filter::{self, MessageFilter};
 use super::process::{Process, Start};
 use super::{Failure, Shared, failure::Seconds, route};
-use crate::ask::{Learning, NoPlan, Plan};
+use crate::ask::{AdapterDiscovery, NoPlan, Plan};
 use crate::config::{How, Lifecycle};
 use crate::items::is_failure;
 
 /// The maximum number of tools that are considered.
-const MOST_TOOLS: usize = 2000;
+const MAX_TOOLS: usize = 2000;
 /// The maximum number of pages of the list of tools.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 /// The time limit for closing the client, which ends the session over HTTP.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(700);
 
@@ -36,51 +36,51 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(700);
 pub(super) struct Connection {
     process: Option<Process>,
     service: RunningService<RoleClient, ClientConfig>,
-    mail: Arc<Mail>,
+    filter: Arc<MessageFilter>,
     /// The result of the last discovery.
-    learnt: Learnt,
+    discovered: DiscoveryResult,
     /// The time of the last discovery.
-    learnt_at: Instant,
+    discovered_at: Instant,
 }
 
 /// The result of discovery: the calls to make, or the reason why there are none.
-pub(super) type Learnt = Result<Arc<Live>, NoPlan>;
+pub(super) type DiscoveryResult = Result<Arc<LiveConnection>, NoPlan>;
 
 /// The parts of a connection that queries use.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveConnection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) plan: Arc<Plan>,
-    pub(super) mail: Arc<Mail>,
+    pub(super) filter: Arc<MessageFilter>,
 }
 
 impl Connection {
     pub(super) async fn open(shared: &Shared) -> Result<Self, Failure> {
         shared.route.check()?;
-        let mail = Mail::new(Arc::clone(&shared.stats));
+        let filter = MessageFilter::new(Arc::clone(&shared.stats));
         // The process is held here, so that every failure ends it properly.
         let mut process = None;
         let limit = shared.settings.start_timeout;
-        let opened = timeout(limit, Self::open_with(shared, &mail, &mut process)).await;
+        let opened = timeout(limit, Self::open_with(shared, &filter, &mut process)).await;
         let opened = opened.unwrap_or_else(|_| {
-            let is_garbage = mail.is_all_garbage();
-            let asked = mail.unanswered();
+            let is_not_mcp = filter.has_only_non_protocol_lines();
+            let asked = filter.unanswered();
             let asked = asked.as_deref().unwrap_or("initialize");
             shared.note(&format!("{asked}: no answer within {}", Seconds(limit)));
-            if is_garbage {
-                shared.note(mail::NOT_MCP);
+            if is_not_mcp {
+                shared.note(message_filter::NOT_MCP);
             }
-            Err(if is_garbage { Failure::Protocol } else { Failure::FailedToStart })
+            Err(if is_not_mcp { Failure::Protocol } else { Failure::FailedToStart })
         });
         let failure = match opened {
-            Ok((service, learnt)) => {
-                let learnt_at = Instant::now();
-                return Ok(Self { process, service, mail, learnt, learnt_at });
+            Ok((service, discovered)) => {
+                let discovered_at = Instant::now();
+                return Ok(Self { process, service, filter, discovered, discovered_at });
             }
             Err(failure) => failure,
         };
         // The reader knows more about a connection that ended or sent invalid messages.
-        let failure = mail.cause().unwrap_or(failure);
+        let failure = filter.cause().unwrap_or(failure);
         if let Some(process) = process {
             end(process, failure, shared).await;
         }
@@ -90,22 +90,22 @@ impl Connection {
 
     async fn open_with(
         shared: &Shared,
-        mail: &Arc<Mail>,
+        filter: &Arc<MessageFilter>,
         process: &mut Option<Process>,
-    ) -> Result<(RunningService<RoleClient, ClientConfig>, Learnt), Failure> {
-        let service = Self::greet(shared, mail, process).await?;
-        let learnt = learn(shared, service.peer(), mail).await?;
-        Ok((service, learnt))
+    ) -> Result<(RunningService<RoleClient, ClientConfig>, DiscoveryResult), Failure> {
+        let service = Self::handshake(shared, filter, process).await?;
+        let discovered = discover(shared, service.peer(), filter).await?;
+        Ok((service, discovered))
     }
 
-    async fn greet(
+    async fn handshake(
         shared: &Shared,
-        mail: &Arc<Mail>,
+        filter: &Arc<MessageFilter>,
         process: &mut Option<Process>,
     ) -> Result<RunningService<RoleClient, ClientConfig>, Failure> {
         match &shared.config.how {
             How::Command { command, args, env, cwd } => {
-                let path = shared.route.told();
+                let path = shared.route.names();
                 let start = Start {
                     command,
                     args,
@@ -113,13 +113,13 @@ impl Connection {
                     cwd: cwd.as_deref(),
                     mark: (route::VARIABLE, &path),
                 };
-                let started = Process::start(&start, &shared.last_words);
+                let started = Process::start(&start, &shared.stderr_tail);
                 let (started, stdout, stdin) = started.map_err(|error| {
                     shared.note(&not_started(&start, &error));
                     Failure::FailedToStart
                 })?;
                 *process = Some(started);
-                greet(shared, Lines::new(stdout, stdin, Arc::clone(mail))).await
+                handshake(shared, LineTransport::new(stdout, stdin, Arc::clone(filter))).await
             }
             #[cfg(feature = "http")]
             How::Http { url, headers } => {
@@ -127,9 +127,9 @@ impl Connection {
                 let may_be_plain =
                     |host: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
                 let note = |cause: &str| shared.note(cause);
-                let (server, url) = super::http::Server::new(url, headers, may_be_plain, note)?;
-                let http = super::http::Http::new(server, url, Arc::clone(mail));
-                greet(shared, http).await
+                let (server, url) = super::http::HttpServer::new(url, headers, may_be_plain, note)?;
+                let http = super::http::HttpTransport::new(server, url, Arc::clone(filter));
+                handshake(shared, http).await
             }
             #[cfg(not(feature = "http"))]
             How::Http { .. } => Err(Failure::FailedToStart),
@@ -137,19 +137,19 @@ impl Connection {
     }
 
     /// Returns the result of the last discovery.
-    pub(super) fn learnt(&self) -> Learnt {
-        self.learnt.clone()
+    pub(super) fn discovered(&self) -> DiscoveryResult {
+        self.discovered.clone()
     }
 
     /// Returns the time of the last discovery.
-    pub(super) const fn learnt_at(&self) -> Instant {
-        self.learnt_at
+    pub(super) const fn discovered_at(&self) -> Instant {
+        self.discovered_at
     }
 
     /// Returns whether the tools may still change: the server announces changes, or it can be
     /// queried again over HTTP without a process that waits.
     pub(super) fn may_change(&self) -> bool {
-        self.process.is_none() || self.mail.tells_changes()
+        self.process.is_none() || self.filter.announces_changes()
     }
 
     /// Returns whether the connection uses HTTP, over which servers cannot announce changes.
@@ -158,16 +158,16 @@ impl Connection {
     }
 
     pub(super) fn is_expired(&self) -> bool {
-        self.mail.is_expired()
+        self.filter.is_expired()
     }
 
     /// Waits until the connection ends and returns the reason.
     pub(super) async fn ended(&self) -> Failure {
-        self.mail.ended().await
+        self.filter.ended().await
     }
 
     pub(super) async fn tools_changed(&self) {
-        self.mail.changed.notified().await;
+        self.filter.changed.notified().await;
     }
 
     /// Returns whether the server is alive: it answers a ping, even with an error.
@@ -181,20 +181,20 @@ impl Connection {
     ///
     /// # Errors
     /// The failure of discovery. The previous result is kept.
-    pub(super) async fn learn_again(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let learned = learn(shared, self.service.peer(), &self.mail);
-        let learned = timeout(shared.settings.start_timeout, learned).await;
-        self.mail.is_ready(shared.settings.max_response_bytes);
+    pub(super) async fn rediscover(&mut self, shared: &Shared) -> Result<(), Failure> {
+        let discovered = discover(shared, self.service.peer(), &self.filter);
+        let discovered = timeout(shared.settings.start_timeout, discovered).await;
+        self.filter.set_ready(shared.settings.max_response_bytes);
         // Also recorded after a failure, so that discovery is not repeated without a pause.
-        self.learnt_at = Instant::now();
-        self.learnt = learned.unwrap_or(Err(Failure::FailedToStart))?;
+        self.discovered_at = Instant::now();
+        self.discovered = discovered.unwrap_or(Err(Failure::FailedToStart))?;
         Ok(())
     }
 
     /// Closes the connection and ends the process.
     pub(super) async fn close(self, why: Failure, shared: &Shared) {
-        let Self { process, mut service, mail, .. } = self;
-        mail.end(why);
+        let Self { process, mut service, filter, .. } = self;
+        filter.end(why);
         // Ends the session over HTTP, or closes the standard input of the process.
         let closed = timeout(CLOSE_TIMEOUT, service.close());
         match process {
@@ -232,7 +232,7 @@ fn not_started(start: &Start<'_>, error: &io::Error) -> String {
 
 /// Performs the handshake. The client offers no capabilities: no sampling, no elicitation, no
 /// roots.
-async fn greet<T>(
+async fn handshake<T>(
     shared: &Shared,
     transport: T,
 ) -> Result<RunningService<RoleClient, ClientConfig>, Failure>
@@ -249,64 +249,66 @@ where
     };
     client.serve_with_lifecycle(transport, lifecycle).await.map_err(|error| match error {
         ClientInitializeError::TransportError { error, .. } => {
-            own(error.error.as_ref()).unwrap_or(Failure::Exited)
+            own_failure(error.error.as_ref()).unwrap_or(Failure::Exited)
         }
         ClientInitializeError::ConnectionClosed(_) => Failure::Exited,
-        ClientInitializeError::JsonRpcError(error) => mail::failure_of(&error),
+        ClientInitializeError::JsonRpcError(error) => message_filter::failure_of(&error),
         _ => Failure::Protocol,
     })
 }
 
 /// Returns the failure of the aggregator's own transport from inside a client error.
-pub(super) fn own(error: &(dyn Error + Send + Sync + 'static)) -> Option<Failure> {
+pub(super) fn own_failure(error: &(dyn Error + Send + Sync + 'static)) -> Option<Failure> {
     error.downcast_ref().copied()
 }
 
 /// Discovers the calls to make.
-async fn learn(
+async fn discover(
     shared: &Shared,
     peer: &Peer<RoleClient>,
-    mail: &Arc<Mail>,
-) -> Result<Learnt, Failure> {
+    filter: &Arc<MessageFilter>,
+) -> Result<DiscoveryResult, Failure> {
     let failed = |error| match error {
-        ServiceError::McpError(error) => mail::failure_of(&error),
-        ServiceError::TransportSend(error) => own(error.error.as_ref()).unwrap_or(Failure::Exited),
-        ServiceError::TransportClosed => mail.cause().unwrap_or(Failure::Exited),
+        ServiceError::McpError(error) => message_filter::failure_of(&error),
+        ServiceError::TransportSend(error) => {
+            own_failure(error.error.as_ref()).unwrap_or(Failure::Exited)
+        }
+        ServiceError::TransportClosed => filter.cause().unwrap_or(Failure::Exited),
         _ => Failure::Protocol,
     };
-    mail.learns();
+    filter.expect_tools();
     let mut tools: Vec<Tool> = Vec::new();
     let mut cursor = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
         let page = peer.list_tools(Some(page)).await.map_err(failed)?;
         tools.extend(page.tools);
         cursor = page.next_cursor;
-        if cursor.is_none() || tools.len() >= MOST_TOOLS {
+        if cursor.is_none() || tools.len() >= MAX_TOOLS {
             break;
         }
     }
-    tools.truncate(MOST_TOOLS);
+    tools.truncate(MAX_TOOLS);
     let settings = &shared.config.settings;
     let discovery = settings.discovery.unwrap_or(shared.settings.discovery);
     let mut refused = None;
-    let plan = match Learning::of(&tools, settings, discovery) {
-        Some(mut learning) => {
-            while let Some(call) = learning.next() {
+    let plan = match AdapterDiscovery::of(&tools, settings, discovery) {
+        Some(mut discovery_run) => {
+            while let Some(call) = discovery_run.next() {
                 let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
-                let learned = match peer.call_tool_once(params).await {
+                let discovered = match peer.call_tool_once(params).await {
                     Ok(CallToolResponse::Complete(answer)) if is_failure(&answer) => {
                         Err(Failure::Tool)
                     }
                     Ok(CallToolResponse::Complete(answer)) => Ok(answer),
                     Ok(_) => Err(Failure::Protocol),
-                    Err(ServiceError::McpError(error)) => Err(mail::failure_of(&error)),
+                    Err(ServiceError::McpError(error)) => Err(message_filter::failure_of(&error)),
                     Err(error) => return Err(failed(error)),
                 };
-                learning.take(learned.as_ref().ok(), &tools);
-                refused = refused.or(learned.err());
+                discovery_run.take(discovered.as_ref().ok(), &tools);
+                refused = refused.or(discovered.err());
             }
-            learning.plan(&tools, settings, discovery)
+            discovery_run.plan(&tools, settings, discovery)
         }
         None => Plan::of(&tools, settings, discovery),
     };
@@ -316,6 +318,10 @@ async fn learn(
         (Err(_), Some(failure)) => return Err(failure),
         (Err(why), None) => return Ok(Err(why)),
     };
-    mail.is_ready(shared.settings.max_response_bytes);
-    Ok(Ok(Arc::new(Live { peer: peer.clone(), plan: Arc::new(plan), mail: Arc::clone(mail) })))
+    filter.set_ready(shared.settings.max_response_bytes);
+    Ok(Ok(Arc::new(LiveConnection {
+        peer: peer.clone(),
+        plan: Arc::new(plan),
+        filter: Arc::clone(filter),
+    })))
 }

@@ -51,7 +51,8 @@ impl Descendants {
     /// Starts with the server itself and its mark.
     pub(super) fn of(server: Option<Pid>, mark: &str) -> Self {
         let server = server.map(|pid| pid.as_raw_nonzero().get());
-        let known = server.and_then(Process::read).map(|process| (process.id, process.started));
+        let known =
+            server.and_then(ListedProcess::read).map(|process| (process.id, process.started));
         let mark = format!("{VARIABLE}={mark}").into_bytes();
         Self { mark, known: known.into_iter().collect() }
     }
@@ -80,14 +81,14 @@ impl Descendants {
     }
 
     /// Returns the descendants that are still running.
-    fn find(&mut self) -> Vec<Process> {
+    fn find(&mut self) -> Vec<ListedProcess> {
         let mut others = all();
         let mut found = Vec::new();
         // Children may precede their parents in the list, so the search repeats until it finds no
         // more.
         loop {
             let known = &self.known;
-            let is_ours = |process: &Process| {
+            let is_ours = |process: &ListedProcess| {
                 known.get(&process.id) == Some(&process.started)
                     || known.contains_key(&process.parent) && found_in(&found, process.parent)
                     || process.has_in_environment(&self.mark)
@@ -95,7 +96,10 @@ impl Descendants {
             let (ours, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(is_ours);
             others = rest;
             if ours.is_empty() {
-                return found.into_iter().filter(|process: &Process| !process.has_ended).collect();
+                return found
+                    .into_iter()
+                    .filter(|process: &ListedProcess| !process.has_ended)
+                    .collect();
             }
             self.known.extend(ours.iter().map(|process| (process.id, process.started)));
             found.extend(ours);
@@ -103,13 +107,13 @@ impl Descendants {
     }
 }
 
-fn found_in(found: &[Process], id: i32) -> bool {
+fn found_in(found: &[ListedProcess], id: i32) -> bool {
     found.iter().any(|process| process.id == id)
 }
 
 /// A process as listed by the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
+struct ListedProcess {
     id: i32,
     parent: i32,
     /// The start time since boot, in clock ticks.
@@ -118,7 +122,7 @@ struct Process {
     has_ended: bool,
 }
 
-impl Process {
+impl ListedProcess {
     fn read(id: i32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         // The program's name, in parentheses, may contain any characters.
@@ -159,9 +163,9 @@ impl Process {
 }
 
 /// Returns all processes except this one.
-fn all() -> Vec<Process> {
+fn all() -> Vec<ListedProcess> {
     let own = i32::try_from(id()).unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    ids.filter(|id| *id != own).filter_map(Process::read).collect()
+    ids.filter(|id| *id != own).filter_map(ListedProcess::read).collect()
 }

@@ -40,34 +40,34 @@ struct Guard {
 pub(super) fn watch(leader: Pid) {
     let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
     guard.groups.insert(leader.as_raw_nonzero().get());
-    guard.tell();
+    guard.update();
 }
 
 /// Removes a process group that has ended, because its id may be reused.
 pub(super) fn forget(leader: Pid) {
     let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
     if guard.groups.remove(&leader.as_raw_nonzero().get()) {
-        guard.tell();
+        guard.update();
     }
 }
 
 impl Guard {
-    fn tell(&mut self) {
+    fn update(&mut self) {
         if self.groups.is_empty() {
-            return self.dismiss();
+            return self.stop_shell();
         }
         if self.shell.is_some() && self.write().is_ok() {
             return;
         }
         // The shell was not needed before, or has ended.
-        self.dismiss();
+        self.stop_shell();
         self.shell = start().ok();
         if self.shell.is_none() || self.write().is_err() {
             // Without the shell, servers only see the end of their input.
             tracing::debug!(
                 "cannot start the shell that ends servers after this process is killed"
             );
-            self.dismiss();
+            self.stop_shell();
         }
     }
 
@@ -83,7 +83,7 @@ impl Guard {
     }
 
     /// Kills the shell without letting it act on its list, which may be outdated.
-    fn dismiss(&mut self) {
+    fn stop_shell(&mut self) {
         if let Some(mut shell) = self.shell.take() {
             let _ = shell.kill();
             let _ = shell.wait();

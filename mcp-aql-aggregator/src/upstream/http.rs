@@ -11,7 +11,7 @@ use mcp_aql_http::http::header::{
 };
 use mcp_aql_http::http::{Method, StatusCode};
 use mcp_aql_http::{
-    Client, Events, HttpError, HttpErrorKind, Reply, Unusable, authorization, is_local,
+    Client, ClientError, Events, HttpError, HttpErrorKind, Reply, authorization, is_local,
 };
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Failure;
-use super::mail::{Begins, Incoming, Mail, begins};
+use super::message_filter::{Incoming, MessageFilter, MessageStart, message_start};
 use super::stats::Stats;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -34,18 +34,18 @@ const END_SESSION_TIMEOUT: Duration = Duration::from_millis(500);
 /// The time limit for delivering a notification or a reply.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of redirects within the server.
-const MOST_REDIRECTS: usize = 3;
+const MAX_REDIRECTS: usize = 3;
 /// The maximum number of concurrent replies to requests of the server.
-const MOST_REPLIES: usize = 8;
+const MAX_REPLIES: usize = 8;
 
 /// A server reached over HTTP.
 #[derive(Debug, Clone)]
-pub(super) struct Server {
+pub(super) struct HttpServer {
     client: Client,
     headers: HeaderMap,
 }
 
-impl Server {
+impl HttpServer {
     /// Creates a server at this URL. `note` receives the cause of a failure if more is known.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Server {
         let client = Client::new(&url).map_err(|unusable| {
             note(&format!("the URL {unusable}"));
             match unusable {
-                Unusable::NoCertificates(_) => Failure::Untrusted,
+                ClientError::NoCertificates(_) => Failure::Untrusted,
                 _ => Failure::FailedToStart,
             }
         })?;
@@ -88,37 +88,37 @@ impl Server {
 }
 
 /// A connection with one session.
-pub(super) struct Http {
-    link: Arc<Link>,
+pub(super) struct HttpTransport {
+    link: Arc<HttpSession>,
     inbox: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
 }
 
-struct Link {
-    server: Server,
-    mail: Arc<Mail>,
-    state: Mutex<State>,
+struct HttpSession {
+    server: HttpServer,
+    filter: Arc<MessageFilter>,
+    state: Mutex<SessionState>,
     // The channel holds at most one message per pending request.
     answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
     replies: tokio::sync::Semaphore,
 }
 
-struct State {
+struct SessionState {
     url: Url,
     session: Option<HeaderValue>,
     /// Requests that are being sent or answered.
     running: HashMap<i64, AbortHandle>,
 }
 
-impl Http {
-    pub(super) fn new(server: Server, url: Url, mail: Arc<Mail>) -> Self {
+impl HttpTransport {
+    pub(super) fn new(server: HttpServer, url: Url, filter: Arc<MessageFilter>) -> Self {
         let (answers, inbox) = mpsc::unbounded_channel();
-        let state = Mutex::new(State { url, session: None, running: HashMap::new() });
-        let replies = tokio::sync::Semaphore::new(MOST_REPLIES);
-        Self { link: Arc::new(Link { server, mail, state, answers, replies }), inbox }
+        let state = Mutex::new(SessionState { url, session: None, running: HashMap::new() });
+        let replies = tokio::sync::Semaphore::new(MAX_REPLIES);
+        Self { link: Arc::new(HttpSession { server, filter, state, answers, replies }), inbox }
     }
 }
 
-impl Transport<RoleClient> for Http {
+impl Transport<RoleClient> for HttpTransport {
     type Error = Failure;
 
     fn send(
@@ -127,7 +127,7 @@ impl Transport<RoleClient> for Http {
     ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
         let link = Arc::clone(&self.link);
         let told = described(&message);
-        let letter = link.mail.outgoing(&message);
+        let body = link.filter.outgoing(&message);
         if let ClientJsonRpcMessage::Notification(notification) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(rmcp::model::NumberOrString::Number(id)) = cancelled.params.request_id
@@ -136,16 +136,16 @@ impl Transport<RoleClient> for Http {
             running.abort();
         }
         // Registered at once, because the request may be cancelled before it starts.
-        let asked = letter.as_ref().and_then(|(_, asked)| *asked).map(|id| {
+        let asked = body.as_ref().and_then(|(_, asked)| *asked).map(|id| {
             let (abort, registration) = AbortHandle::new_pair();
             link.state().running.insert(id, abort);
             (id, registration)
         });
         async move {
-            let (letter, _) = letter.ok_or(Failure::Protocol)?;
+            let (body, _) = body.ok_or(Failure::Protocol)?;
             match asked {
-                Some((id, registration)) => link.ask(letter, told, id, registration).await,
-                None => match tokio::time::timeout(DELIVERY_TIMEOUT, link.post(letter, told, None))
+                Some((id, registration)) => link.ask(body, told, id, registration).await,
+                None => match tokio::time::timeout(DELIVERY_TIMEOUT, link.post(body, told, None))
                     .await
                 {
                     Ok(noted) => noted,
@@ -160,7 +160,7 @@ impl Transport<RoleClient> for Http {
             biased;
             message = self.inbox.recv() => message,
             // Answers that arrived before the end are delivered first.
-            _ = self.link.mail.ended() => None,
+            _ = self.link.filter.ended() => None,
         }
     }
 
@@ -202,8 +202,8 @@ fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
     headers
 }
 
-impl Link {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+impl HttpSession {
+    fn state(&self) -> std::sync::MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,7 +212,7 @@ impl Link {
         if let Some(session) = &self.state().session {
             headers.insert(SESSION, session.clone());
         }
-        let version = self.mail.version().map(|version| HeaderValue::from_str(version.as_str()));
+        let version = self.filter.version().map(|version| HeaderValue::from_str(version.as_str()));
         if let Some(Ok(version)) = version {
             headers.insert(VERSION, version);
         }
@@ -225,16 +225,16 @@ impl Link {
     /// Sends a request and handles its answer, unless it is cancelled.
     async fn ask(
         self: Arc<Self>,
-        letter: Vec<u8>,
+        body: Vec<u8>,
         told: Vec<(HeaderName, HeaderValue)>,
         id: i64,
         registration: AbortRegistration,
     ) -> Result<(), Failure> {
-        let answered = Abortable::new(self.post(letter, told, Some(id)), registration).await;
+        let answered = Abortable::new(self.post(body, told, Some(id)), registration).await;
         self.state().running.remove(&id);
         let answered = match answered {
-            Ok(Ok(())) if self.mail.waits_for(id) => {
-                self.mail.note_of(Some(id), "the reply does not contain the answer");
+            Ok(Ok(())) if self.filter.waits_for(id) => {
+                self.filter.note_of(Some(id), "the reply does not contain the answer");
                 Err(Failure::Protocol)
             }
             Ok(answered) => answered,
@@ -242,25 +242,25 @@ impl Link {
             Err(_) => Ok(()),
         };
         if answered.is_err() {
-            self.mail.forget(id);
+            self.filter.forget(id);
         }
         answered
     }
 
     async fn post(
         self: &Arc<Self>,
-        letter: Vec<u8>,
+        body: Vec<u8>,
         told: Vec<(HeaderName, HeaderValue)>,
         asked: Option<i64>,
     ) -> Result<(), Failure> {
         let mut headers = self.headers();
         headers.extend(told);
         let mut url = self.state().url.clone();
-        for _ in 0..=MOST_REDIRECTS {
-            let length = letter.len();
-            let sent = self.server.client.send(&url, Method::POST, headers.clone(), letter.clone());
+        for _ in 0..=MAX_REDIRECTS {
+            let length = body.len();
+            let sent = self.server.client.send(&url, Method::POST, headers.clone(), body.clone());
             let reply = sent.await.map_err(|error| self.failed(&error, asked))?;
-            Stats::count(&self.mail.stats.bytes_out, length);
+            Stats::count(&self.filter.stats.bytes_out, length);
             match self.redirected(&url, &reply)? {
                 Some(next) => url = next,
                 None => return self.take(reply, asked).await,
@@ -271,7 +271,7 @@ impl Link {
 
     /// Converts an HTTP error to a failure and notes it.
     fn failed(&self, error: &HttpError, asked: Option<i64>) -> Failure {
-        self.mail.note_of(asked, &error.to_string());
+        self.filter.note_of(asked, &error.to_string());
         match error.kind() {
             HttpErrorKind::Certificate => Failure::Untrusted,
             HttpErrorKind::Connect => Failure::Refused,
@@ -293,7 +293,7 @@ impl Link {
         let Some(to) = to.clone().filter(is_fit) else {
             let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
             let status = reply.status();
-            self.mail
+            self.filter
                 .note_of(None, &format!("HTTP status {status} to {host}: write the target URL"));
             return Err(Failure::Redirected);
         };
@@ -304,7 +304,7 @@ impl Link {
     async fn take(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
         let status = reply.status();
         if !status.is_success() {
-            self.mail.note_of(asked, &format!("HTTP status {status}"));
+            self.filter.note_of(asked, &format!("HTTP status {status}"));
         }
         let had_session = self.state().session.is_some();
         match status {
@@ -313,7 +313,7 @@ impl Link {
             StatusCode::REQUEST_TIMEOUT => return Err(Failure::ServerError),
             _ if status.is_server_error() => return Err(Failure::ServerError),
             StatusCode::NOT_FOUND if had_session => {
-                self.mail.expire();
+                self.filter.expire();
                 return Err(Failure::Exited);
             }
             // Some servers answer so for an expired session, although 404 is correct.
@@ -334,7 +334,7 @@ impl Link {
             "application/json" => self.whole(reply, id).await,
             "text/event-stream" if status.is_success() => self.events(reply, id).await,
             kind => {
-                self.mail
+                self.filter
                     .note_of(asked, &format!("HTTP status {status} with content of type '{kind}'"));
                 Err(Failure::Protocol)
             }
@@ -348,14 +348,14 @@ impl Link {
             && reply.content_type() == "application/json"
         {
             self.whole(reply, id).await?;
-            if !self.mail.waits_for(id) {
+            if !self.filter.waits_for(id) {
                 return Ok(());
             }
         }
         if self.has_session().await {
             return Err(Failure::Protocol);
         }
-        self.mail.expire();
+        self.filter.expire();
         Err(Failure::Exited)
     }
 
@@ -371,7 +371,7 @@ impl Link {
 
     /// Reads a body that is a single message.
     async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
-        let most = self.mail.most_bytes();
+        let most = self.filter.max_bytes();
         let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         if length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most)
         {
@@ -381,7 +381,7 @@ impl Link {
         while let Some(chunk) =
             reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
         {
-            Stats::count(&self.mail.stats.bytes_in, chunk.len());
+            Stats::count(&self.filter.stats.bytes_in, chunk.len());
             if body.len() + chunk.len() > most {
                 return self.too_large(id);
             }
@@ -393,47 +393,47 @@ impl Link {
 
     /// Reads events, one message each, until the answer to this request.
     async fn events(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
-        let most = self.mail.most_bytes();
+        let most = self.filter.max_bytes();
         let mut events = Events::default();
         while let Some(chunk) =
             reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
         {
-            Stats::count(&self.mail.stats.bytes_in, chunk.len());
+            Stats::count(&self.filter.stats.bytes_in, chunk.len());
             for message in events.take(&chunk) {
-                match begins(&message) {
+                match message_start(&message) {
                     _ if message.len() <= most => self.message(&message),
                     // A notification or request that is too large is skipped.
-                    Begins::Method => {}
+                    MessageStart::Method => {}
                     _ => return self.too_large(id),
                 }
             }
             if events.held() > most {
-                match begins(events.beginning()) {
-                    Begins::Method => events.skip(),
+                match message_start(events.beginning()) {
+                    MessageStart::Method => events.skip(),
                     _ => return self.too_large(id),
                 }
             }
-            if !self.mail.waits_for(id) {
+            if !self.filter.waits_for(id) {
                 tokio::spawn(rest(reply));
                 return Ok(());
             }
-            if let Some(why) = self.mail.cause() {
+            if let Some(why) = self.filter.cause() {
                 return Err(why);
             }
         }
         // The server closed the stream before it answered.
-        if self.mail.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
+        if self.filter.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
     }
 
     fn too_large(&self, id: i64) -> Result<(), Failure> {
-        if let Some(told) = self.mail.too_large(id) {
+        if let Some(told) = self.filter.too_large(id) {
             let _ = self.answers.send(told);
         }
         Ok(())
     }
 
     fn message(self: &Arc<Self>, text: &[u8]) {
-        match self.mail.incoming(text.trim_ascii()) {
+        match self.filter.incoming(text.trim_ascii()) {
             Incoming::Answer(answer) => {
                 let _ = self.answers.send(*answer);
             }
@@ -447,7 +447,7 @@ impl Link {
                             .await;
                 });
             }
-            Incoming::Nothing | Incoming::Garbage => {}
+            Incoming::Nothing | Incoming::NotAMessage => {}
         }
     }
 }
@@ -473,8 +473,8 @@ mod tests {
         // The listener never accepts a connection.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let (server, url) = Server::new(&url, &BTreeMap::new(), |_| false, |_| {}).unwrap();
-        let mut http = Http::new(server, url, Mail::new(Arc::default()));
+        let (server, url) = HttpServer::new(&url, &BTreeMap::new(), |_| false, |_| {}).unwrap();
+        let mut http = HttpTransport::new(server, url, MessageFilter::new(Arc::default()));
         let call = CallToolRequest::new(CallToolRequestParams::new("search"));
         let id = RequestId::Number(7);
         let request = ClientRequest::CallToolRequest(call);
@@ -492,7 +492,7 @@ mod tests {
     #[test]
     fn plain_http_is_only_allowed_to_this_machine_and_configured_hosts() {
         let new = |url: &str| {
-            Server::new(url, &BTreeMap::new(), |host| host == "inside", |_| {})
+            HttpServer::new(url, &BTreeMap::new(), |host| host == "inside", |_| {})
                 .map(|(_, url)| url.to_string())
         };
         for url in

@@ -1,7 +1,6 @@
 //! The upstream servers: each is started in the background, kept running, restarted when it exits,
 //! protected by a circuit breaker, and called according to its plan.
 
-mod asking;
 mod breaker;
 mod connection;
 #[cfg(unix)]
@@ -11,11 +10,12 @@ mod failure;
 mod guard;
 #[cfg(feature = "http")]
 mod http;
-mod keeping;
-mod lines;
-mod mail;
+mod lifecycle;
+mod line_transport;
+mod message_filter;
 mod notes;
 mod process;
+mod query;
 mod route;
 mod secrets;
 mod stats;
@@ -41,13 +41,13 @@ use tracing::{Instrument as _, Span};
 pub(crate) use failure::Failure;
 
 use self::breaker::Breaker;
-use self::connection::Live;
-use self::process::LastWords;
+use self::connection::LiveConnection;
+use self::process::StderrTail;
 use self::secrets::Secrets;
 use self::stats::Stats;
 use crate::ask::{NoPlan, Plan};
 use crate::config::{How, ServerConfig, Settings};
-use crate::items::Places;
+use crate::items::ItemLocation;
 pub(crate) use breaker::BreakerState;
 pub(crate) use route::{Route, VARIABLE};
 pub(crate) use stats::Latency;
@@ -83,21 +83,21 @@ struct Shared {
     refused: AtomicU32,
     /// Notified when the discovered tools may be outdated.
     outdated: Notify,
-    to_learn: Duration,
+    discovery_interval: Duration,
     /// Notified when a query needs the server.
     wanted: Notify,
     /// Notified when the server may hang.
     doubted: Notify,
     closing: CancellationToken,
-    last_words: Arc<LastWords>,
+    stderr_tail: Arc<StderrTail>,
     secrets: Arc<Secrets>,
-    told: Mutex<Told>,
+    logged: Mutex<LoggedState>,
     span: Span,
 }
 
 /// The last logged state, which is not logged again until it changes.
 #[derive(Debug, Default)]
-struct Told {
+struct LoggedState {
     no_plan: Option<NoPlan>,
     problems: Vec<String>,
     failure: Option<Failure>,
@@ -106,20 +106,20 @@ struct Told {
 /// The state of a server and when it was entered.
 #[derive(Debug, Clone)]
 struct Status {
-    what: What,
+    state: RunState,
     since: DateTime<Utc>,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum RunState {
     /// No query has needed the server yet.
     Idle,
     Starting,
-    Ready(Arc<Live>),
+    Ready(Arc<LiveConnection>),
     /// The server failed and will be restarted.
     Failed(Failure),
     /// The server cannot be queried, permanently or until its tools change.
-    Unfit(Failure),
+    Unusable(Failure),
 }
 
 /// The state of a server, for monitoring.
@@ -163,7 +163,7 @@ pub(crate) struct UpstreamState {
     pub(crate) breaker: BreakerState,
     /// The last lines of standard error, without the secrets passed to the server. They are for the
     /// operator's terminal, not for answers and logs.
-    pub(crate) last_words: Vec<String>,
+    pub(crate) stderr_tail: Vec<String>,
     /// The causes of failures as reported by the server and the system, without secrets. They are
     /// for the operator's terminal as well.
     pub(crate) causes: Vec<String>,
@@ -192,7 +192,7 @@ pub(crate) struct CallAnswer {
     pub(crate) call: usize,
     pub(crate) tool: String,
     /// The configured location of the items in the answer.
-    pub(crate) items: Places,
+    pub(crate) items: ItemLocation,
     pub(crate) result: CallToolResult,
     /// The size of the answer as received, in bytes.
     pub(crate) bytes: usize,
@@ -204,16 +204,16 @@ pub(crate) struct CallAnswer {
 impl Upstream {
     /// Creates a server without starting it. `route` is the route of this aggregator itself.
     pub(crate) fn new(config: ServerConfig, settings: Arc<Settings>, route: Route) -> Arc<Self> {
-        Self::learning(config, settings, route, DISCOVERY_INTERVAL)
+        Self::with_discovery_interval(config, settings, route, DISCOVERY_INTERVAL)
     }
 
-    fn learning(
+    fn with_discovery_interval(
         config: ServerConfig,
         settings: Arc<Settings>,
         route: Route,
-        to_learn: Duration,
+        discovery_interval: Duration,
     ) -> Arc<Self> {
-        let (status, _) = watch::channel(Status::new(What::Idle));
+        let (status, _) = watch::channel(Status::new(RunState::Idle));
         let secrets = Arc::new(Secrets::of(&config));
         let shared = Shared {
             stats: Arc::new(Stats::new(Arc::clone(&secrets))),
@@ -223,14 +223,14 @@ impl Upstream {
             waited: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             outdated: Notify::new(),
-            to_learn,
+            discovery_interval,
             is_started: AtomicBool::new(false),
             wanted: Notify::new(),
             doubted: Notify::new(),
             closing: CancellationToken::new(),
-            last_words: LastWords::new(Arc::clone(&secrets)),
+            stderr_tail: StderrTail::new(Arc::clone(&secrets)),
             secrets,
-            told: Mutex::default(),
+            logged: Mutex::default(),
             span: tracing::info_span!(parent: None, "upstream", server = config.name),
             config,
             settings,
@@ -293,7 +293,8 @@ impl Upstream {
         }
         self.shared.wanted.notify_one();
         let mut status = self.shared.status.subscribe();
-        let is_settled = |status: &Status| !matches!(status.what, What::Idle | What::Starting);
+        let is_settled =
+            |status: &Status| !matches!(status.state, RunState::Idle | RunState::Starting);
         // `self` holds the sender.
         let _ = status.wait_for(is_settled).await;
     }
@@ -313,26 +314,26 @@ impl Upstream {
         }
         let mut status = shared.status.subscribe();
         let is_over =
-            |status: &Status| !matches!(status.what, What::Ready(_)) || self.starts() > starts;
+            |status: &Status| !matches!(status.state, RunState::Ready(_)) || self.starts() > starts;
         let _ = timeout(EXIT_TIMEOUT, status.wait_for(is_over)).await;
-        shared.last_words.are_heard().await;
+        shared.stderr_tail.wait_until_read().await;
     }
 
     /// Returns a snapshot of the server.
     pub(crate) fn state(&self) -> UpstreamState {
         let shared = &self.shared;
         let stats = &shared.stats;
-        let Status { what, since } = shared.status.borrow().clone();
-        let (phase, failure, plan) = match what {
-            What::Idle => (Phase::Idle, None, None),
-            What::Starting => (Phase::Starting, None, None),
-            What::Ready(live) => (Phase::Ready, None, Some(Arc::clone(&live.plan))),
-            What::Failed(failure) => (Phase::Failed, Some(failure), None),
-            What::Unfit(Failure::NoQueryTool) => {
+        let Status { state, since } = shared.status.borrow().clone();
+        let (phase, failure, plan) = match state {
+            RunState::Idle => (Phase::Idle, None, None),
+            RunState::Starting => (Phase::Starting, None, None),
+            RunState::Ready(live) => (Phase::Ready, None, Some(Arc::clone(&live.plan))),
+            RunState::Failed(failure) => (Phase::Failed, Some(failure), None),
+            RunState::Unusable(Failure::NoQueryTool) => {
                 (Phase::Unmapped, Some(Failure::NoQueryTool), None)
             }
-            What::Unfit(Failure::Closed) => (Phase::Closed, None, None),
-            What::Unfit(failure) => (Phase::Failed, Some(failure), None),
+            RunState::Unusable(Failure::Closed) => (Phase::Closed, None, None),
+            RunState::Unusable(failure) => (Phase::Failed, Some(failure), None),
         };
         UpstreamState {
             name: shared.config.name.clone(),
@@ -344,7 +345,7 @@ impl Upstream {
             failure,
             since,
             plan,
-            no_plan: shared.told().no_plan.clone().filter(|_| phase == Phase::Unmapped),
+            no_plan: shared.logged().no_plan.clone().filter(|_| phase == Phase::Unmapped),
             starts: stats.starts.load(Relaxed),
             calls: stats.calls.load(Relaxed),
             in_flight: shared
@@ -358,7 +359,7 @@ impl Upstream {
             bytes_in: stats.bytes_in.load(Relaxed),
             bytes_out: stats.bytes_out.load(Relaxed),
             breaker: shared.breaker.state(),
-            last_words: shared.last_words.lines(),
+            stderr_tail: shared.stderr_tail.lines(),
             causes: stats.notes.all(),
         }
     }
@@ -374,7 +375,7 @@ impl Upstream {
             running.abort();
             let _ = running.await;
         }
-        self.shared.set(What::Unfit(Failure::Closed));
+        self.shared.set(RunState::Unusable(Failure::Closed));
     }
 }
 
@@ -388,7 +389,7 @@ impl Drop for Upstream {
 }
 
 impl Status {
-    fn new(what: What) -> Self {
-        Self { what, since: Utc::now() }
+    fn new(state: RunState) -> Self {
+        Self { state, since: Utc::now() }
     }
 }

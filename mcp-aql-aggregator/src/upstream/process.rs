@@ -64,7 +64,7 @@ pub(super) struct Start<'a> {
 #[derive(Debug)]
 pub(super) struct Process {
     // Dropped before the child is reaped, because until then its process id cannot be reused.
-    group: Group,
+    group: ProcessGroup,
     child: Child,
     /// Keeps the reader of standard error running.
     _listens: oneshot::Sender<()>,
@@ -77,7 +77,7 @@ impl Process {
     /// When the program does not exist or cannot be started.
     pub(super) fn start(
         start: &Start<'_>,
-        last_words: &Arc<LastWords>,
+        stderr_tail: &Arc<StderrTail>,
     ) -> io::Result<(Self, ChildStdout, ChildStdin)> {
         let mut command = Command::new(start.command);
         command.args(start.args).env_clear();
@@ -103,15 +103,15 @@ impl Process {
         command.process_group(0).env(super::descendants::VARIABLE, &mark);
         let mut child = command.spawn()?;
         #[cfg(unix)]
-        let group = Group::of(&child, &mark);
+        let group = ProcessGroup::of(&child, &mark);
         #[cfg(not(unix))]
-        let group = Group {};
+        let group = ProcessGroup {};
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let (listens, is_over) = oneshot::channel();
-        tokio::spawn(last_words.clone().listen(stderr, is_over));
+        tokio::spawn(stderr_tail.clone().read_from(stderr, is_over));
         Ok((Self { group, child, _listens: listens }, stdout, stdin))
     }
 
@@ -122,7 +122,7 @@ impl Process {
         let by_itself = self.ends_within(EXIT_GRACE_PERIOD).await;
         let mut has_ended = by_itself.is_some();
         if !has_ended {
-            self.group.ask_to_end();
+            self.group.terminate();
             has_ended = self.ends_within(TERMINATE_GRACE_PERIOD).await.is_some();
         }
         // Processes that it left behind are ended too.
@@ -141,7 +141,7 @@ impl Process {
 /// A process group and the processes that have left it. On systems other than Unix only the child
 /// itself is ended, by `kill_on_drop`.
 #[derive(Debug)]
-struct Group {
+struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
     #[cfg(unix)]
@@ -149,7 +149,7 @@ struct Group {
 }
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child, mark: &str) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let leader = id.and_then(rustix::process::Pid::from_raw);
@@ -164,7 +164,7 @@ impl Group {
         self.descendants.look();
     }
 
-    fn ask_to_end(&self) {
+    fn terminate(&self) {
         if let Some(leader) = self.leader {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::TERM);
         }
@@ -182,15 +182,15 @@ impl Group {
 }
 
 #[cfg(not(unix))]
-impl Group {
+impl ProcessGroup {
     const fn look(&mut self) {}
 
-    const fn ask_to_end(&self) {}
+    const fn terminate(&self) {}
 
     const fn end(&mut self) {}
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
     }
@@ -199,20 +199,20 @@ impl Drop for Group {
 /// The last lines that a process wrote to its standard error, without the secrets passed to it.
 /// They are for the operator's terminal, not for logs.
 #[derive(Default)]
-pub(super) struct LastWords {
+pub(super) struct StderrTail {
     secrets: Arc<Secrets>,
     lines: Mutex<VecDeque<String>>,
     /// The number of processes whose standard error is being read.
     listeners: watch::Sender<usize>,
 }
 
-impl fmt::Debug for LastWords {
+impl fmt::Debug for StderrTail {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("LastWords").finish_non_exhaustive()
+        formatter.debug_struct("StderrTail").finish_non_exhaustive()
     }
 }
 
-impl LastWords {
+impl StderrTail {
     /// Creates an empty buffer that masks `secrets`.
     pub(super) fn new(secrets: Arc<Secrets>) -> Arc<Self> {
         Arc::new(Self { secrets, ..Self::default() })
@@ -224,21 +224,21 @@ impl LastWords {
     }
 
     /// Waits until everything that ended processes have written is read.
-    pub(super) async fn are_heard(&self) {
+    pub(super) async fn wait_until_read(&self) {
         let mut listeners = self.listeners.subscribe();
         let _ = timeout(STDERR_GRACE_PERIOD, listeners.wait_for(|count| *count == 0)).await;
     }
 
     /// Reads standard error until shortly after the process has ended, because other processes may
     /// hold it open.
-    async fn listen(
+    async fn read_from(
         self: Arc<Self>,
         stderr: impl AsyncRead + Unpin,
         is_over: oneshot::Receiver<()>,
     ) {
         self.listeners.send_modify(|count| *count += 1);
         tokio::select! {
-            () = listen(stderr, &self) => {}
+            () = read_lines(stderr, &self) => {}
             () = async {
                 let _ = is_over.await;
                 tokio::time::sleep(STDERR_GRACE_PERIOD).await;
@@ -263,7 +263,7 @@ impl LastWords {
 }
 
 /// Reads everything, so that the process never blocks on a full pipe, and keeps the last lines.
-async fn listen(mut stderr: impl AsyncRead + Unpin, last_words: &LastWords) {
+async fn read_lines(mut stderr: impl AsyncRead + Unpin, stderr_tail: &StderrTail) {
     // The bytes read of a line. They exceed what is kept, so that a secret at the cut is still
     // recognized.
     const MAX_READ_BYTES: usize = 16 * MAX_LINE_CHARS;
@@ -274,12 +274,12 @@ async fn listen(mut stderr: impl AsyncRead + Unpin, last_words: &LastWords) {
             let room = MAX_READ_BYTES.saturating_sub(line.len()).min(part.len());
             line.extend_from_slice(part.get(..room).unwrap_or_default());
             if part.ends_with(b"\n") {
-                last_words.add(&line);
+                stderr_tail.add(&line);
                 line.clear();
             }
         }
     }
-    last_words.add(&line);
+    stderr_tail.add(&line);
 }
 
 #[cfg(test)]
@@ -288,14 +288,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_lines_are_kept_without_secrets() {
-        let words = LastWords::new(Arc::new(Secrets::new(
+        let words = StderrTail::new(Arc::new(Secrets::new(
             ["hunter2", "hunter2-long", "a"].map(str::to_owned),
         )));
         let mut text = (0..100).map(|n| format!("line {n}\r\n")).collect::<String>();
         text.push_str("\n\u{1b}[31mpassword hunter2-long and hunter2\u{7}\n");
         text.push_str(&"x".repeat(1_000_000));
         text.push_str("\nno end");
-        listen(text.as_bytes(), &words).await;
+        read_lines(text.as_bytes(), &words).await;
         let lines = words.lines();
         assert_eq!(lines.len(), MAX_STDERR_LINES);
         assert_eq!(lines[0], "line 83");

@@ -19,7 +19,7 @@ const LABEL_PREFIX: &str = "via:";
 /// The maximum number of names in a label.
 const MAX_LABEL_NAMES: usize = 3;
 /// The maximum number of aggregators on a route.
-const MOST_HOPS: usize = 8;
+const MAX_HOPS: usize = 8;
 /// The length of an aggregator's name, in hexadecimal digits.
 const NAME_CHARS: usize = 16;
 
@@ -85,12 +85,12 @@ impl Route {
     /// # Errors
     /// [`Failure::Loop`] if the route passes through this aggregator twice, or through too many.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        let is_loop = self.before.contains(&self.own) || self.hops >= MOST_HOPS;
+        let is_loop = self.before.contains(&self.own) || self.hops >= MAX_HOPS;
         if is_loop { Err(Failure::Loop) } else { Ok(()) }
     }
 
     /// Returns the value of [`META`] for the servers.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn names(&self) -> String {
         let names = self.before.iter().chain([&self.own]);
         names.map(AsRef::as_ref).collect::<Vec<&str>>().join(",")
     }
@@ -110,7 +110,7 @@ fn read(text: &str) -> Vec<Arc<str>> {
     let names = names.filter(|name| {
         name.len() == NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
     });
-    names.take(MOST_HOPS).map(Arc::from).collect()
+    names.take(MAX_HOPS).map(Arc::from).collect()
 }
 
 #[cfg(test)]
@@ -125,16 +125,16 @@ mod tests {
     fn an_aggregator_that_was_passed_is_not_asked_again() {
         let docs = Route::new(["docs", "more"], None);
         let both = Route::new(["docs", "memory"], None);
-        assert_ne!(docs.told(), both.told());
+        assert_ne!(docs.names(), both.names());
         assert_eq!(docs.of_query(None).unwrap(), docs);
         // One aggregator queries the other, which is not a loop yet.
-        let asked = both.of_query(Some(&meta(&docs.told()))).unwrap();
-        assert_eq!(asked.told(), format!("{},{}", docs.told(), both.told()));
+        let asked = both.of_query(Some(&meta(&docs.names()))).unwrap();
+        assert_eq!(asked.names(), format!("{},{}", docs.names(), both.names()));
         // The second one queries the first again.
-        assert_eq!(docs.of_query(Some(&meta(&asked.told()))), Err(Failure::Loop));
+        assert_eq!(docs.of_query(Some(&meta(&asked.names()))), Err(Failure::Loop));
         // A child process of the first one.
-        assert_eq!(Route::new(["docs", "more"], Some(&asked.told())).check(), Err(Failure::Loop));
-        assert_eq!(Route::new(["other"], Some(&asked.told())).check(), Ok(()));
+        assert_eq!(Route::new(["docs", "more"], Some(&asked.names())).check(), Err(Failure::Loop));
+        assert_eq!(Route::new(["other"], Some(&asked.names())).check(), Ok(()));
     }
 
     #[test]
@@ -160,12 +160,12 @@ mod tests {
 
     #[test]
     fn long_routes_are_rejected_and_invalid_names_ignored() {
-        let many: Vec<_> = (0..MOST_HOPS).map(|n| format!("{n:016x}")).collect();
+        let many: Vec<_> = (0..MAX_HOPS).map(|n| format!("{n:016x}")).collect();
         let route = Route::new(["docs"], None);
         assert_eq!(route.of_query(Some(&meta(&many.join(",")))), Err(Failure::Loop));
         assert!(route.of_query(Some(&meta(&many[1..].join(",")))).is_ok());
         let odd = format!("x,{},,{}", "é".repeat(16), "g".repeat(16));
-        assert_eq!(route.of_query(Some(&meta(&odd))).unwrap().told(), route.told());
+        assert_eq!(route.of_query(Some(&meta(&odd))).unwrap().names(), route.names());
         let wrong = Map::from_iter([(META.to_owned(), serde_json::json!({"a": 1}))]);
         assert_eq!(route.of_query(Some(&wrong)).unwrap(), route);
     }

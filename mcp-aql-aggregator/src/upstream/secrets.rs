@@ -47,14 +47,14 @@ const PLAIN: [&str; 21] = [
 ];
 
 /// A value of the configuration.
-struct Given {
+struct ConfigValue {
     text: String,
     /// Whether its name or its form marks it as a secret. Other values, such as the name of a
     /// region, may occur in an answer.
     is_secret: bool,
 }
 
-impl Given {
+impl ConfigValue {
     fn named(name: &str, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { is_secret: sounds_secret(name) || looks_secret(&text), text }
@@ -86,31 +86,31 @@ impl Secrets {
         // A value is kept in an environment variable for a reason, even if its name is not that of
         // a secret.
         let mut given: Vec<_> =
-            config.secrets.iter().map(|(name, value)| Given::named(name, value)).collect();
+            config.secrets.iter().map(|(name, value)| ConfigValue::named(name, value)).collect();
         let arguments = config.settings.calls.iter().filter_map(|call| call.arguments.as_ref());
         let named = arguments.flat_map(|arguments| arguments.secrets());
-        given.extend(named.map(|(name, text)| Given::named(&name, text)));
+        given.extend(named.map(|(name, text)| ConfigValue::named(&name, text)));
         match &config.how {
             How::Command { args, env, .. } => {
                 for (name, value) in env {
-                    given.push(Given::named(name, value));
-                    of_url(value, &mut given);
+                    given.push(ConfigValue::named(name, value));
+                    collect_url(value, &mut given);
                 }
-                of_arguments(args, &mut given);
+                collect_arguments(args, &mut given);
             }
             How::Http { url, headers } => {
-                of_url(url, &mut given);
+                collect_url(url, &mut given);
                 for (name, value) in headers {
-                    given.push(Given::named(name, value));
+                    given.push(ConfigValue::named(name, value));
                     // The scheme in `Bearer …` and `Basic …` is not a secret.
                     let Some((_, value)) = value.split_once(' ') else { continue };
                     let value = value.trim();
-                    given.push(Given::named(name, value));
+                    given.push(ConfigValue::named(name, value));
                     if let Some(who) =
                         STANDARD.decode(value).ok().and_then(|who| String::from_utf8(who).ok())
                     {
-                        given.extend(who.split_once(':').map(|(_, it)| Given::secret(it)));
-                        given.push(Given::secret(who));
+                        given.extend(who.split_once(':').map(|(_, it)| ConfigValue::secret(it)));
+                        given.push(ConfigValue::secret(who));
                     }
                 }
             }
@@ -121,10 +121,10 @@ impl Secrets {
     /// Treats all these texts as secrets.
     #[cfg(test)]
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        Self::from_given(texts.into_iter().map(Given::secret).collect())
+        Self::from_given(texts.into_iter().map(ConfigValue::secret).collect())
     }
 
-    fn from_given(given: Vec<Given>) -> Self {
+    fn from_given(given: Vec<ConfigValue>) -> Self {
         let certain = given.iter().filter(|it| it.is_secret);
         Self {
             certain: Masker::new(certain.map(|it| &*it.text)),
@@ -241,41 +241,43 @@ impl Masker {
     }
 }
 
-fn of_arguments(args: &[String], given: &mut Vec<Given>) {
+fn collect_arguments(args: &[String], given: &mut Vec<ConfigValue>) {
     let mut is_next = false;
     for arg in args {
         let flag = arg.strip_prefix('-');
         let pair = arg.split_once('=');
         match (flag, pair) {
             (_, Some((name, value))) if flag.is_some() || sounds_secret(name) => {
-                given.push(Given::named(name, value));
+                given.push(ConfigValue::named(name, value));
             }
             // The value of the preceding flag.
-            (None, _) if is_next => given.push(Given::secret(arg)),
-            (None, _) if looks_secret(arg) => given.push(Given::secret(arg)),
+            (None, _) if is_next => given.push(ConfigValue::secret(arg)),
+            (None, _) if looks_secret(arg) => given.push(ConfigValue::secret(arg)),
             _ => {}
         }
-        of_url(arg, given);
+        collect_url(arg, given);
         is_next = flag.is_some_and(sounds_secret) && pair.is_none();
     }
 }
 
 /// Collects the credentials and query parameters of a URL.
-fn of_url(text: &str, given: &mut Vec<Given>) {
+fn collect_url(text: &str, given: &mut Vec<ConfigValue>) {
     let Some((_, rest)) = text.split_once("://") else { return };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = rest.split('/').next().unwrap_or_default();
     if let Some((who, _)) = authority.rsplit_once('@') {
         // As written in the URL, and decoded as sent.
         for who in [who.to_owned(), decoded(who)] {
-            given.extend(who.split_once(':').map(|(_, password)| Given::secret(password)));
-            given.push(Given::secret(STANDARD.encode(&who)));
-            given.push(Given::secret(who));
+            given.extend(who.split_once(':').map(|(_, password)| ConfigValue::secret(password)));
+            given.push(ConfigValue::secret(STANDARD.encode(&who)));
+            given.push(ConfigValue::secret(who));
         }
     }
     let query = query.split('#').next().unwrap_or_default();
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        given.extend([value.to_owned(), decoded(value)].map(|value| Given::named(name, value)));
+        given.extend(
+            [value.to_owned(), decoded(value)].map(|value| ConfigValue::named(name, value)),
+        );
     }
 }
 
@@ -453,7 +455,7 @@ mod tests {
         config.settings.calls.push(crate::ask::CallTemplate {
             tool: "t".to_owned(),
             arguments: Some(read.unwrap()),
-            items: crate::items::Places::default(),
+            items: crate::items::ItemLocation::default(),
             may_write: false,
         });
         let secrets = Secrets::of(&config);

@@ -24,11 +24,11 @@ pub(super) struct Stats {
     pub(super) starts: AtomicU64,
     /// The causes of failed calls and starts.
     pub(super) notes: Notes,
-    measured: Mutex<Measured>,
+    measured: Mutex<Measurements>,
 }
 
 #[derive(Debug, Default)]
-struct Measured {
+struct Measurements {
     /// Latencies in microseconds, a ring buffer whose oldest entry is at `next`.
     samples: Vec<u32>,
     next: usize,
@@ -52,7 +52,7 @@ impl Stats {
         Self { notes: Notes::new(secrets), ..Self::default() }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Measurements> {
         self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use rmcp::model::ContentBlock;
 use serde_json::Value;
 
-use super::asking::{PATIENCE, REFUSALS};
+use super::query::{MAX_FAILED_WAITS, MAX_REFUSALS};
 use super::*;
 use crate::config::ServerSettings;
 
@@ -55,7 +55,7 @@ fn nothing_leaked(upstream: &Upstream) {
     assert_eq!(log.lines().find(|line| line.contains("s3cret")), None, "in the log");
     let mut state = upstream.state();
     // These texts are for the operator.
-    state.last_words.clear();
+    state.stderr_tail.clear();
     state.causes.clear();
     assert!(!format!("{state:?}").contains("s3cret"), "{state:?}");
     assert!(!format!("{upstream:?}").contains("s3cret"));
@@ -292,7 +292,7 @@ async fn servers_that_never_become_ready_delay_few_queries() {
     let upstream = started("--start never", |settings| {
         settings.server_timeout = Duration::from_millis(200);
     });
-    for _ in 0..PATIENCE {
+    for _ in 0..MAX_FAILED_WAITS {
         let begun = Instant::now();
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Starting);
         assert!(begun.elapsed() >= Duration::from_millis(200));
@@ -507,10 +507,10 @@ async fn tools_renamed_without_notice_are_discovered_again() {
     is_ready(&upstream).await;
     assert!(ask(&upstream).await.is_ok());
     changes(&files).await;
-    for _ in 0..REFUSALS {
+    for _ in 0..MAX_REFUSALS {
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Protocol);
     }
-    let tool = || upstream.state().plan.map(|plan| plan.told()[0].tool.clone());
+    let tool = || upstream.state().plan.map(|plan| plan.describe()[0].tool.clone());
     reaches(|| tool().as_deref() == Some("find_docs")).await;
     assert!(ask(&upstream).await.is_ok());
     assert_eq!(upstream.state().starts, 1);
@@ -580,7 +580,7 @@ async fn configuration_problems_are_logged_once() {
     let call = |tool: &str| crate::ask::CallTemplate {
         tool: tool.to_owned(),
         arguments: None,
-        items: crate::items::Places::default(),
+        items: crate::items::ItemLocation::default(),
         may_write: false,
     };
     for (calls, phase) in
@@ -848,7 +848,7 @@ async fn standard_error_does_not_block_a_server() {
     let upstream = started("--stderr 3000000", |_| {});
     is_ready(&upstream).await;
     assert!(ask(&upstream).await.is_ok());
-    let words = upstream.state().last_words;
+    let words = upstream.state().stderr_tail;
     assert_eq!(words.len(), 20);
     assert_eq!(words[19], "e".repeat(99));
     upstream.close().await;
@@ -859,7 +859,7 @@ async fn standard_error_of_a_failed_start_is_kept() {
     let upstream = started("--start crash --stderr 100", |_| {});
     upstream.settled().await;
     let state = upstream.state();
-    assert_eq!((state.phase, state.last_words), (Phase::Failed, vec!["e".repeat(99)]));
+    assert_eq!((state.phase, state.stderr_tail), (Phase::Failed, vec!["e".repeat(99)]));
     upstream.close().await;
 }
 
@@ -999,8 +999,12 @@ mod http {
             settings: ServerSettings::default(),
         };
         let now_and_then = Duration::from_millis(100);
-        let upstream =
-            Upstream::learning(config, Arc::new(Settings::default()), route(), now_and_then);
+        let upstream = Upstream::with_discovery_interval(
+            config,
+            Arc::new(Settings::default()),
+            route(),
+            now_and_then,
+        );
         upstream.start();
         is_ready(&upstream).await;
         changes(&files).await;

@@ -449,7 +449,7 @@ pub fn serve(script: &Script) {
         _ => {}
     }
     let script = Arc::new(script.clone());
-    tell_of_changes(&script);
+    announce_changes(&script);
     let wrong = Arc::new(Mutex::new(0));
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -514,7 +514,7 @@ fn start_child(command: &[&str], pids: Option<&Path>) {
 }
 
 /// Notifies the client after its tools have changed.
-fn tell_of_changes(script: &Arc<Script>) {
+fn announce_changes(script: &Arc<Script>) {
     if script.changes.as_ref().is_some_and(|(change, _)| *change != Change::Renamed) {
         let script = Arc::clone(script);
         std::thread::spawn(move || {

@@ -7,7 +7,7 @@ use mcp_aql_bench::Turns;
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Target, Unit};
 
-use super::{alone, asked, percentile};
+use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration, search};
 use crate::{Result, Setup};
 
@@ -68,12 +68,12 @@ fn warm(
             turns,
             target: Target::None,
         },
-        alone(name, added, Unit::Nanoseconds, p95, Target::Below(MAX_ADDED_NANOS)),
+        single_row(name, added, Unit::Nanoseconds, p95, Target::Below(MAX_ADDED_NANOS)),
     ])
 }
 
 fn ask(aggregator: &mut Program) -> Result<f64> {
-    let (time, statuses) = asked(aggregator)?;
+    let (time, statuses) = timed_query(aggregator)?;
     if statuses != ["ok"; SERVERS] {
         return Err(format!("servers failed: {statuses:?}").into());
     }

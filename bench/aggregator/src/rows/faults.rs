@@ -4,7 +4,7 @@
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Target, Unit};
 
-use super::{alone, asked, percentile};
+use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration};
 use crate::{Result, Setup};
 
@@ -50,7 +50,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let row = |name, state, times: &[f64], limit| {
         let p90 = vec![percentile(times, 0.9)];
         let what = what(state, times.len());
-        alone(name, what, Unit::Nanoseconds, p90, Target::Below(limit))
+        single_row(name, what, Unit::Nanoseconds, p90, Target::Below(limit))
     };
     Ok(Outcome::Rows(vec![
         row("faults", "", &first, MAX_NANOS),
@@ -60,7 +60,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
 
 /// Returns the duration of a query and the statuses of the faulty servers.
 fn ask(aggregator: &mut Program) -> Result<(f64, [String; 3])> {
-    let (time, statuses) = asked(aggregator)?;
+    let (time, statuses) = timed_query(aggregator)?;
     let (fine, faulty) = statuses.split_at_checked(FINE).ok_or("servers are missing")?;
     if fine != ["ok"; FINE] {
         return Err(format!("servers failed: {statuses:?}").into());

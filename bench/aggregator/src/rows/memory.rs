@@ -22,7 +22,7 @@ fn peak(setup: &Setup) -> Result<f64> {
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let what = "memory of a query at most: 10 servers, 100 results of 1 KB each".to_owned();
     let peaks = (0..setup.rounds.min(5)).map(|_| peak(setup)).collect::<Result<Vec<_>>>()?;
-    Ok(Outcome::Rows(vec![super::alone(
+    Ok(Outcome::Rows(vec![super::single_row(
         "memory",
         what,
         Unit::Bytes,

@@ -42,7 +42,7 @@ pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Tab
 }
 
 /// Returns the duration of a query in nanoseconds and the status of each server.
-fn asked(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
+fn timed_query(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
     let query = query();
     let clock = Instant::now();
     aggregator.send(&query)?;
@@ -53,7 +53,7 @@ fn asked(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
 }
 
 /// Builds a row with a single figure and no peer.
-fn alone(name: &str, what: String, unit: Unit, ours: Vec<f64>, target: Target) -> Row {
+fn single_row(name: &str, what: String, unit: Unit, ours: Vec<f64>, target: Target) -> Row {
     let turns = mcp_aql_bench::Turns { ours, peer: Vec::new() };
     Row { name: name.to_owned(), what, unit, turns, target }
 }

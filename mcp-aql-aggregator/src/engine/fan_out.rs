@@ -8,9 +8,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::{Asked, Inner, Server};
-use crate::ask::told_name;
-use crate::items::{Item, split_aside};
+use super::{Inner, QueryServer, ValidQuery};
+use crate::ask::display_name;
+use crate::items::{Item, split_in_background};
 use crate::upstream::{Answers, Failure, Route};
 
 /// The extra time after which a server is abandoned. A server normally enforces its own deadline
@@ -18,20 +18,20 @@ use crate::upstream::{Answers, Failure, Route};
 const ABANDON_GRACE_PERIOD: Duration = Duration::from_millis(250);
 
 /// Reported for a server whose answer does not contain the configured `items`.
-const ITEMS_AMISS: &str = "`items` does not match the answer";
+const ITEMS_MISMATCH: &str = "`items` does not match the answer";
 
 /// The outcome of querying one server.
 pub(super) struct Outcome {
     /// The server's index in the configuration.
     pub(super) server: usize,
     pub(super) latency: Duration,
-    pub(super) given: Result<Given, Failure>,
+    pub(super) given: Result<ServerItems, Failure>,
 }
 
 /// The items of a server's answers.
 #[derive(Default)]
-pub(super) struct Given {
-    pub(super) items: Vec<Found>,
+pub(super) struct ServerItems {
+    pub(super) items: Vec<FoundItem>,
     pub(super) left_out: usize,
     pub(super) bytes: usize,
     /// The reasons why some calls failed while others were answered, each once.
@@ -39,7 +39,7 @@ pub(super) struct Given {
 }
 
 /// An item and its origin.
-pub(super) struct Found {
+pub(super) struct FoundItem {
     pub(super) call: usize,
     pub(super) position: usize,
     pub(super) tool: Arc<str>,
@@ -49,20 +49,25 @@ pub(super) struct Found {
 
 /// The limits for splitting answers into items.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct ItemLimits {
     items: usize,
     chars: usize,
 }
 
 impl Inner {
     /// Queries the servers and returns the outcome of each, in their order.
-    pub(super) async fn ask(&self, asked: &Asked, deadline: Instant, route: Route) -> Vec<Outcome> {
+    pub(super) async fn ask(
+        &self,
+        asked: &ValidQuery,
+        deadline: Instant,
+        route: Route,
+    ) -> Vec<Outcome> {
         let begun = Instant::now();
         let (chosen, words) = (&asked.servers, Arc::<str>::from(asked.words.as_str()));
         let route = Arc::new(route);
         let settings = &self.config.settings;
         let bounds =
-            Bounds { items: settings.max_items_per_server, chars: settings.max_item_chars };
+            ItemLimits { items: settings.max_items_per_server, chars: settings.max_item_chars };
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
         // Dropping the query drops the set, which cancels every call.
         let mut tasks = JoinSet::new();
@@ -75,10 +80,10 @@ impl Inner {
                 tracing::info_span!("server", name = %entry.name, status = tracing::field::Empty);
             tasks.spawn(
                 async move {
-                    let given = one(&*server, &words, deadline, &route, bounds).await;
+                    let given = query_server(&*server, &words, deadline, &route, bounds).await;
                     let given = given.unwrap_or_else(|| Err(Failure::Timeout(begun.elapsed())));
                     let outcome = Outcome { server: place, latency: begun.elapsed(), given };
-                    outcome.note();
+                    outcome.log();
                     (index, outcome)
                 }
                 .instrument(span),
@@ -107,7 +112,7 @@ impl Inner {
 
 impl Outcome {
     /// Logs the outcome without any text of the query or the server.
-    fn note(&self) {
+    fn log(&self) {
         let latency_ms = self.latency.as_millis();
         match &self.given {
             Ok(given) => {
@@ -124,33 +129,34 @@ impl Outcome {
 
 /// Returns one server's answer, split into items, or `None` if the server exceeded even the grace
 /// period.
-async fn one(
-    server: &dyn Server,
+async fn query_server(
+    server: &dyn QueryServer,
     words: &str,
     until: Instant,
     route: &Route,
-    bounds: Bounds,
-) -> Option<Result<Given, Failure>> {
+    bounds: ItemLimits,
+) -> Option<Result<ServerItems, Failure>> {
     let asked = async {
         let asked = server.ask(words, until, route).await?;
-        Ok(given(asked, bounds).await)
+        Ok(split_answers(asked, bounds).await)
     };
     timeout_at(until + ABANDON_GRACE_PERIOD, asked).await.ok()
 }
 
-async fn given(asked: Answers, bounds: Bounds) -> Given {
-    let mut given = Given::default();
+async fn split_answers(asked: Answers, bounds: ItemLimits) -> ServerItems {
+    let mut given = ServerItems::default();
     for answer in asked.answers {
         given.bytes += answer.bytes;
         let room = bounds.items.saturating_sub(given.items.len());
         let parts =
-            split_aside(answer.result, answer.bytes, answer.items, room, bounds.chars).await;
+            split_in_background(answer.result, answer.bytes, answer.items, room, bounds.chars)
+                .await;
         given.left_out += parts.left_out;
-        if parts.is_path_amiss && !given.failed.iter().any(|it| it == ITEMS_AMISS) {
-            given.failed.push(ITEMS_AMISS.to_owned());
+        if parts.is_path_mismatch && !given.failed.iter().any(|it| it == ITEMS_MISMATCH) {
+            given.failed.push(ITEMS_MISMATCH.to_owned());
         }
-        let tool = Arc::<str>::from(told_name(&answer.tool));
-        given.items.extend(parts.items.into_iter().enumerate().map(|(position, item)| Found {
+        let tool = Arc::<str>::from(display_name(&answer.tool));
+        given.items.extend(parts.items.into_iter().enumerate().map(|(position, item)| FoundItem {
             call: answer.call,
             position,
             tool: Arc::clone(&tool),
@@ -176,14 +182,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::items::Places;
+    use crate::items::ItemLocation;
     use crate::upstream::CallAnswer;
 
     fn answers(items: Option<&str>, texts: Vec<String>) -> Answers {
         let answer = CallAnswer {
             call: 0,
             tool: "search".to_owned(),
-            items: Places { path: items.map(str::to_owned), between: None },
+            items: ItemLocation { path: items.map(str::to_owned), between: None },
             result: CallToolResult::structured(json!({ "hits": texts })),
             bytes: 10,
             latency: Duration::ZERO,
@@ -194,11 +200,11 @@ mod tests {
 
     #[tokio::test]
     async fn missing_items_are_reported() {
-        let bounds = Bounds { items: 10, chars: 100 };
+        let bounds = ItemLimits { items: 10, chars: 100 };
         for (items, told) in
-            [(None, vec![]), (Some("hits"), vec![]), (Some("results"), vec![ITEMS_AMISS])]
+            [(None, vec![]), (Some("hits"), vec![]), (Some("results"), vec![ITEMS_MISMATCH])]
         {
-            let given = given(answers(items, vec!["a".to_owned()]), bounds).await;
+            let given = split_answers(answers(items, vec!["a".to_owned()]), bounds).await;
             assert_eq!(given.failed, told, "{items:?}");
         }
     }
@@ -207,7 +213,7 @@ mod tests {
     async fn long_answers_are_cut_as_short_ones_are() {
         let texts: Vec<_> =
             (0..20).map(|number| format!("{number} {}", "word ".repeat(5000))).collect();
-        let given = given(answers(None, texts), Bounds { items: 30, chars: 100 }).await;
+        let given = split_answers(answers(None, texts), ItemLimits { items: 30, chars: 100 }).await;
         assert_eq!((given.items.len(), given.left_out), (30, 10));
         assert!(given.items.iter().all(|found| found.item.truncated));
     }

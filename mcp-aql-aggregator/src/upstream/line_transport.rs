@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{mpsc, oneshot};
 
 use super::Failure;
-use super::mail::{Begins, Incoming, Mail, begins, id_at_end};
+use super::message_filter::{Incoming, MessageFilter, MessageStart, id_at_end, message_start};
 use super::stats::Stats;
 
 /// The size of the read buffer, in bytes.
@@ -25,51 +25,51 @@ const MAX_SKIPPED_BYTES: usize = 256 << 20;
 const TAIL_BYTES: usize = 256;
 
 /// A message to write, and a channel that reports when it is written.
-type Letter = (Vec<u8>, Option<oneshot::Sender<()>>);
+type OutgoingMessage = (Vec<u8>, Option<oneshot::Sender<()>>);
 
 /// A transport of lines.
-pub(super) struct Lines<R> {
+pub(super) struct LineTransport<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     /// The state of skipping an oversized line.
-    over: Option<Over>,
-    writer: Option<mpsc::Sender<Letter>>,
-    mail: Arc<Mail>,
+    oversized: Option<OversizedLine>,
+    writer: Option<mpsc::Sender<OutgoingMessage>>,
+    filter: Arc<MessageFilter>,
 }
 
 #[derive(Default)]
-struct Over {
-    is_told: bool,
+struct OversizedLine {
+    is_reported: bool,
     dropped: usize,
     tail: Vec<u8>,
 }
 
-impl<R: AsyncRead + Send + Unpin> Lines<R> {
+impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     pub(super) fn new(
         read: R,
         write: impl AsyncWrite + Send + Unpin + 'static,
-        mail: Arc<Mail>,
+        filter: Arc<MessageFilter>,
     ) -> Self {
-        let (writer, letters) = mpsc::channel(MAX_QUEUED_MESSAGES);
-        tokio::spawn(write_all(write, letters, Arc::clone(&mail)));
+        let (writer, queue) = mpsc::channel(MAX_QUEUED_MESSAGES);
+        tokio::spawn(write_all(write, queue, Arc::clone(&filter)));
         let reader = BufReader::with_capacity(BUFFER_BYTES, read);
-        Self { reader, line: Vec::new(), over: None, writer: Some(writer), mail }
+        Self { reader, line: Vec::new(), oversized: None, writer: Some(writer), filter }
     }
 
     /// Starts to skip an oversized line, and returns an error for the request if its id is already
     /// known.
     fn overflow(&mut self) -> Option<ServerJsonRpcMessage> {
-        let begins = begins(&self.line);
+        let begins = message_start(&self.line);
         let id = match begins {
-            Begins::Answer(id) => Some(id),
+            MessageStart::Answer(id) => Some(id),
             // The pending requests may still be answered.
-            Begins::Method => None,
-            Begins::Open => self.mail.only(),
+            MessageStart::Method => None,
+            MessageStart::Unknown => self.filter.only(),
         };
-        let told = id.and_then(|id| self.mail.too_large(id));
+        let told = id.and_then(|id| self.filter.too_large(id));
         let tail = self.line.split_off(self.line.len().saturating_sub(TAIL_BYTES));
-        let is_told = told.is_some() || begins == Begins::Method;
-        self.over = Some(Over { is_told, dropped: self.line.len(), tail });
+        let is_reported = told.is_some() || begins == MessageStart::Method;
+        self.oversized = Some(OversizedLine { is_reported, dropped: self.line.len(), tail });
         self.line = Vec::new();
         told
     }
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
     fn whole(&mut self) -> Option<ServerJsonRpcMessage> {
         let text = self.line.trim_ascii();
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-        let found = if text.is_empty() { Incoming::Nothing } else { self.mail.incoming(text) };
+        let found = if text.is_empty() { Incoming::Nothing } else { self.filter.incoming(text) };
         self.line.clear();
         self.line.shrink_to(KEPT_LINE_BYTES);
         match found {
@@ -89,27 +89,27 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
                 }
                 None
             }
-            Incoming::Nothing | Incoming::Garbage => None,
+            Incoming::Nothing | Incoming::NotAMessage => None,
         }
     }
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
+impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for LineTransport<R> {
     type Error = Failure;
 
     fn send(
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
-        let letter = self.mail.outgoing(&message);
+        let bytes = self.filter.outgoing(&message);
         let writer = self.writer.clone();
-        let mail = Arc::clone(&self.mail);
+        let filter = Arc::clone(&self.filter);
         async move {
-            let gone = || mail.cause().unwrap_or(Failure::Exited);
-            let (letter, _) = letter.ok_or(Failure::Protocol)?;
+            let gone = || filter.cause().unwrap_or(Failure::Exited);
+            let (bytes, _) = bytes.ok_or(Failure::Protocol)?;
             let writer = writer.ok_or_else(gone)?;
             let (written, is_written) = oneshot::channel();
-            writer.send((letter, Some(written))).await.map_err(|_| gone())?;
+            writer.send((bytes, Some(written))).await.map_err(|_| gone())?;
             is_written.await.map_err(|_| gone())
         }
     }
@@ -117,12 +117,12 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
     /// Is cancel safe: bytes already read are kept.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            if self.mail.cause().is_some() {
+            if self.filter.cause().is_some() {
                 return None;
             }
             let part = match self.reader.fill_buf().await {
                 Ok([]) | Err(_) => {
-                    self.mail.end(Failure::Exited);
+                    self.filter.end(Failure::Exited);
                     return None;
                 }
                 Ok(part) => part,
@@ -130,11 +130,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
             let end = memchr::memchr(b'\n', part);
             let line = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
             let taken = line.len() + usize::from(end.is_some());
-            Stats::count(&self.mail.stats.bytes_in, taken);
+            Stats::count(&self.filter.stats.bytes_in, taken);
             let mut found = None;
-            match &mut self.over {
+            match &mut self.oversized {
                 None => {
-                    let most = self.mail.most_bytes();
+                    let most = self.filter.max_bytes();
                     self.line.extend_from_slice(line);
                     self.reader.consume(taken);
                     if self.line.len() > most {
@@ -149,15 +149,15 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
                     over.tail.drain(..over.tail.len().saturating_sub(TAIL_BYTES));
                     self.reader.consume(taken);
                     if over.dropped > MAX_SKIPPED_BYTES {
-                        self.mail.end(Failure::TooLarge);
+                        self.filter.end(Failure::TooLarge);
                         return None;
                     }
                 }
             }
             if end.is_some() {
-                match self.over.take() {
-                    Some(over) if !over.is_told && found.is_none() => {
-                        found = id_at_end(&over.tail).and_then(|id| self.mail.too_large(id));
+                match self.oversized.take() {
+                    Some(over) if !over.is_reported && found.is_none() => {
+                        found = id_at_end(&over.tail).and_then(|id| self.filter.too_large(id));
                     }
                     Some(_) => {}
                     None => found = self.whole(),
@@ -178,16 +178,16 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
 /// Writes messages until the channel closes or the process stops reading.
 async fn write_all(
     mut write: impl AsyncWrite + Send + Unpin,
-    mut letters: mpsc::Receiver<Letter>,
-    mail: Arc<Mail>,
+    mut queue: mpsc::Receiver<OutgoingMessage>,
+    filter: Arc<MessageFilter>,
 ) {
-    while let Some((mut text, written)) = letters.recv().await {
+    while let Some((mut text, written)) = queue.recv().await {
         text.push(b'\n');
         if write.write_all(&text).await.is_err() || write.flush().await.is_err() {
             // The reading side reports the reason.
             return;
         }
-        Stats::count(&mail.stats.bytes_out, text.len());
+        Stats::count(&filter.stats.bytes_out, text.len());
         if let Some(written) = written {
             let _ = written.send(());
         }
@@ -243,12 +243,12 @@ mod tests {
         for size in [1, 7, 64, 100_000] {
             let (theirs, ours) = tokio::io::duplex(size);
             let (mut replies, write) = tokio::io::duplex(100_000);
-            let mail = Mail::new(Arc::default());
-            let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+            let filter = MessageFilter::new(Arc::default());
+            let mut lines = LineTransport::new(ours, write, Arc::clone(&filter));
             for id in 1..=5 {
                 lines.send(call(id)).await.unwrap();
             }
-            mail.is_ready(1000);
+            filter.set_ready(1000);
             let text = text.clone();
             let writing = tokio::spawn(async move {
                 let mut theirs = theirs;
@@ -259,7 +259,7 @@ mod tests {
                 all.push(seen(&message));
             }
             assert_eq!(all, [(1, false), (2, true), (3, true), (4, false)], "{size}");
-            assert_eq!(mail.cause(), Some(Failure::Exited));
+            assert_eq!(filter.cause(), Some(Failure::Exited));
             writing.await.unwrap();
             lines.close().await.unwrap();
             drop(lines);
@@ -276,8 +276,8 @@ mod tests {
     #[tokio::test]
     async fn receive_is_cancel_safe() {
         let (mut theirs, ours) = tokio::io::duplex(1000);
-        let mail = Mail::new(Arc::default());
-        let mut lines = Lines::new(ours, tokio::io::sink(), Arc::clone(&mail));
+        let filter = MessageFilter::new(Arc::default());
+        let mut lines = LineTransport::new(ours, tokio::io::sink(), Arc::clone(&filter));
         lines.send(call(1)).await.unwrap();
         for part in [r#"{"id":1,"#, r#""result":{"content""#, ":[]}}"] {
             theirs.write_all(part.as_bytes()).await.unwrap();
@@ -293,8 +293,8 @@ mod tests {
         let (mut theirs, ours) = tokio::io::duplex(1000);
         // The other end is never read.
         let (_replies, write) = tokio::io::duplex(10);
-        let mail = Mail::new(Arc::default());
-        let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+        let filter = MessageFilter::new(Arc::default());
+        let mut lines = LineTransport::new(ours, write, Arc::clone(&filter));
         let asking = tokio::spawn(async move {
             for _ in 0..10_000 {
                 theirs.write_all(b"{\"id\":1,\"method\":\"ping\"}\n").await.unwrap();

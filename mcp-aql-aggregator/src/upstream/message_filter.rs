@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use super::stats::Stats;
-use crate::ask::told_name;
+use crate::ask::display_name;
 
 /// The maximum message size until the server is ready, in bytes. Lists of tools with their schemas
 /// are longer than answers.
-const MOST_AT_START: usize = 4 << 20;
+const MAX_START_BYTES: usize = 4 << 20;
 /// The maximum number of consecutive lines that are not messages. Some servers print a banner to
 /// standard output.
 const MAX_NON_PROTOCOL_LINES: usize = 200;
@@ -33,7 +33,7 @@ const MAX_NON_PROTOCOL_LINES: usize = 200;
 pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
 /// The maximum length of the id of a server's request, in bytes. Requests with longer ids are not
 /// answered.
-const LONGEST_ID: usize = 100;
+const MAX_ID_BYTES: usize = 100;
 /// The error codes that replace an answer. Codes of servers are never passed on.
 const OF_SERVER: ErrorCode = ErrorCode(-32000);
 const UNFIT: ErrorCode = ErrorCode(1);
@@ -43,7 +43,7 @@ const BYTES: &str = "bytes";
 
 /// A pending request, which determines how its answer is decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Asked {
+enum PendingRequest {
     Initialize,
     Discover,
     Tools,
@@ -52,7 +52,7 @@ enum Asked {
     Other,
 }
 
-impl Asked {
+impl PendingRequest {
     /// Returns the name of the method, or of the tool.
     fn name(&self) -> &str {
         match self {
@@ -75,23 +75,23 @@ pub(super) enum Incoming {
     /// A message that needs no action.
     Nothing,
     /// Not a message.
-    Garbage,
+    NotAMessage,
 }
 
 /// The message filter of one connection.
 #[derive(Debug)]
-pub(super) struct Mail {
+pub(super) struct MessageFilter {
     pub(super) stats: Arc<Stats>,
-    pending: Mutex<HashMap<i64, Asked>>,
+    pending: Mutex<HashMap<i64, PendingRequest>>,
     /// The maximum size of a message, in bytes.
-    most_bytes: AtomicUsize,
+    max_bytes: AtomicUsize,
     /// The maximum size of an answer to a call, in bytes. Lists of tools may be longer.
-    most_of_calls: AtomicUsize,
+    max_call_bytes: AtomicUsize,
     /// The remaining size for all pages of a list of tools together, in bytes.
-    left_of_tools: AtomicUsize,
+    remaining_tool_bytes: AtomicUsize,
     /// Whether the server announces changes of its tools.
-    tells_changes: AtomicBool,
-    garbage: AtomicUsize,
+    announces_changes: AtomicBool,
+    non_protocol_lines: AtomicUsize,
     had_message: AtomicBool,
     cause: OnceLock<Failure>,
     ended: CancellationToken,
@@ -114,16 +114,16 @@ struct Envelope<'m> {
     error: Option<&'m RawValue>,
 }
 
-impl Mail {
+impl MessageFilter {
     pub(super) fn new(stats: Arc<Stats>) -> Arc<Self> {
         Arc::new(Self {
             stats,
             pending: Mutex::default(),
-            most_bytes: AtomicUsize::new(MOST_AT_START),
-            most_of_calls: AtomicUsize::new(MOST_AT_START),
-            left_of_tools: AtomicUsize::new(MOST_AT_START),
-            tells_changes: AtomicBool::new(false),
-            garbage: AtomicUsize::new(0),
+            max_bytes: AtomicUsize::new(MAX_START_BYTES),
+            max_call_bytes: AtomicUsize::new(MAX_START_BYTES),
+            remaining_tool_bytes: AtomicUsize::new(MAX_START_BYTES),
+            announces_changes: AtomicBool::new(false),
+            non_protocol_lines: AtomicUsize::new(0),
             had_message: AtomicBool::new(false),
             cause: OnceLock::new(),
             ended: CancellationToken::new(),
@@ -133,30 +133,30 @@ impl Mail {
         })
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, Asked>> {
+    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, PendingRequest>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the maximum size of a message, in bytes.
-    pub(super) fn most_bytes(&self) -> usize {
-        self.most_bytes.load(Relaxed)
+    pub(super) fn max_bytes(&self) -> usize {
+        self.max_bytes.load(Relaxed)
     }
 
     /// Sets the maximum size of answers to calls. No other answers are expected from here on.
-    pub(super) fn is_ready(&self, most_bytes: usize) {
-        self.most_of_calls.store(most_bytes, Relaxed);
-        self.most_bytes.store(most_bytes, Relaxed);
+    pub(super) fn set_ready(&self, max_bytes: usize) {
+        self.max_call_bytes.store(max_bytes, Relaxed);
+        self.max_bytes.store(max_bytes, Relaxed);
     }
 
     /// Allows a list of tools until the filter is ready again.
-    pub(super) fn learns(&self) {
-        self.left_of_tools.store(MOST_AT_START, Relaxed);
-        self.most_bytes.fetch_max(MOST_AT_START, Relaxed);
+    pub(super) fn expect_tools(&self) {
+        self.remaining_tool_bytes.store(MAX_START_BYTES, Relaxed);
+        self.max_bytes.fetch_max(MAX_START_BYTES, Relaxed);
     }
 
     /// Returns whether the server announces changes of its tools.
-    pub(super) fn tells_changes(&self) -> bool {
-        self.tells_changes.load(Relaxed)
+    pub(super) fn announces_changes(&self) -> bool {
+        self.announces_changes.load(Relaxed)
     }
 
     /// Returns the name of a pending request.
@@ -193,8 +193,8 @@ impl Mail {
     }
 
     /// Returns whether the server has sent only lines that are not messages.
-    pub(super) fn is_all_garbage(&self) -> bool {
-        self.garbage.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
+    pub(super) fn has_only_non_protocol_lines(&self) -> bool {
+        self.non_protocol_lines.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
     }
 
     /// Returns the negotiated protocol version.
@@ -217,13 +217,13 @@ impl Mail {
                     self.pending().insert(
                         id,
                         match &request.request {
-                            ClientRequest::InitializeRequest(_) => Asked::Initialize,
-                            ClientRequest::DiscoverRequest(_) => Asked::Discover,
-                            ClientRequest::ListToolsRequest(_) => Asked::Tools,
+                            ClientRequest::InitializeRequest(_) => PendingRequest::Initialize,
+                            ClientRequest::DiscoverRequest(_) => PendingRequest::Discover,
+                            ClientRequest::ListToolsRequest(_) => PendingRequest::Tools,
                             ClientRequest::CallToolRequest(call) => {
-                                Asked::Call(told_name(&call.params.name))
+                                PendingRequest::Call(display_name(&call.params.name))
                             }
-                            _ => Asked::Other,
+                            _ => PendingRequest::Other,
                         },
                     );
                 }
@@ -252,7 +252,7 @@ impl Mail {
     /// Processes a message of the server.
     pub(super) fn incoming(&self, bytes: &[u8]) -> Incoming {
         let Ok(message) = serde_json::from_slice::<Envelope<'_>>(bytes) else {
-            return self.count_garbage();
+            return self.count_non_protocol_line();
         };
         let found = match (message.method, message.id) {
             (Some(method), None) => {
@@ -268,34 +268,39 @@ impl Mail {
             },
             // An error without an id does not answer any request.
             (None, None) if message.error.is_some() => Incoming::Nothing,
-            (None, None) => return self.count_garbage(),
+            (None, None) => return self.count_non_protocol_line(),
         };
-        self.garbage.store(0, Relaxed);
+        self.non_protocol_lines.store(0, Relaxed);
         self.had_message.store(true, Relaxed);
         found
     }
 
-    fn count_garbage(&self) -> Incoming {
-        if self.garbage.fetch_add(1, Relaxed) >= MAX_NON_PROTOCOL_LINES {
+    fn count_non_protocol_line(&self) -> Incoming {
+        if self.non_protocol_lines.fetch_add(1, Relaxed) >= MAX_NON_PROTOCOL_LINES {
             self.stats.notes.add(NOT_MCP);
             self.end(Failure::Protocol);
         }
-        Incoming::Garbage
+        Incoming::NotAMessage
     }
 
     /// Returns the error that replaces an oversized answer.
     pub(super) fn too_large(&self, id: i64) -> Option<ServerJsonRpcMessage> {
         let asked = self.pending().remove(&id)?;
-        Some(self.is_too_large(id, &asked, self.most_bytes()))
+        Some(self.oversized_error(id, &asked, self.max_bytes()))
     }
 
-    fn is_too_large(&self, id: i64, asked: &Asked, most: usize) -> ServerJsonRpcMessage {
+    fn oversized_error(
+        &self,
+        id: i64,
+        asked: &PendingRequest,
+        most: usize,
+    ) -> ServerJsonRpcMessage {
         self.note(asked, &format!("the answer has more than {most} bytes"));
         fault(id, TOO_LARGE)
     }
 
     /// Records a problem for the operator.
-    fn note(&self, asked: &Asked, what: &str) {
+    fn note(&self, asked: &PendingRequest, what: &str) {
         self.stats.notes.add(&format!("{}: {what}", asked.name()));
     }
 
@@ -328,7 +333,7 @@ impl Mail {
         let answer = match (result, error) {
             (_, Some(error)) => self.refusal(id, &asked, error),
             (Some(result), None) => match self.exceeds(&asked, result.get().len()) {
-                Some(most) => self.is_too_large(id, &asked, most),
+                Some(most) => self.oversized_error(id, &asked, most),
                 None => match self.decode(&asked, result.get()) {
                     Some(result) => ServerJsonRpcMessage::response(result, RequestId::Number(id)),
                     None => unfit("the answer is not valid for this MCP method"),
@@ -340,32 +345,32 @@ impl Mail {
     }
 
     /// Returns the limit that an answer of this length exceeds.
-    fn exceeds(&self, asked: &Asked, length: usize) -> Option<usize> {
+    fn exceeds(&self, asked: &PendingRequest, length: usize) -> Option<usize> {
         match asked {
-            Asked::Call(_) => {
-                let most = self.most_of_calls.load(Relaxed);
+            PendingRequest::Call(_) => {
+                let most = self.max_call_bytes.load(Relaxed);
                 // The check before decoding covers the whole message and allows more while tools
                 // are listed.
                 (length > most).then_some(most)
             }
-            Asked::Tools => {
-                let left = self.left_of_tools.load(Relaxed);
-                self.left_of_tools.store(left.saturating_sub(length), Relaxed);
-                (length > left).then_some(MOST_AT_START)
+            PendingRequest::Tools => {
+                let left = self.remaining_tool_bytes.load(Relaxed);
+                self.remaining_tool_bytes.store(left.saturating_sub(length), Relaxed);
+                (length > left).then_some(MAX_START_BYTES)
             }
             _ => None,
         }
     }
 
-    fn decode(&self, asked: &Asked, result: &str) -> Option<ServerResult> {
+    fn decode(&self, asked: &PendingRequest, result: &str) -> Option<ServerResult> {
         Some(match asked {
-            Asked::Initialize => {
+            PendingRequest::Initialize => {
                 let mut told: InitializeResult = serde_json::from_str(result).ok()?;
                 if !ProtocolVersion::KNOWN_VERSIONS.contains(&told.protocol_version) {
                     return None;
                 }
                 let _ = self.version.set(told.protocol_version.clone());
-                self.has(&told.capabilities);
+                self.set_capabilities(&told.capabilities);
                 // The client would log these fields.
                 told.server_info = Implementation::new("", "");
                 told.capabilities = ServerCapabilities::default();
@@ -373,18 +378,18 @@ impl Mail {
                 told.meta = None;
                 ServerResult::InitializeResult(told)
             }
-            Asked::Discover => {
+            PendingRequest::Discover => {
                 let mut told: DiscoverResult = serde_json::from_str(result).ok()?;
                 let known =
                     |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
                 told.supported_versions.retain(known);
-                self.has(&told.capabilities);
+                self.set_capabilities(&told.capabilities);
                 told.capabilities = ServerCapabilities::default();
                 told.instructions = None;
                 told.meta = None;
                 ServerResult::DiscoverResult(told)
             }
-            Asked::Tools => {
+            PendingRequest::Tools => {
                 let mut told: ListToolsResult = serde_json::from_str(result).ok()?;
                 // Fields that are never used are not kept.
                 for tool in &mut told.tools {
@@ -396,10 +401,10 @@ impl Mail {
                 told.meta = None;
                 ServerResult::ListToolsResult(told)
             }
-            Asked::Call(_) => {
+            PendingRequest::Call(_) => {
                 let mut told = call_result(result)?;
                 if told.is_error == Some(true) {
-                    self.failed(asked, &told);
+                    self.note_tool_error(asked, &told);
                     told.content.clear();
                     told.structured_content = None;
                 }
@@ -409,18 +414,18 @@ impl Mail {
                 told.meta = Some(meta);
                 ServerResult::CallToolResult(told)
             }
-            Asked::Other => ServerResult::EmptyResult(EmptyResult {}),
+            PendingRequest::Other => ServerResult::EmptyResult(EmptyResult {}),
         })
     }
 
-    fn has(&self, capabilities: &ServerCapabilities) {
+    fn set_capabilities(&self, capabilities: &ServerCapabilities) {
         let tools = capabilities.tools.as_ref();
         let tells = tools.is_some_and(|tools| tools.list_changed == Some(true));
-        self.tells_changes.store(tells, Relaxed);
+        self.announces_changes.store(tells, Relaxed);
     }
 
     /// Notes the text of a tool error.
-    fn failed(&self, asked: &Asked, told: &CallToolResult) {
+    fn note_tool_error(&self, asked: &PendingRequest, told: &CallToolResult) {
         let text = told.content.iter().find_map(|block| block.as_text());
         match (text, &told.structured_content) {
             (Some(text), _) => self.note(asked, &text.text),
@@ -431,20 +436,20 @@ impl Mail {
 
     /// Converts a server's error to one without its text. Version negotiation needs the data of the
     /// original error.
-    fn refusal(&self, id: i64, asked: &Asked, error: &RawValue) -> ServerJsonRpcMessage {
+    fn refusal(&self, id: i64, asked: &PendingRequest, error: &RawValue) -> ServerJsonRpcMessage {
         #[derive(Deserialize)]
-        struct Told {
+        struct ErrorBody {
             code: i32,
             message: Option<String>,
             data: Option<Value>,
         }
-        let Ok(told) = serde_json::from_str::<Told>(error.get()) else {
+        let Ok(told) = serde_json::from_str::<ErrorBody>(error.get()) else {
             self.note(asked, "a JSON-RPC error without a code");
             return fault(id, OF_SERVER);
         };
         let message = told.message.unwrap_or_default();
         self.note(asked, &format!("JSON-RPC error {}: {message}", told.code));
-        if *asked == Asked::Discover {
+        if *asked == PendingRequest::Discover {
             let is_of_version = ErrorCode(told.code) == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
             let data = told.data.filter(|_| is_of_version);
             let error = ErrorData::new(ErrorCode(told.code), "", data);
@@ -504,7 +509,7 @@ fn number(id: &str) -> Option<i64> {
 
 /// Replies to a server's request. Only pings are supported: no sampling, no elicitation, no roots.
 fn reply(method: &str, id: &str) -> Incoming {
-    if id.len() > LONGEST_ID || id == "null" {
+    if id.len() > MAX_ID_BYTES || id == "null" {
         return Incoming::Nothing;
     }
     Incoming::Reply(
@@ -520,21 +525,21 @@ fn reply(method: &str, id: &str) -> Incoming {
 
 /// The kind of a message of which only the beginning is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum MessageStart {
     /// An answer whose id precedes the long part.
     Answer(i64),
     /// A request or a notification.
     Method,
     /// Not known yet.
-    Open,
+    Unknown,
 }
 
 /// Determines the kind of a message from its beginning.
-pub(super) fn begins(bytes: &[u8]) -> Begins {
-    first_of(bytes).unwrap_or(Begins::Open)
+pub(super) fn message_start(bytes: &[u8]) -> MessageStart {
+    parse_start(bytes).unwrap_or(MessageStart::Unknown)
 }
 
-fn first_of(bytes: &[u8]) -> Option<Begins> {
+fn parse_start(bytes: &[u8]) -> Option<MessageStart> {
     let mut rest = bytes.trim_ascii_start().strip_prefix(b"{")?;
     loop {
         rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
@@ -542,7 +547,7 @@ fn first_of(bytes: &[u8]) -> Option<Begins> {
         let (name, after) = rest.split_at(end);
         let after = after.strip_prefix(b"\"")?.trim_ascii_start().strip_prefix(b":")?;
         if name == b"method" {
-            return Some(Begins::Method);
+            return Some(MessageStart::Method);
         }
         let after = after.trim_ascii_start();
         // Only short members may come first: strings without escapes, and numbers.
@@ -557,7 +562,7 @@ fn first_of(bytes: &[u8]) -> Option<Begins> {
             let id = number(std::str::from_utf8(value).ok()?)?;
             // A request of the server also has an id.
             let is_request = rest.trim_ascii_start().starts_with(b"\"method\"");
-            return Some(if is_request { Begins::Method } else { Begins::Answer(id) });
+            return Some(if is_request { MessageStart::Method } else { MessageStart::Answer(id) });
         }
     }
 }
@@ -582,15 +587,15 @@ mod tests {
 
     use super::*;
 
-    fn asks(mail: &Mail, id: i64) {
+    fn asks(filter: &MessageFilter, id: i64) {
         let call = CallToolRequest::new(CallToolRequestParams::new("search"));
         let request = ClientRequest::CallToolRequest(call);
         let message = ClientJsonRpcMessage::request(request, RequestId::Number(id));
-        assert_eq!(mail.outgoing(&message).unwrap().1, Some(id));
+        assert_eq!(filter.outgoing(&message).unwrap().1, Some(id));
     }
 
-    fn answer(mail: &Mail, text: &str) -> ServerJsonRpcMessage {
-        match mail.incoming(text.as_bytes()) {
+    fn answer(filter: &MessageFilter, text: &str) -> ServerJsonRpcMessage {
+        match filter.incoming(text.as_bytes()) {
             Incoming::Answer(answer) => *answer,
             other => panic!("{other:?}"),
         }
@@ -598,7 +603,7 @@ mod tests {
 
     #[test]
     fn only_pending_requests_are_answered_and_errors_lose_their_text() {
-        let mail = Mail::new(Arc::default());
+        let filter = MessageFilter::new(Arc::default());
         for (text, failure) in [
             (
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":2,"message":"s3cret"}}"#,
@@ -612,15 +617,15 @@ mod tests {
             ),
             (r#"{"id":7}"#, Failure::Protocol),
         ] {
-            asks(&mail, 7);
-            let found = answer(&mail, text);
+            asks(&filter, 7);
+            let found = answer(&filter, text);
             let ServerJsonRpcMessage::Error(error) = &found else { panic!("{text}") };
             assert_eq!(failure_of(&error.error), failure, "{text}");
             assert!(!format!("{found:?}").contains("s3cret"), "{text}");
         }
-        asks(&mail, 8);
+        asks(&filter, 8);
         let text = r#"{"result":{"content":[{"type":"text","text":"s3cret"}],"structuredContent":{"a":"s3cret"},"isError":true},"jsonrpc":"2.0","id":8}"#;
-        let found = answer(&mail, text);
+        let found = answer(&filter, text);
         assert!(!format!("{found:?}").contains("s3cret"));
         let ServerJsonRpcMessage::Response(response) = found else { panic!() };
         let ServerResult::CallToolResult(mut result) = response.result else { panic!() };
@@ -629,14 +634,14 @@ mod tests {
         assert_eq!(bytes_of(&mut result), text.len() - envelope.len());
         assert_eq!(result.meta, None);
         // The request is no longer pending.
-        assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Nothing));
-        assert_eq!(mail.stats.late.load(Relaxed), 1);
+        assert!(matches!(filter.incoming(text.as_bytes()), Incoming::Nothing));
+        assert_eq!(filter.stats.late.load(Relaxed), 1);
     }
 
     #[test]
     fn requests_of_a_server_are_answered_and_notifications_dropped() {
-        let mail = Mail::new(Arc::default());
-        let reply = |text: &str| match mail.incoming(text.as_bytes()) {
+        let filter = MessageFilter::new(Arc::default());
+        let reply = |text: &str| match filter.incoming(text.as_bytes()) {
             Incoming::Reply(reply) => serde_json::from_slice::<Value>(&reply).unwrap(),
             other => panic!("{other:?}"),
         };
@@ -649,30 +654,36 @@ mod tests {
             assert_eq!(reply(&text)["error"]["code"], -32601);
         }
         let text = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
-        assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Nothing));
+        assert!(matches!(filter.incoming(text.as_bytes()), Incoming::Nothing));
     }
 
     #[test]
     fn non_protocol_lines_are_tolerated_up_to_a_limit() {
-        let mail = Mail::new(Arc::default());
+        let filter = MessageFilter::new(Arc::default());
         for text in ["hello", "[]", "{}", "{\"id\":1,\"id\":2}", "\u{0}", "7", "{\"id\":"] {
-            assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Garbage), "{text}");
+            assert!(matches!(filter.incoming(text.as_bytes()), Incoming::NotAMessage), "{text}");
         }
-        assert!(mail.is_all_garbage());
-        assert_eq!(mail.cause(), None);
-        (0..MAX_NON_PROTOCOL_LINES).for_each(|_| drop(mail.incoming(b"x")));
-        assert_eq!(mail.cause(), Some(Failure::Protocol));
+        assert!(filter.has_only_non_protocol_lines());
+        assert_eq!(filter.cause(), None);
+        (0..MAX_NON_PROTOCOL_LINES).for_each(|_| drop(filter.incoming(b"x")));
+        assert_eq!(filter.cause(), Some(Failure::Protocol));
     }
 
     #[test]
     fn ids_of_oversized_messages_are_found_at_either_end() {
-        let start = |text: &str| begins(text.as_bytes());
-        let answer = Begins::Answer;
+        let start = |text: &str| message_start(text.as_bytes());
+        let answer = MessageStart::Answer;
         assert_eq!(start(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"#), answer(7));
         assert_eq!(start(r#" { "id" : "12" , "result""#), answer(12));
-        assert_eq!(start(r#"{"result":{"id":9,"#), Begins::Open);
-        assert_eq!(start(r#"{"jsonrpc":"2.0","method":"x","params":{"id":9"#), Begins::Method);
-        assert_eq!(start(r#"{"jsonrpc":"2.0","id":9,"method":"x","params":{"#), Begins::Method);
+        assert_eq!(start(r#"{"result":{"id":9,"#), MessageStart::Unknown);
+        assert_eq!(
+            start(r#"{"jsonrpc":"2.0","method":"x","params":{"id":9"#),
+            MessageStart::Method
+        );
+        assert_eq!(
+            start(r#"{"jsonrpc":"2.0","id":9,"method":"x","params":{"#),
+            MessageStart::Method
+        );
         for text in [
             "",
             "{",
@@ -684,7 +695,7 @@ mod tests {
             "[1,2",
             "{\"a\":\"b\"}",
         ] {
-            assert_eq!(start(text), Begins::Open, "{text}");
+            assert_eq!(start(text), MessageStart::Unknown, "{text}");
         }
         let end = |text: &str| id_at_end(text.as_bytes());
         assert_eq!(end(r#"x"}],"id":5},"jsonrpc":"2.0","id":2}"#), Some(2));
@@ -700,12 +711,12 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_message_causes_a_panic(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
-            let mail = Mail::new(Arc::default());
-            asks(&mail, 1);
-            drop(mail.incoming(text.as_bytes()));
-            let _ = begins(text.as_bytes());
+            let filter = MessageFilter::new(Arc::default());
+            asks(&filter, 1);
+            drop(filter.incoming(text.as_bytes()));
+            let _ = message_start(text.as_bytes());
             let _ = id_at_end(text.as_bytes());
-            drop(mail.incoming(format!("{{\"id\":1,\"result\":{text}}}").as_bytes()));
+            drop(filter.incoming(format!("{{\"id\":1,\"result\":{text}}}").as_bytes()));
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::upstream::{Answers, CallAnswer, Failure};
 /// The findings about one server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Checked {
+pub struct ServerCheck {
     /// The server's state.
     pub state: ServerState,
     /// Whether the server works as configured: it answers, or it has no search tool.
@@ -25,18 +25,18 @@ pub struct Checked {
     /// Problems and remarks, one sentence each.
     pub notes: Vec<String>,
     /// The calls of the server's tools.
-    pub calls: Vec<CheckedCall>,
+    pub calls: Vec<CallCheck>,
     /// The causes of failures as reported by the system or the server, without the secrets passed
     /// to it.
     pub causes: Vec<String>,
     /// The last lines of the server's standard error, without the secrets passed to it.
-    pub last_words: Vec<String>,
+    pub stderr_tail: Vec<String>,
 }
 
 /// The findings about one tool of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct CheckedCall {
+pub struct CallCheck {
     /// The tool's name.
     pub tool: String,
     /// The reason why the tool is called.
@@ -47,13 +47,13 @@ pub struct CheckedCall {
     pub arguments: Value,
     /// The answers, one per call. A template may make several calls, and if all of them find
     /// nothing, the query's words are searched one by one.
-    pub answers: Vec<CheckedAnswer>,
+    pub answers: Vec<AnswerCheck>,
 }
 
 /// The findings about one answer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct CheckedAnswer {
+pub struct AnswerCheck {
     /// The arguments of the call, with variables of the environment unexpanded.
     pub arguments: Value,
     /// The time until the answer arrived.
@@ -65,7 +65,7 @@ pub struct CheckedAnswer {
     /// The number of items left out: not text, errors among results, or beyond the limits.
     pub left_out: usize,
     /// Whether the configured `items` does not match the answer.
-    pub is_amiss: bool,
+    pub is_mismatch: bool,
 }
 
 impl Aggregator {
@@ -74,7 +74,7 @@ impl Aggregator {
     ///
     /// # Errors
     /// [`QueryError::Invalid`], immediately, for a query that [`query`](Self::query) would reject.
-    pub async fn check(&self, query: &str) -> Result<Vec<Checked>, QueryError> {
+    pub async fn check(&self, query: &str) -> Result<Vec<ServerCheck>, QueryError> {
         check_query(query)?;
         self.settled().await;
         let query = clean(query);
@@ -82,14 +82,14 @@ impl Aggregator {
         Ok(join_all(checks).await)
     }
 
-    async fn check_one(&self, entry: &Entry, query: &str) -> Checked {
-        let mut checked = Checked {
+    async fn check_one(&self, entry: &Entry, query: &str) -> ServerCheck {
+        let mut checked = ServerCheck {
             state: ServerState::of(entry),
             is_well: true,
             notes: Vec::new(),
             calls: Vec::new(),
             causes: Vec::new(),
-            last_words: Vec::new(),
+            stderr_tail: Vec::new(),
         };
         let Some(upstream) = entry.server.as_ref().and_then(|server| server.upstream()) else {
             return checked;
@@ -108,7 +108,7 @@ impl Aggregator {
         if let (Err(failure), None) = (&asked, &checked.state.reason) {
             checked.state.reason = Some(failure.to_string());
         }
-        checked.last_words.clone_from(&state.last_words);
+        checked.stderr_tail.clone_from(&state.stderr_tail);
         checked.causes.clone_from(&state.causes);
         if let Some(why) = &state.no_plan {
             checked.notes.push(why.to_string());
@@ -133,7 +133,7 @@ impl Aggregator {
             checked.notes.push(format!("{}: {}", call.tool, call.failure));
         }
         let samples = plan.sample(query, settings.max_items_per_server);
-        let told = plan.told();
+        let told = plan.describe();
         for (place, told) in told.into_iter().enumerate() {
             let mut given = Vec::new();
             for answer in &asked.answers {
@@ -141,13 +141,13 @@ impl Aggregator {
                     && *tool == place
                 {
                     let arguments = sample.arguments.clone().into();
-                    given.push(CheckedAnswer::of(answer, arguments, settings));
+                    given.push(AnswerCheck::of(answer, arguments, settings));
                 }
             }
-            checked.is_well &= !given.is_empty() && !given.iter().any(|answer| answer.is_amiss);
+            checked.is_well &= !given.is_empty() && !given.iter().any(|answer| answer.is_mismatch);
             let sample = samples.iter().find(|(tool, _)| *tool == place);
             let arguments = sample.map_or(Value::Null, |(_, call)| call.arguments.clone().into());
-            checked.calls.push(CheckedCall {
+            checked.calls.push(CallCheck {
                 why: match told.why {
                     Why::Configured => "configured",
                     Why::Annotated => "a search tool annotated as read-only",
@@ -164,7 +164,7 @@ impl Aggregator {
     }
 }
 
-impl CheckedAnswer {
+impl AnswerCheck {
     fn of(answer: &CallAnswer, arguments: Value, settings: &Settings) -> Self {
         let (most_items, most_chars) = (settings.max_items_per_server, settings.max_item_chars);
         let parts = split(&answer.result, &answer.items, most_items, most_chars);
@@ -174,7 +174,7 @@ impl CheckedAnswer {
             bytes: answer.bytes,
             items: parts.items.into_iter().map(|item| item.content).collect(),
             left_out: parts.left_out,
-            is_amiss: parts.is_path_amiss,
+            is_mismatch: parts.is_path_mismatch,
         }
     }
 }

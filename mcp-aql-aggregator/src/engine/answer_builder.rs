@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::asking::{Found, Given, Outcome};
-use super::{Asked, Inner, Query, QueryError};
+use super::fan_out::{FoundItem, Outcome, ServerItems};
+use super::{Inner, Query, QueryError, ValidQuery};
 use crate::answer::{Answer, Hit, Metadata, ServerOutcome};
 use crate::rank::{Candidate, RankOptions, Ranked, rank};
 use crate::upstream::Failure;
@@ -17,16 +17,16 @@ const MIN_RESULT_BYTES: usize = 200;
 const TRUNCATED_BYTES: usize = ",\"truncated\":true".len();
 
 /// An item and the index of its server.
-struct Source {
+struct SourcedItem {
     server: usize,
-    found: Found,
+    found: FoundItem,
 }
 
 impl Inner {
     pub(super) async fn answer(
         &self,
         query: &Query,
-        asked: Asked,
+        asked: ValidQuery,
         outcomes: Vec<Outcome>,
         begun: Instant,
     ) -> Result<Answer, QueryError> {
@@ -53,13 +53,13 @@ impl Inner {
                 attempted.push(entry.name.clone());
             }
             match outcome.given {
-                Ok(Given { items, left_out, bytes, failed }) => {
+                Ok(ServerItems { items, left_out, bytes, failed }) => {
                     told.failed = failed;
                     succeeded += 1;
                     bytes_raw += bytes;
                     (told.results_raw, told.left_out) = (items.len(), left_out);
                     let server = outcome.server;
-                    sources.extend(items.into_iter().map(|found| Source { server, found }));
+                    sources.extend(items.into_iter().map(|found| SourcedItem { server, found }));
                 }
                 Err(failure) => {
                     told.status = failure.to_string();
@@ -86,10 +86,10 @@ impl Inner {
         let room = if query.whole {
             usize::MAX
         } else {
-            self.config.settings.max_output_bytes.saturating_sub(around(&servers))
+            self.config.settings.max_output_bytes.saturating_sub(metadata_bytes(&servers))
         };
-        let results = fitting(hits, room);
-        let warnings = unfitting(found - results.len()).into_iter().collect();
+        let results = fit_hits(hits, room);
+        let warnings = omission_warning(found - results.len()).into_iter().collect();
         let mut contributing = 0;
         for (_, told) in &mut servers {
             told.results = results.iter().filter(|hit| hit.server == told.name).count();
@@ -116,15 +116,15 @@ impl Inner {
         &self,
         words: String,
         most: usize,
-        sources: Vec<Source>,
-    ) -> Result<(Vec<Source>, Ranked), QueryError> {
+        sources: Vec<SourcedItem>,
+    ) -> Result<(Vec<SourcedItem>, Ranked), QueryError> {
         let settings = &self.config.settings;
         let weights = self.servers.iter().map(|entry| entry.weight).collect();
         let mut options = RankOptions::default().max_results(most).weights(weights);
         options.max_per_server = settings.max_per_server;
         options.mmr = settings.mmr;
         let ranking = tokio::task::spawn_blocking(move || {
-            let candidates: Vec<_> = sources.iter().map(Source::candidate).collect();
+            let candidates: Vec<_> = sources.iter().map(SourcedItem::candidate).collect();
             let ranked = rank(&words, &candidates, &options);
             drop(candidates);
             (sources, ranked)
@@ -135,10 +135,10 @@ impl Inner {
         })
     }
 
-    fn hits(&self, sources: &[Source], ranked: &Ranked) -> Vec<Hit> {
+    fn hits(&self, sources: &[SourcedItem], ranked: &Ranked) -> Vec<Hit> {
         let name = |server: usize| self.servers.get(server).map(|entry| entry.name.clone());
         let hits = ranked.hits.iter().filter_map(|hit| {
-            let Source { server, found } = sources.get(hit.candidate)?;
+            let SourcedItem { server, found } = sources.get(hit.candidate)?;
             let copies = hit.also.iter().filter_map(|copy| sources.get(*copy));
             let mut also: Vec<_> =
                 copies.map(|source| source.server).filter(|it| it != server).collect();
@@ -161,7 +161,7 @@ impl Inner {
     }
 }
 
-impl Source {
+impl SourcedItem {
     fn candidate(&self) -> Candidate<'_> {
         Candidate {
             server: self.server,
@@ -173,7 +173,7 @@ impl Source {
 }
 
 /// Returns an upper bound for the size of an answer without its results.
-fn around(servers: &[(usize, ServerOutcome)]) -> usize {
+fn metadata_bytes(servers: &[(usize, ServerOutcome)]) -> usize {
     const FRAME: usize = 640;
     const SERVER: usize = 160;
     const REASON: usize = 40;
@@ -184,23 +184,23 @@ fn around(servers: &[(usize, ServerOutcome)]) -> usize {
 /// Selects the best results that fit into `most` bytes of JSON and assigns their ranks. A result
 /// that does not fit is shortened if enough of it remains, or else left out in favour of later
 /// ones.
-fn fitting(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
+fn fit_hits(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
     let mut left = most;
     let mut taken = Vec::with_capacity(hits.len());
     for mut hit in hits {
-        if size(&hit) > left {
-            if taken.is_empty() && frame(&hit) + MIN_RESULT_BYTES > left {
+        if hit_bytes(&hit) > left {
+            if taken.is_empty() && hit_overhead(&hit) + MIN_RESULT_BYTES > left {
                 // One result without these fields is better than none.
                 hit.uri = None;
                 hit.also_from = Vec::new();
             }
-            let room = left.saturating_sub(frame(&hit));
+            let room = left.saturating_sub(hit_overhead(&hit));
             if room < MIN_RESULT_BYTES && !taken.is_empty() {
                 continue;
             }
             hit.truncated |= shorten(&mut hit.content, room.max(MIN_RESULT_BYTES));
         }
-        left = left.saturating_sub(size(&hit));
+        left = left.saturating_sub(hit_bytes(&hit));
         taken.push(hit);
     }
     for (hit, rank) in taken.iter_mut().zip(1..) {
@@ -210,18 +210,18 @@ fn fitting(hits: Vec<Hit>, most: usize) -> Vec<Hit> {
 }
 
 /// Returns a warning about results that did not fit.
-fn unfitting(count: usize) -> Option<String> {
+fn omission_warning(count: usize) -> Option<String> {
     let results = if count == 1 { "result" } else { "results" };
     (count > 0).then(|| format!("{count} {results} more did not fit into maxOutputBytes"))
 }
 
 /// Returns the size of a result as JSON without its text, but with the mark that it was shortened.
-fn frame(hit: &Hit) -> usize {
-    size(hit) - json_length(&hit.content) + TRUNCATED_BYTES
+fn hit_overhead(hit: &Hit) -> usize {
+    hit_bytes(hit) - json_length(&hit.content) + TRUNCATED_BYTES
 }
 
 /// Returns the size of a result as JSON with its separator. The rank counts as three digits.
-fn size(hit: &Hit) -> usize {
+fn hit_bytes(hit: &Hit) -> usize {
     serde_json::to_string(hit).map_or(usize::MAX / 2, |json| json.len() + 1 + "99".len())
 }
 

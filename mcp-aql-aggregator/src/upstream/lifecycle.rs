@@ -7,9 +7,9 @@ use std::time::Duration;
 use chrono::Utc;
 use tokio::time::Instant;
 
-use super::connection::{Connection, Learnt};
+use super::connection::{Connection, DiscoveryResult};
 use super::stats::Stats;
-use super::{Failure, Shared, Status, Told, What};
+use super::{Failure, LoggedState, RunState, Shared, Status};
 use crate::ask::{NoPlan, Problem};
 
 /// The pause before the first restart; it doubles with each further failure.
@@ -24,37 +24,37 @@ const MIN_DISCOVERY_INTERVAL: Duration = Duration::from_millis(500);
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Shared {
-    pub(super) fn set(&self, what: What) {
+    pub(super) fn set(&self, state: RunState) {
         let server = &self.config.name;
-        match &what {
-            What::Ready(_) => {
-                self.told().failure = None;
+        match &state {
+            RunState::Ready(_) => {
+                self.logged().failure = None;
                 tracing::info!(parent: &self.span, server, "ready");
             }
-            What::Failed(failure) => {
+            RunState::Failed(failure) => {
                 // A repeated failure to start is logged once.
-                if self.told().failure.replace(*failure) != Some(*failure) {
+                if self.logged().failure.replace(*failure) != Some(*failure) {
                     tracing::warn!(parent: &self.span, server, %failure, "failed");
                 }
             }
-            What::Unfit(failure) => {
+            RunState::Unusable(failure) => {
                 tracing::info!(parent: &self.span, server, why = %failure, "not queried");
             }
-            What::Idle | What::Starting => {}
+            RunState::Idle | RunState::Starting => {}
         }
         self.status.send_modify(|status| {
-            let is_same = match (&status.what, &what) {
-                (What::Ready(_), What::Ready(_)) => true,
-                (What::Unfit(one), What::Unfit(other)) => one == other,
+            let is_same = match (&status.state, &state) {
+                (RunState::Ready(_), RunState::Ready(_)) => true,
+                (RunState::Unusable(one), RunState::Unusable(other)) => one == other,
                 _ => false,
             };
             let since = if is_same { status.since } else { Utc::now() };
-            *status = Status { what, since };
+            *status = Status { state, since };
         });
     }
 
-    pub(super) fn told(&self) -> std::sync::MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn logged(&self) -> std::sync::MutexGuard<'_, LoggedState> {
+        self.logged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records the cause of a failure for the operator.
@@ -63,27 +63,27 @@ impl Shared {
     }
 
     /// Applies the result of discovery.
-    fn set_learnt(&self, learnt: Learnt) {
-        let problems = match &learnt {
+    fn apply_discovery(&self, discovered: DiscoveryResult) {
+        let problems = match &discovered {
             Ok(live) => live.plan.problems(),
             Err(NoPlan::Configured(problems)) => problems,
             Err(_) => &[],
         };
         let problems: Vec<_> = problems.iter().map(Problem::in_brief).collect();
         let is_new = {
-            let mut told = self.told();
-            told.no_plan = learnt.as_ref().err().cloned();
-            let is_new = told.problems != problems;
-            told.problems.clone_from(&problems);
+            let mut logged = self.logged();
+            logged.no_plan = discovered.as_ref().err().cloned();
+            let is_new = logged.problems != problems;
+            logged.problems.clone_from(&problems);
             is_new
         };
         let server = &self.config.name;
         for problem in problems.iter().filter(|_| is_new) {
             tracing::warn!(parent: &self.span, server, problem, "configured call cannot be made");
         }
-        self.set(match learnt {
-            Ok(live) => What::Ready(live),
-            Err(_) => What::Unfit(Failure::NoQueryTool),
+        self.set(match discovered {
+            Ok(live) => RunState::Ready(live),
+            Err(_) => RunState::Unusable(Failure::NoQueryTool),
         });
     }
 
@@ -95,7 +95,7 @@ impl Shared {
         }
         let mut pause = MIN_RESTART_PAUSE;
         loop {
-            self.set(What::Starting);
+            self.set(RunState::Starting);
             Stats::count(&self.stats.starts, 1);
             let opened = tokio::select! {
                 opened = Connection::open(self) => opened,
@@ -104,9 +104,9 @@ impl Shared {
             let failure = match opened {
                 Ok(mut connection) => {
                     self.waited.store(0, Relaxed);
-                    self.set_learnt(connection.learnt());
+                    self.apply_discovery(connection.discovered());
                     // The server will never be called.
-                    if connection.learnt().is_err() && !connection.may_change() {
+                    if connection.discovered().is_err() && !connection.may_change() {
                         return connection.close(Failure::NoQueryTool, self).await;
                     }
                     let since = Instant::now();
@@ -135,13 +135,13 @@ impl Shared {
                     why
                 }
                 Err(failure @ (Failure::Loop | Failure::Plain)) => {
-                    return self.set(What::Unfit(failure));
+                    return self.set(RunState::Unusable(failure));
                 }
                 Err(failure) => failure,
             };
             // The last lines of standard error should be available with the status.
-            self.last_words.are_heard().await;
-            self.set(What::Failed(failure));
+            self.stderr_tail.wait_until_read().await;
+            self.set(RunState::Failed(failure));
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.closing.cancelled() => return,
@@ -153,7 +153,7 @@ impl Shared {
     /// Serves queries over a connection until it ends, and returns the reason.
     async fn keep(&self, connection: &mut Connection) -> Failure {
         loop {
-            let next_discovery = connection.learnt_at() + self.to_learn;
+            let next_discovery = connection.discovered_at() + self.discovery_interval;
             tokio::select! {
                 why = connection.ended() => return why,
                 () = self.closing.cancelled() => return Failure::Closed,
@@ -165,36 +165,36 @@ impl Shared {
                 }
                 () = connection.tools_changed() => {
                     // No tool is called until the new list is known, because one may write.
-                    self.set(What::Starting);
-                    if let Err(why) = self.learn_again(connection).await {
+                    self.set(RunState::Starting);
+                    if let Err(why) = self.rediscover(connection).await {
                         return why;
                     }
                 }
-                () = self.outdated.notified() => self.look_again(connection).await,
+                () = self.outdated.notified() => self.try_rediscover(connection).await,
                 () = tokio::time::sleep_until(next_discovery), if connection.is_http() => {
-                    self.look_again(connection).await;
+                    self.try_rediscover(connection).await;
                 }
             }
         }
     }
 
-    async fn learn_again(&self, connection: &mut Connection) -> Result<(), Failure> {
-        let learning = async {
-            tokio::time::sleep_until(connection.learnt_at() + MIN_DISCOVERY_INTERVAL).await;
-            connection.learn_again(self).await
+    async fn rediscover(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let discovery_run = async {
+            tokio::time::sleep_until(connection.discovered_at() + MIN_DISCOVERY_INTERVAL).await;
+            connection.rediscover(self).await
         };
         tokio::select! {
-            learned = learning => learned?,
+            discovered = discovery_run => discovered?,
             () = self.closing.cancelled() => return Err(Failure::Closed),
         }
-        self.set_learnt(connection.learnt());
+        self.apply_discovery(connection.discovered());
         Ok(())
     }
 
     /// Discovers the tools again without an announced change. After a failure, the previous result
     /// stays.
-    async fn look_again(&self, connection: &mut Connection) {
-        if let Err(failure) = self.learn_again(connection).await {
+    async fn try_rediscover(&self, connection: &mut Connection) {
+        if let Err(failure) = self.rediscover(connection).await {
             let server = &self.config.name;
             tracing::debug!(server, %failure, "repeated discovery failed");
         }
