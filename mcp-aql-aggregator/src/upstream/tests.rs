@@ -716,7 +716,7 @@ async fn dropping_a_query_cancels_the_call() {
     assert_eq!(of("notifications/cancelled")["params"]["requestId"], of("tools/call")["id"]);
     // The client offers no capabilities and sends the route of the query.
     assert_eq!(of("initialize")["params"]["capabilities"], serde_json::json!({}));
-    assert_eq!(of("tools/call")["params"]["_meta"][route::META], route().told());
+    assert_eq!(of("tools/call")["params"]["_meta"][route::META], route().names());
     reaches(|| upstream.state().late == 1).await;
     let state = upstream.state();
     assert_eq!((state.cancelled, state.in_flight), (1, 0));
@@ -736,7 +736,7 @@ async fn a_server_inherits_few_variables() {
     names.sort_unstable();
     let own = [VARIABLE, descendants::VARIABLE];
     assert_eq!(names, ["API_KEY", own[0], own[1], mcp_aql_upstreams::SCRIPT]);
-    assert!(env.contains(&format!("{VARIABLE}={}", route().told())));
+    assert!(env.contains(&format!("{VARIABLE}={}", route().names())));
     upstream.close().await;
 }
 
@@ -816,7 +816,7 @@ async fn no_process_remains_after_the_parent_is_killed() {
 #[tokio::test]
 async fn an_aggregator_started_by_itself_starts_no_servers() {
     let files = Files::new();
-    let own = route().told();
+    let own = route().names();
     let config = ServerConfig {
         name: "docs".to_owned(),
         how: command(&format!("--pids {}", files.of("pids"))),
