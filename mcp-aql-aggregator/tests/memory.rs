@@ -9,7 +9,7 @@ use serde_json::json;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const SERVERS: usize = 10;
-const MOST: usize = 4 << 20;
+const MAX_PEAK_BYTES: usize = 4 << 20;
 
 /// Not a test: runs this program as the server of the other test if the script variable is set.
 #[test]
@@ -55,7 +55,7 @@ async fn a_thousand_results_fit_into_4_mib() {
     assert!(peaks.len() > 1, "servers are late all the time");
     // The first query also makes one-time allocations.
     peaks.remove(0);
-    assert!(peaks.iter().all(|peak| *peak <= MOST), "bytes: {peaks:?}");
+    assert!(peaks.iter().all(|peak| *peak <= MAX_PEAK_BYTES), "bytes: {peaks:?}");
     // The texts alone take more than this, which shows that everything is counted.
     assert!(peaks.iter().all(|peak| *peak > 1_000_000), "bytes: {peaks:?}");
     aggregator.close().await;

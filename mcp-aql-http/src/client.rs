@@ -82,7 +82,7 @@ impl Client {
     /// arrived.
     ///
     /// # Errors
-    /// [`HttpError`] if there is no reply. Nothing is sent to a different server.
+    /// [`HttpError`] if no reply arrives. Nothing is sent to a different server.
     pub async fn send(
         &self,
         url: &Url,

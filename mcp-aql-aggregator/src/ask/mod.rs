@@ -67,11 +67,11 @@ struct CallPlan {
 pub(crate) enum Why {
     /// The configuration names it.
     Configured,
-    /// It is a search tool annotated as read-only.
+    /// The tool is a search tool annotated as read-only.
     Annotated,
-    /// It has the name of a search tool.
+    /// The tool has the name of a search tool.
     Named,
-    /// It is an operation of an MCP-AQL adapter.
+    /// The call is an operation of an MCP-AQL adapter.
     Operation,
 }
 

@@ -17,7 +17,7 @@ use crate::config::ServerSettings;
 /// The time limit for the start of a process on a busy machine.
 const TO_START: Duration = Duration::from_secs(60);
 /// The extra time allowed for a query on a busy machine.
-const SOON: Duration = Duration::from_secs(8);
+const EXTRA_TIME: Duration = Duration::from_secs(8);
 
 /// Not a test: runs this program as the server of the other tests if the script variable is set.
 #[test]
@@ -180,7 +180,7 @@ async fn a_server_answers_and_leaves_no_process() {
     reaches(|| pids(&files.path("pids")).len() == 2).await;
     let begun = Instant::now();
     upstream.close().await;
-    assert!(begun.elapsed() < TO_CLOSE + SOON);
+    assert!(begun.elapsed() < TO_CLOSE + EXTRA_TIME);
     assert_eq!(upstream.state().phase, Phase::Closed);
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Closed);
@@ -201,7 +201,7 @@ async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     let begun = Instant::now();
     assert_eq!(ask(&upstream).await.unwrap_err(), expected, "{call}");
     let took = begun.elapsed();
-    let enough = if matches!(expected, Failure::Timeout(_)) { limit + SOON } else { limit / 2 };
+    let enough = if matches!(expected, Failure::Timeout(_)) { limit + EXTRA_TIME } else { limit / 2 };
     assert!(took < enough, "{call}: {took:?}");
     nothing_leaked(&upstream);
     assert_eq!(upstream.state().failures[expected.kind()], 1);
@@ -275,7 +275,7 @@ async fn a_server_that_stops_reading_is_restarted() {
         let begun = Instant::now();
         let asked = upstream.ask(&long, begun + Duration::from_secs(20), &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
-        assert!(begun.elapsed() < Duration::from_millis(500) + SOON);
+        assert!(begun.elapsed() < Duration::from_millis(500) + EXTRA_TIME);
     }
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::CircuitOpen);
     reaches(|| upstream.state().starts == 2 && upstream.state().phase == Phase::Ready).await;
@@ -753,11 +753,11 @@ async fn stubborn_servers_are_killed_with_their_children() {
         let begun = Instant::now();
         if is_closed {
             upstream.close().await;
-            assert!(begun.elapsed() < TO_CLOSE + SOON, "{:?}", begun.elapsed());
+            assert!(begun.elapsed() < TO_CLOSE + EXTRA_TIME, "{:?}", begun.elapsed());
         }
         drop(upstream);
         reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
-        assert!(begun.elapsed() < TO_CLOSE + SOON, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < TO_CLOSE + EXTRA_TIME, "{:?}", begun.elapsed());
     }
 }
 
@@ -810,7 +810,7 @@ async fn no_process_remains_after_the_parent_is_killed() {
     parent.wait().unwrap();
     let begun = Instant::now();
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
-    assert!(begun.elapsed() < Duration::from_secs(2) + SOON, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(2) + EXTRA_TIME, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -1082,7 +1082,7 @@ mod http {
         let begun = Instant::now();
         let asked = upstream.ask("x", begun + Duration::from_millis(300), &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
-        assert!(begun.elapsed() < Duration::from_millis(300) + SOON);
+        assert!(begun.elapsed() < Duration::from_millis(300) + EXTRA_TIME);
         let is_told =
             || seen.lock().unwrap().iter().any(|it| it.contains("notifications/cancelled"));
         reaches(is_told).await;
@@ -1128,7 +1128,7 @@ mod http {
         let upstream = at("http://192.0.2.1/mcp");
         let begun = Instant::now();
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Plain);
-        assert!(begun.elapsed() < SOON);
+        assert!(begun.elapsed() < EXTRA_TIME);
         upstream.close().await;
     }
 }
