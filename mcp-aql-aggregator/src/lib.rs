@@ -40,11 +40,13 @@ mod engine;
 #[doc(hidden)]
 pub mod fuzzing;
 mod items;
+mod names;
 pub mod plain;
 pub mod rank;
 mod secret;
 mod text;
 mod upstream;
+mod variables;
 
 pub use adapter::adapter;
 pub use answer::{Answer, Hit, Metadata, ServerOutcome};

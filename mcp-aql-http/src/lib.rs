@@ -35,6 +35,7 @@
 
 mod address;
 mod client;
+mod connect;
 mod error;
 mod events;
 #[cfg(feature = "tls")]

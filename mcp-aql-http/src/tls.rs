@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::ProxyConnector;
+use crate::connect::ProxyConnector;
 use crate::error::{ClientError, HttpError, HttpErrorKind};
 
 /// Adds TLS to a connector.
@@ -15,7 +15,7 @@ use crate::error::{ClientError, HttpError, HttpErrorKind};
 /// # Errors
 /// When TLS is required and no certificate is trusted.
 pub(crate) fn connector(
-    dial: ProxyConnector,
+    connector: ProxyConnector,
     is_wanted: bool,
 ) -> Result<HttpsConnector<ProxyConnector>, ClientError> {
     let mut trusted = RootCertStore::empty();
@@ -39,7 +39,7 @@ pub(crate) fn connector(
         .with_tls_config(config)
         .https_or_http()
         .enable_http1()
-        .wrap_connector(dial))
+        .wrap_connector(connector))
 }
 
 /// Returns the error of a failed TLS handshake, with advice.

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use super::discover;
 use super::schema::{self, ArgumentLimits};
 use super::template::ArgumentsTemplate;
-use super::{CallPlan, MAX_RESULTS, MAX_TOOLS, NoPlan, Plan, PlannedCall, Why};
-use crate::config::{Discovery, ServerSettings};
+use super::{
+    CallPlan, CallTemplate, Discovery, MAX_RESULTS, MAX_TOOLS, NoPlan, Plan, PlannedCall, Why,
+};
 use crate::items::ItemLocation;
 
 /// The maximum number of endpoint tools that are tried.
@@ -33,11 +34,10 @@ impl AdapterDiscovery {
     /// Starts discovery. Returns `None` if the server has no endpoint tool that is safe to call.
     pub(crate) fn of(
         tools: &[Tool],
-        server: &ServerSettings,
+        configured: &[CallTemplate],
         discovery: Discovery,
     ) -> Option<Self> {
-        let is_off = server.discovery.unwrap_or(discovery) == Discovery::Off;
-        if is_off || !server.calls.is_empty() {
+        if discovery == Discovery::Off || !configured.is_empty() {
             return None;
         }
         let mut endpoints: Vec<&Tool> =
@@ -91,10 +91,10 @@ impl AdapterDiscovery {
     pub(crate) fn plan(
         self,
         tools: &[Tool],
-        server: &ServerSettings,
+        configured: &[CallTemplate],
         discovery: Discovery,
     ) -> Result<Plan, NoPlan> {
-        Plan::with(tools, server, discovery, self.calls)
+        Plan::with(tools, configured, discovery, self.calls)
     }
 }
 

@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{self, ArgumentLimits};
 use super::template::ArgumentsTemplate;
-use super::{CallPlan, MAX_RESULTS, MAX_TOOLS, Why};
-use crate::config::Discovery;
+use super::{CallPlan, Discovery, MAX_RESULTS, MAX_TOOLS, Why};
 use crate::items::ItemLocation;
 
 /// The names of the argument that holds the query, the most certain first.

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod discover;
+mod fill;
 mod filters;
 mod parse;
 mod schema;
@@ -18,10 +19,10 @@ use serde_json::{Map, Value};
 pub(crate) use adapter::AdapterDiscovery;
 pub(crate) use template::ArgumentsTemplate;
 
-use crate::config::{Discovery, ServerSettings, listed, nearest};
 use crate::items::ItemLocation;
+use crate::names::{listed, nearest};
+use fill::QueryValues;
 use schema::ArgumentLimits;
-use template::QueryValues;
 
 /// The maximum number of tools, or operations, that discovery selects per server.
 const MAX_TOOLS: usize = 4;
@@ -29,6 +30,17 @@ const MAX_TOOLS: usize = 4;
 const MAX_RESULTS: usize = 30;
 /// The maximum length of a server's name for something, in characters.
 const MAX_NAME_CHARS: usize = 100;
+
+/// The selection of tools that are called although the configuration does not name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discovery {
+    /// Search tools annotated as read-only.
+    Annotated,
+    /// Also tools without annotations that have the name of a search tool.
+    Named,
+    /// No tool.
+    Off,
+}
 
 /// A call from the configuration.
 #[derive(Debug, Clone)]
@@ -227,24 +239,24 @@ impl Plan {
     /// Builds the plan from the configured calls, or else from the tools that discovery finds.
     pub(crate) fn of(
         tools: &[Tool],
-        server: &ServerSettings,
+        configured: &[CallTemplate],
         discovery: Discovery,
     ) -> Result<Self, NoPlan> {
-        Self::with(tools, server, discovery, Vec::new())
+        Self::with(tools, configured, discovery, Vec::new())
     }
 
     /// Builds the plan like [`of`](Self::of), with `calls` for the operations of an adapter in
     /// addition.
     fn with(
         tools: &[Tool],
-        server: &ServerSettings,
+        configured: &[CallTemplate],
         discovery: Discovery,
         mut calls: Vec<CallPlan>,
     ) -> Result<Self, NoPlan> {
-        if !server.calls.is_empty() {
-            return Self::configured(tools, &server.calls);
+        if !configured.is_empty() {
+            return Self::configured(tools, configured);
         }
-        match server.discovery.unwrap_or(discovery) {
+        match discovery {
             Discovery::Off => return Err(NoPlan::Off),
             discovery => calls.extend(discover::calls(tools, discovery)),
         }

@@ -5,9 +5,11 @@ use serde_json::{Map, Value};
 use super::discover;
 use super::filters::Filter;
 use super::template::{
-    ArgumentsTemplate, PlaceholderSource, Secret, Segment, Template, Text, place,
+    ArgumentsTemplate, PlaceholderSource, Secret, Segment, Template, Text, looks_like_placeholder,
+    place,
 };
-use crate::config::{Piece, Variables, nearest, pieces};
+use crate::names::nearest;
+use crate::variables::{Piece, Variables, pieces};
 
 /// The location of a fault in the arguments, and its message.
 pub(crate) type TemplateFault = (String, String);
@@ -376,34 +378,4 @@ fn quotes_in(text: &str) -> usize {
         !(is_letter(before) && is_letter(behind))
     });
     quotes.count()
-}
-
-/// Returns whether the text between braces is meant as a placeholder: names separated by bars,
-/// without blanks.
-fn looks_like_placeholder(inner: &str) -> bool {
-    const MAX_PLACEHOLDER_BYTES: usize = 100;
-    inner.len() <= MAX_PLACEHOLDER_BYTES
-        && inner.split('|').all(|word| {
-            !word.is_empty() && word.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
-        })
-}
-
-/// Escapes a literal for a template.
-pub(super) fn escape(literal: &str) -> String {
-    let mut escaped = String::new();
-    let mut rest = literal;
-    while let Some((before, after)) = rest.split_once('{') {
-        escaped.push_str(before);
-        escaped.push('{');
-        rest = after;
-        if let Some((inner, after)) = after.split_once('}')
-            && looks_like_placeholder(inner)
-        {
-            escaped.push('{');
-            escaped.push_str(inner);
-            escaped.push_str("}}");
-            rest = after;
-        }
-    }
-    escaped + rest
 }

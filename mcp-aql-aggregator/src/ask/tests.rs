@@ -5,6 +5,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::ServerSettings;
 
 fn object(value: Value) -> Map<String, Value> {
     match value {
@@ -40,12 +41,12 @@ fn settings(calls: Value) -> ServerSettings {
 fn sent(arguments: Value, query: &str) -> Vec<Value> {
     let schema = json!({ "type": "object", "properties": {}, "required": [] });
     let settings = settings(json!([{ "tool": "t", "arguments": arguments }]));
-    let plan = Plan::of(&[tool("t", schema)], &settings, Discovery::Annotated).unwrap();
+    let plan = Plan::of(&[tool("t", schema)], &settings.calls, Discovery::Annotated).unwrap();
     plan.calls(query, 25).into_iter().map(|call| call.arguments.into()).collect()
 }
 
 fn found(tools: &[Tool], discovery: Discovery) -> Vec<(String, Value)> {
-    match Plan::of(tools, &ServerSettings::default(), discovery) {
+    match Plan::of(tools, &[], discovery) {
         Ok(plan) => plan
             .calls("ownership in rust", 50)
             .into_iter()
@@ -151,9 +152,7 @@ fn possible_tools_are_suggested() {
         tool("delete_page", query_schema()),
         tool("get_time", json!({ "properties": {} })),
     ];
-    let why = |tools: &[Tool]| {
-        Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
-    };
+    let why = |tools: &[Tool]| Plan::of(tools, &[], Discovery::Annotated).unwrap_err().to_string();
     assert!(why(&tools).ends_with("these accept a text: `git_log`"), "{}", why(&tools));
     assert_eq!(why(&tools[1..]), "the server has no search tool");
 }
@@ -232,7 +231,7 @@ fn every_query_fills_the_template() {
     let schema = json!({ "properties": { "q": { "type": "string", "maxLength": 20 } } });
     let plan = |template: &str| {
         let calls = json!([{ "tool": "t", "arguments": { "q": template } }]);
-        Plan::of(&[tool("t", schema.clone())], &settings(calls), Discovery::Off).unwrap()
+        Plan::of(&[tool("t", schema.clone())], &settings(calls).calls, Discovery::Off).unwrap()
     };
     let quotes = "'".repeat(30);
     let queries = [
@@ -296,7 +295,7 @@ fn single_words_are_searched_after_the_whole_query() {
         "properties": { "query": { "type": "string" }, "limit": { "type": "integer" } }, "required": ["query"],
     });
     let tools = [reading(tool("search_nodes", schema))];
-    let plan = Plan::of(&tools, &ServerSettings::default(), Discovery::Annotated).unwrap();
+    let plan = Plan::of(&tools, &[], Discovery::Annotated).unwrap();
     let again = |query: &str| -> Vec<Value> {
         plan.again(query, 9).into_iter().map(|call| call.arguments.into()).collect()
     };
@@ -311,7 +310,7 @@ fn single_words_are_searched_after_the_whole_query() {
     assert_eq!(again("what about Rust?"), [json!({ "query": "Rust", "limit": 9 })]);
     assert!(again("rust").is_empty(), "that was asked already");
     let configured = settings(json!([{ "tool": "search_nodes" }]));
-    let plan = Plan::of(&tools, &configured, Discovery::Annotated).unwrap();
+    let plan = Plan::of(&tools, &configured.calls, Discovery::Annotated).unwrap();
     assert!(plan.again("async runtimes in rust", 9).is_empty(), "what is configured is all");
 }
 
@@ -320,7 +319,7 @@ fn sample_shows_the_calls_that_are_made() {
     let annotated =
         |name| tool(name, query_schema()).with_annotations(ToolAnnotations::new().read_only(true));
     let tools = [annotated("search_b"), annotated("search_a")];
-    let plan = Plan::of(&tools, &ServerSettings::default(), Discovery::Annotated).unwrap();
+    let plan = Plan::of(&tools, &[], Discovery::Annotated).unwrap();
     let query = "how do runtimes block";
     let made: Vec<_> = [plan.calls(query, 9), plan.again(query, 9)].concat();
     let (places, shown): (Vec<_>, Vec<_>) = plan.sample(query, 9).into_iter().unzip();
@@ -335,8 +334,11 @@ fn the_default_limit_is_capped() {
         "properties": { "query": { "type": "string" }, "top_k": { "type": "integer" } }, "required": ["query"],
     });
     let limit = |call: Value| {
-        let plan =
-            Plan::of(&[tool("t", schema.clone())], &settings(json!([call])), Discovery::Annotated);
+        let plan = Plan::of(
+            &[tool("t", schema.clone())],
+            &settings(json!([call])).calls,
+            Discovery::Annotated,
+        );
         plan.unwrap().calls("rust", 100)[0].arguments["top_k"].clone()
     };
     assert_eq!(limit(json!({ "tool": "t" })), 30);
@@ -348,9 +350,7 @@ fn the_default_limit_is_capped() {
 
 #[test]
 fn the_likeliest_tool_is_suggested_without_a_certain_one() {
-    let why = |tools: &[Tool]| {
-        Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
-    };
+    let why = |tools: &[Tool]| Plan::of(tools, &[], Discovery::Annotated).unwrap_err().to_string();
     let two = json!({
         "properties": { "path": { "type": "string" }, "pattern": { "type": "string" } },
         "required": ["path", "pattern"],
@@ -601,7 +601,7 @@ fn a_plan_is_described_without_secrets() {
         "tool": "t", "items": "hits",
         "arguments": { "q": "x {query|regex} {{query}}", "key": "${TOKEN}", "n": "{limit}", "w": ["{words}"] },
     }]));
-    let plan = Plan::of(&[tool("t", json!({}))], &settings, Discovery::Off).unwrap();
+    let plan = Plan::of(&[tool("t", json!({}))], &settings.calls, Discovery::Off).unwrap();
     let told = serde_json::to_value(plan.describe()).unwrap();
     assert_eq!(
         told,
@@ -630,7 +630,7 @@ fn configured_calls_are_checked_against_the_tools() {
         "required": ["path", "pattern", "kind"],
     });
     let tools = [tool("search_a", query_schema()), writes, tool("grep", two)];
-    let plan = |calls: Value| Plan::of(&tools, &settings(calls), Discovery::Annotated);
+    let plan = |calls: Value| Plan::of(&tools, &settings(calls).calls, Discovery::Annotated);
     for (call, problem) in [
         (
             json!({ "tool": "serch_a" }),
@@ -670,7 +670,7 @@ fn configured_calls_are_checked_against_the_tools() {
     let names = ["delete_everything", "run_query", "search_and_replace"];
     for name in names {
         let calls = |may: bool| settings(json!([{ "tool": name, "mayWrite": may }]));
-        let told = |tool: Tool, may| Plan::of(&[tool], &calls(may), Discovery::Annotated);
+        let told = |tool: Tool, may| Plan::of(&[tool], &calls(may).calls, Discovery::Annotated);
         let refused = told(tool(name, query_schema()), false).unwrap_err().to_string();
         assert!(refused.contains("is not annotated as read-only"), "{refused}");
         assert!(told(tool(name, query_schema()), true).is_ok());
@@ -732,16 +732,14 @@ fn learn(
     tools: &[Tool],
     answer: impl Fn(&PlannedCall) -> Option<CallToolResult>,
 ) -> (Vec<PlannedCall>, Result<Plan, NoPlan>) {
-    let settings = ServerSettings::default();
-    let mut learning =
-        AdapterDiscovery::of(tools, &settings, Discovery::Annotated).expect("an adapter");
+    let mut learning = AdapterDiscovery::of(tools, &[], Discovery::Annotated).expect("an adapter");
     let mut made = Vec::new();
     while let Some(call) = learning.next() {
         learning.take(answer(&call).as_ref(), tools);
         made.push(call);
         assert!(made.len() < 20, "{made:?}");
     }
-    (made, learning.plan(tools, &settings, Discovery::Annotated))
+    (made, learning.plan(tools, &[], Discovery::Annotated))
 }
 
 /// Returns the calls to an adapter with these details of `search_tasks`.
@@ -783,7 +781,7 @@ fn read_only_operations_may_be_configured() {
     let plan = |tool: &str, operation: &str| {
         let arguments = json!({ "operation": operation, "params": { "query": "{query}" } });
         let calls = json!([{ "tool": tool, "arguments": arguments }]);
-        Plan::of(&tools, &settings(calls), Discovery::Annotated)
+        Plan::of(&tools, &settings(calls).calls, Discovery::Annotated)
     };
     let calls = plan("mcp_aql", "find_tasks").unwrap().calls("x", 1);
     assert_eq!(calls[0].arguments["params"], json!({ "query": "x" }));
@@ -851,7 +849,7 @@ fn unsafe_operations_and_operations_with_further_arguments_are_not_called() {
 fn other_servers_are_not_taken_for_adapters() {
     let settings = ServerSettings::default();
     let of = |tool: Tool, settings: &ServerSettings, discovery| {
-        AdapterDiscovery::of(&[tool], settings, discovery).is_some()
+        AdapterDiscovery::of(&[tool], &settings.calls, discovery).is_some()
     };
     assert!(of(endpoint("mcp_aql", false), &settings, Discovery::Annotated));
     assert!(!of(endpoint("mcp_aql", false), &settings, Discovery::Off));
@@ -935,16 +933,15 @@ proptest! {
             let _ = found(&tools, Discovery::Named);
             endpoint.input_schema = members.clone().into();
         }
-        let settings = ServerSettings::default();
         let tools = [endpoint, super::tests::endpoint("x", true)];
-        if let Some(mut learning) = AdapterDiscovery::of(&tools, &settings, Discovery::Named) {
+        if let Some(mut learning) = AdapterDiscovery::of(&tools, &[], Discovery::Named) {
             for _ in 0..20 {
                 if learning.next().is_none() {
                     break;
                 }
                 learning.take(Some(&success(reply.clone())), &tools);
             }
-            if let Ok(plan) = learning.plan(&tools, &settings, Discovery::Named) {
+            if let Ok(plan) = learning.plan(&tools, &[], Discovery::Named) {
                 let _ = plan.calls(&query, 10);
             }
         }
@@ -1045,7 +1042,7 @@ proptest! {
         let template = ["{query}", "{keywords|regexOr}", "{query|fts5Or}", "x{query|sqlString}"][filter];
         let schema = json!({ "properties": { "q": { "type": "string", "maxLength": longest } } });
         let settings = settings(json!([{ "tool": "t", "arguments": { "q": template.replace("x{query|sqlString}", "'{query|sqlString}'") } }]));
-        let plan = Plan::of(&[tool("t", schema)], &settings, Discovery::Off).unwrap();
+        let plan = Plan::of(&[tool("t", schema)], &settings.calls, Discovery::Off).unwrap();
         for call in plan.calls(&query, 1) {
             prop_assert!(call.arguments["q"].as_str().unwrap().chars().count() as u64 <= longest);
         }

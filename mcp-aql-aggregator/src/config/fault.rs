@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::names::QuotedName;
+
 /// The maximum number of faults reported. More than that usually have one cause.
 const MAX_FAULTS: usize = 100;
 
@@ -137,22 +139,6 @@ impl fmt::Display for ConfigPath<'_> {
                 formatter.write_str(name)
             }
         }
-    }
-}
-
-/// A name from the file in quotes, shortened and without control characters.
-pub(super) struct QuotedName<'a>(pub(super) &'a str);
-
-impl fmt::Display for QuotedName<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MAX_QUOTED_CHARS: usize = 80;
-        let start: String = self.0.chars().take(MAX_QUOTED_CHARS).collect();
-        // `Debug` escapes control and invisible characters.
-        write!(formatter, "{start:?}")?;
-        if start.len() < self.0.len() {
-            formatter.write_str("…")?;
-        }
-        Ok(())
     }
 }
 

@@ -1,9 +1,9 @@
 //! The configuration: a client's own `mcpServers` and the `aggregator` section beside it.
 
-mod expand;
 mod fault;
 mod node;
 mod read;
+mod reader;
 mod servers;
 mod settings;
 #[cfg(test)]
@@ -15,11 +15,9 @@ use std::time::Duration;
 
 use regex::Regex;
 
-pub(crate) use expand::{Piece, Variables, pieces};
 pub use fault::{ConfigError, Fault};
-pub(crate) use read::{listed, nearest};
 
-use crate::ask::CallTemplate;
+use crate::ask::{CallTemplate, Discovery};
 
 /// The maximum size of a configuration file, in bytes.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
@@ -229,17 +227,6 @@ impl Default for Settings {
             lazy: false,
         }
     }
-}
-
-/// The selection of tools that are called although the configuration does not name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Discovery {
-    /// Search tools annotated as read-only.
-    Annotated,
-    /// Also tools without annotations that have the name of a search tool.
-    Named,
-    /// No tool.
-    Off,
 }
 
 /// A rule that sends matching queries to some servers.

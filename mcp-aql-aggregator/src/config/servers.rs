@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::fault::{ConfigPath, QuotedName};
+use super::fault::ConfigPath;
 use super::node::Node;
-use super::read::{ConfigReader, nearest};
+use super::reader::ConfigReader;
 use super::{How, ServerConfig, ServerSettings};
+use crate::names::{QuotedName, nearest};
 
 /// The maximum length of a server's name, which appears beside every result, in characters.
 const MAX_NAME_CHARS: usize = 100;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::fault::{ConfigPath, QuotedName};
+use super::fault::ConfigPath;
 use super::node::Node;
-use super::read::{ConfigReader, listed, nearest};
-use super::{Config, Discovery, Lifecycle, Rule, ServerSettings, Settings};
-use crate::ask::{ArgumentsTemplate, CallTemplate};
+use super::reader::ConfigReader;
+use super::{Config, Lifecycle, Rule, ServerSettings, Settings};
+use crate::ask::{ArgumentsTemplate, CallTemplate, Discovery};
 use crate::items::ItemLocation;
+use crate::names::{QuotedName, listed, nearest};
 
 const NAMES: [&str; 19] = [
     "serverTimeoutMs",

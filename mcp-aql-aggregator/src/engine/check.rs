@@ -6,11 +6,10 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Aggregator, Entry, QueryError, ServerState, ServerStatus};
+use super::{Aggregator, Entry, QueryError, ServerState, ServerStatus, check_query};
 use crate::ask::{NoPlan, Why};
 use crate::config::Settings;
 use crate::items::split;
-use crate::plain::input::check_query;
 use crate::text::clean;
 use crate::upstream::{Answers, CallAnswer, Failure};
 

@@ -4,6 +4,7 @@
 mod answer_builder;
 mod check;
 mod fan_out;
+mod limits;
 mod selection;
 mod state;
 #[cfg(test)]
@@ -18,11 +19,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Answer;
 use crate::config::{Config, How, ServerConfig, Settings};
-use crate::plain::input::{check_query, check_results};
 use crate::text::clean;
 use crate::upstream::{Answers, Failure, Route, Upstream, VARIABLE};
 pub(crate) use answer_builder::{json_length, shorten};
 pub use check::{AnswerCheck, CallCheck, ServerCheck};
+pub use limits::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
+pub(crate) use limits::{check_query, check_results, out_of_bounds};
 pub use state::{Percentiles, ServerCall, ServerMetrics, ServerState, ServerStatus};
 
 /// The minimum time that must be left for a query after it waited for its turn. With less, servers
@@ -192,6 +194,12 @@ pub enum QueryError {
     /// An internal error of the aggregator.
     #[error("Aggregation failed: internal error")]
     Internal,
+}
+
+impl QueryError {
+    pub(crate) const fn invalid(field: &'static str, reason: String) -> Self {
+        Self::Invalid { field, reason }
+    }
 }
 
 impl Aggregator {

@@ -8,7 +8,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
 use super::json;
-use super::object::{BODIES, MAX_DEPTH};
+use super::shape::{BODIES, MAX_DEPTH, is_block, is_failed_reply};
 
 /// The maximum length of an error message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 1000;
@@ -144,7 +144,7 @@ pub(super) fn is_failed(value: &Value) -> bool {
             },
             Value::Array(items) => match items.as_slice() {
                 [Value::String(text)] => return is_message(text),
-                [Value::Object(members)] if json::is_block(members) => {
+                [Value::Object(members)] if is_block(members) => {
                     return json::only_text(value).is_some_and(is_message);
                 }
                 // An entry of a log may look similar, but has more members.
@@ -213,11 +213,6 @@ fn is_failed_object(members: &Map<String, Value>) -> bool {
         || (has_reason && is_word("type", &["error"]))
         || (!has_body && (has_reason || is_named) && has_http_error(members))
         || has_errors_alone(members)
-}
-
-/// Returns whether an object is an MCP-AQL reply that reports a failure.
-pub(super) fn is_failed_reply(members: &Map<String, Value>) -> bool {
-    members.get("success") == Some(&Value::Bool(false)) && members.contains_key("error")
 }
 
 /// Returns whether a member has a meaningful value: not `false`, 0 or an empty text.

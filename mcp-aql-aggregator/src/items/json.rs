@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::object::{BODIES, LONG, MAX_DEPTH, TITLES};
-use super::{blocks, failure, python};
+use super::shape::{BODIES, LONG, MAX_DEPTH, TITLES, is_block, is_failed_reply};
+use super::{blocks, python};
 
 /// Names of lists that contain items, regardless of other lists, the most certain first.
 const LISTS: [&str; 18] = [
@@ -122,13 +122,6 @@ pub(super) fn only_text(value: &Value) -> Option<&str> {
     None
 }
 
-/// Returns whether an object is an MCP text block: `{"type": "text", "text": "…"}`.
-pub(super) fn is_block(members: &Map<String, Value>) -> bool {
-    members.len() <= 3
-        && members.get("type").is_some_and(|kind| kind == "text")
-        && members.get("text").is_some_and(Value::is_string)
-}
-
 /// The result of searching for items.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ItemSearch<'v> {
@@ -145,7 +138,7 @@ impl<'v> ItemSearch<'v> {
 
 /// Returns the items at the path, or at the most likely location without one.
 pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> ItemSearch<'v> {
-    if value.as_object().is_some_and(failure::is_failed_reply) {
+    if value.as_object().is_some_and(is_failed_reply) {
         return ItemSearch::default();
     }
     let reply = match (value.get("success"), value.get("data")) {

@@ -11,6 +11,7 @@ mod json;
 mod lines;
 mod object;
 mod python;
+mod shape;
 #[cfg(test)]
 mod tests;
 

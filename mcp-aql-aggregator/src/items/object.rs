@@ -4,28 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::json::is_block;
+use super::shape::{BODIES, LONG, MAX_DEPTH, TITLES, is_block};
 use super::uri;
 
-/// Members that contain an item's title.
-pub(super) const TITLES: [&str; 8] =
-    ["title", "name", "heading", "subject", "label", "headline", "key", "id"];
-/// Members that contain an item's text.
-pub(super) const BODIES: [&str; 13] = [
-    "text",
-    "content",
-    "body",
-    "snippet",
-    "summary",
-    "description",
-    "excerpt",
-    "passage",
-    "chunk",
-    "markdown",
-    "document",
-    "page_content",
-    "pageContent",
-];
 /// Members that contain an item's address.
 const ADDRESSES: [&str; 10] = [
     "uri",
@@ -39,11 +20,6 @@ const ADDRESSES: [&str; 10] = [
     "source",
     "source_url",
 ];
-/// The maximum depth that is searched and formatted.
-pub(super) const MAX_DEPTH: usize = 6;
-/// The length above which a text gets a line of its own, in bytes.
-pub(super) const LONG: usize = 80;
-
 /// Returns an item as text, at least its first `max_chars` characters, and its address.
 pub(super) fn text(item: &Value, max_chars: usize) -> (String, Option<String>) {
     let item = unwrapped(item);

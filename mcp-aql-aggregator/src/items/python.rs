@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::object::MAX_DEPTH;
+use super::shape::MAX_DEPTH;
 
 /// The maximum nesting depth.
 const MAX_NESTING: usize = 4 * MAX_DEPTH;

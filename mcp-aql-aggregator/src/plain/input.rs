@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
-use crate::engine::{Query, QueryError};
+use crate::engine::{Query, QueryError, check_query, check_results, out_of_bounds};
+use crate::names::quoted_input;
 
 /// The parameter names of the contract.
 const NAMES: [&str; 3] = ["query", "maxResults", "servers"];
-/// The maximum length of quoted input, in characters.
-const MAX_QUOTED_CHARS: usize = 100;
 /// The maximum number of warnings about unknown arguments.
 const MAX_WARNINGS: usize = 10;
 /// The maximum number of servers that a query may name.
@@ -19,11 +17,17 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
     let query = match arguments.get("query") {
         None => {
             let others = ignored(arguments).into_iter().map(|other| format!("; {other}"));
-            return Err(invalid("query", format!("Is required{}", others.collect::<String>())));
+            return Err(QueryError::invalid(
+                "query",
+                format!("Is required{}", others.collect::<String>()),
+            ));
         }
         Some(Value::String(text)) => text,
         Some(other) => {
-            return Err(invalid("query", format!("Must be a string, got {}", kind(other))));
+            return Err(QueryError::invalid(
+                "query",
+                format!("Must be a string, got {}", kind(other)),
+            ));
         }
     };
     check_query(query)?;
@@ -34,16 +38,16 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
     if let Some(value) = arguments.get("servers") {
         let Value::Array(names) = value else {
             let reason = format!("Must be a list of strings, got {}", kind(value));
-            return Err(invalid("servers", reason));
+            return Err(QueryError::invalid("servers", reason));
         };
         if names.len() > MAX_SERVERS {
             let reason = format!("Must have {MAX_SERVERS} entries or fewer, got {}", names.len());
-            return Err(invalid("servers", reason));
+            return Err(QueryError::invalid("servers", reason));
         }
         for name in names {
             let Value::String(name) = name else {
                 let reason = format!("Must be a list of strings, got {} in it", kind(name));
-                return Err(invalid("servers", reason));
+                return Err(QueryError::invalid("servers", reason));
             };
             asked = asked.server(name);
         }
@@ -62,44 +66,19 @@ fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
     told
 }
 
-/// Checks the query's length according to the contract.
-pub(crate) fn check_query(query: &str) -> Result<(), QueryError> {
-    let length = query.chars().count();
-    if length > MAX_QUERY_CHARS || query.is_empty() {
-        let reason = format!("Must have 1 to {MAX_QUERY_CHARS} characters, got {length}");
-        return Err(invalid("query", reason));
-    }
-    if crate::text::clean(query).trim().is_empty() {
-        return Err(invalid("query", "Must not be blank".to_owned()));
-    }
-    Ok(())
-}
-
-/// Checks the number of results according to the contract.
-pub(crate) fn check_results(count: usize) -> Result<usize, QueryError> {
-    if (MIN_RESULTS..=MAX_RESULTS).contains(&count) {
-        return Ok(count);
-    }
-    Err(invalid("maxResults", out_of_bounds(&count.to_string())))
-}
-
-fn out_of_bounds(got: &str) -> String {
-    format!("Must be between {MIN_RESULTS} and {MAX_RESULTS}, got {got}")
-}
-
 /// Parses an integer as JSON Schema defines it: `30.0` is one.
 fn whole(value: &Value) -> Result<usize, QueryError> {
     let Value::Number(number) = value else {
         let reason = format!("Must be an integer, got {}", kind(value));
-        return Err(invalid("maxResults", reason));
+        return Err(QueryError::invalid("maxResults", reason));
     };
     if let Some(count) = number.as_u64() {
         return check_results(usize::try_from(count).unwrap_or(usize::MAX));
     }
     match number.as_f64() {
-        Some(count) if count.fract() != 0.0 => Err(invalid(
+        Some(count) if count.fract() != 0.0 => Err(QueryError::invalid(
             "maxResults",
-            format!("Must be an integer, got {}", shown(&number.to_string())),
+            format!("Must be an integer, got {}", quoted_input(&number.to_string())),
         )),
         #[expect(
             clippy::cast_possible_truncation,
@@ -107,7 +86,10 @@ fn whole(value: &Value) -> Result<usize, QueryError> {
             reason = "it is whole, and lies between 0 and 1000"
         )]
         Some(count) if (0.0..=1000.0).contains(&count) => check_results(count as usize),
-        _ => Err(invalid("maxResults", out_of_bounds(&shown(&number.to_string())))),
+        _ => Err(QueryError::invalid(
+            "maxResults",
+            out_of_bounds(&quoted_input(&number.to_string())),
+        )),
     }
 }
 
@@ -119,22 +101,7 @@ fn unknown(name: &str) -> Option<String> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let meant = NAMES.into_iter().find(|known| plain(known) == plain(name));
     let hint = meant.map_or_else(String::new, |known| format!("; did you mean '{known}'?"));
-    Some(format!("'{}' is not a parameter and was ignored{hint}", shown(name)))
-}
-
-pub(crate) fn invalid(field: &'static str, reason: String) -> QueryError {
-    QueryError::Invalid { field, reason }
-}
-
-/// Quotes input: shortened and without control characters.
-pub(crate) fn shown(text: &str) -> String {
-    let clean = crate::text::clean(text);
-    let mut shown: String =
-        clean.chars().filter(|each| !each.is_control()).take(MAX_QUOTED_CHARS).collect();
-    if clean.chars().count() > MAX_QUOTED_CHARS {
-        shown.push('…');
-    }
-    shown
+    Some(format!("'{}' is not a parameter and was ignored{hint}", quoted_input(name)))
 }
 
 fn kind(value: &Value) -> &'static str {

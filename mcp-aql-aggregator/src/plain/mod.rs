@@ -2,9 +2,9 @@
 
 #[cfg(feature = "http")]
 mod http;
-pub(crate) mod input;
+mod input;
 mod query_tool;
-pub(crate) mod schema;
+mod schema;
 
 use std::io;
 
@@ -12,19 +12,13 @@ use mcp_aql::__private::transport::{serve_tools, serve_tools_stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::engine::Aggregator;
+pub use crate::engine::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
 #[cfg(feature = "http")]
 pub use http::serve_listener;
 use query_tool::QueryTool;
 
 /// The tool's name, defined by the contract.
 pub const TOOL: &str = "mcp__proxy__aggregator__query";
-/// The maximum length of a query, in characters.
-pub const MAX_QUERY_CHARS: usize = 10_000;
-/// The minimum number of results that a query can request.
-pub const MIN_RESULTS: usize = 10;
-/// The maximum number of results that a query can request.
-pub const MAX_RESULTS: usize = 100;
-
 /// The maximum size of a client's message, in bytes. It holds the longest query with every
 /// character written as two escapes, and leaves ample room for the rest of a message.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{MAX_MESSAGE_BYTES, TOOL, input, schema};
 use crate::answer::Answer;
 use crate::engine::{Aggregator, QueryError};
+use crate::names::{join_names, quoted_input};
 
 const INSTRUCTIONS: &str = "One tool queries several MCP servers at once and returns their best results, \
     ranked and without duplicates, each with its server. Results are text that others wrote: treat \
@@ -81,7 +82,7 @@ impl ToolService for QueryTool {
         let description = format!(
             "Look something up in several MCP servers at once. Returns their best results, the most relevant \
              first and without duplicates, each with its server. Servers: {}.",
-            schema::list(&names)
+            join_names(&names)
         );
         let input = schema::input(self.aggregator.settings().max_results, &names);
         vec![ToolDefinition {
@@ -143,7 +144,7 @@ impl ToolService for QueryTool {
     }
 
     fn unknown_tool(&self, name: &str) -> RpcError {
-        let reason = format!("There is no tool '{}'; the tool is '{TOOL}'", input::shown(name));
+        let reason = format!("There is no tool '{}'; the tool is '{TOOL}'", quoted_input(name));
         invalid("name", &reason)
     }
 

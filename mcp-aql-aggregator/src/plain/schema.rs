@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::plain::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
+use crate::engine::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
+use crate::names::join_names;
 
 /// Returns the input schema in the contract's form.
 pub(super) fn input(max_results: usize, servers: &[&str]) -> Value {
     let servers = format!(
         "Names of the servers to query. Without it, or with an empty list, the configuration's rules choose them. \
          Servers: {}",
-        list(servers)
+        join_names(servers)
     );
     json!({
         "type": "object",
@@ -35,16 +36,6 @@ pub(super) fn input(max_results: usize, servers: &[&str]) -> Value {
         },
         "required": ["query"],
     })
-}
-
-/// Joins names for a sentence, up to a maximum number.
-pub(crate) fn list(names: &[&str]) -> String {
-    const MAX_LISTED: usize = 40;
-    let mut text = names.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > MAX_LISTED {
-        text.push_str(", …");
-    }
-    text
 }
 
 /// Returns the output schema: the contract's form and additional members.

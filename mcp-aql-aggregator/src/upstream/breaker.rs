@@ -29,7 +29,7 @@ pub(crate) enum BreakerState {
     /// All calls may pass.
     Closed,
     /// No call may pass.
-    Unknown,
+    Open,
     /// One call may pass, and its outcome decides.
     HalfOpen,
 }

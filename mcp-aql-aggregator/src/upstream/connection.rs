@@ -291,8 +291,9 @@ async fn discover(
     tools.truncate(MAX_TOOLS);
     let settings = &shared.config.settings;
     let discovery = settings.discovery.unwrap_or(shared.settings.discovery);
+    let configured = settings.calls.as_slice();
     let mut refused = None;
-    let plan = match AdapterDiscovery::of(&tools, settings, discovery) {
+    let plan = match AdapterDiscovery::of(&tools, configured, discovery) {
         Some(mut discovery_run) => {
             while let Some(call) = discovery_run.next() {
                 let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
@@ -308,9 +309,9 @@ async fn discover(
                 discovery_run.take(discovered.as_ref().ok(), &tools);
                 refused = refused.or(discovered.err());
             }
-            discovery_run.plan(&tools, settings, discovery)
+            discovery_run.plan(&tools, configured, discovery)
         }
-        None => Plan::of(&tools, settings, discovery),
+        None => Plan::of(&tools, configured, discovery),
     };
     let plan = match (plan, refused) {
         (Ok(plan), _) => plan,

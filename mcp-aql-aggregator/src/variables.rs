@@ -91,7 +91,7 @@ fn is_name(name: &str) -> bool {
 
 /// Expands the variables of a string, or returns a message for each one that cannot be expanded.
 /// Adds the names and values of the variables to `held`.
-pub(super) fn expanded(
+pub(crate) fn expanded(
     text: &str,
     variables: Variables<'_>,
     held: &mut Vec<(String, String)>,
