@@ -215,7 +215,7 @@ fn each_fault_says_what_to_write() {
             "invisible characters",
         ),
         (servers(json!({ "a".repeat(101): { "command": "x" } })), "mcpServers", "100 characters"),
-        (block(json!({ "command": "" })), "mcpServers.a.command", "write the program"),
+        (block(json!({ "command": "" })), "mcpServers.a.command", "write the server's program"),
         (block(json!({ "command": ["x"] })), "mcpServers.a.command", "its arguments in `args`"),
         (block(json!({ "command": 1 })), "mcpServers.a.command", "write a string"),
         (block(json!({ "command": "x", "args": "y" })), "mcpServers.a.args", "write a list"),
