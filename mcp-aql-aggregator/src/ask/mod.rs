@@ -9,6 +9,7 @@ mod schema;
 mod template;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
 use std::fmt;
 

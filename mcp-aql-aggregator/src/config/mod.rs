@@ -1,5 +1,6 @@
 //! The configuration: a client's own `mcpServers` and the `aggregator` section beside it.
 
+mod calls;
 mod fault;
 mod node;
 mod read;

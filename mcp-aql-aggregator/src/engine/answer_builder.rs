@@ -22,6 +22,88 @@ struct SourcedItem {
     found: FoundItem,
 }
 
+/// The outcomes of all servers, counted.
+#[derive(Default)]
+struct Tally {
+    /// The outcome of each server, with the server's index.
+    servers: Vec<(usize, ServerOutcome)>,
+    sources: Vec<SourcedItem>,
+    queried: usize,
+    succeeded: usize,
+    bytes_raw: usize,
+    /// The names of the queried servers.
+    attempted: Vec<String>,
+    /// The failures of queried servers.
+    errors: Vec<String>,
+    /// The failures of servers that do not count as queried.
+    unqueried_errors: Vec<String>,
+}
+
+impl Tally {
+    /// Counts the outcome of one server. A server without a search tool does not count as queried,
+    /// unless the query names it.
+    fn add(&mut self, name: &str, outcome: Outcome, is_named: bool) {
+        let mut summary = ServerOutcome {
+            name: name.to_owned(),
+            status: ServerOutcome::OK.to_owned(),
+            latency_ms: millis(outcome.latency),
+            results_raw: 0,
+            results: 0,
+            left_out: 0,
+            failed: Vec::new(),
+        };
+        let was_queried = is_named || !matches!(outcome.given, Err(Failure::NoQueryTool));
+        if was_queried {
+            self.queried += 1;
+            self.attempted.push(name.to_owned());
+        }
+        let server = outcome.server;
+        match outcome.given {
+            Ok(ServerItems { items, left_out, bytes, failed }) => {
+                summary.failed = failed;
+                self.succeeded += 1;
+                self.bytes_raw += bytes;
+                (summary.results_raw, summary.left_out) = (items.len(), left_out);
+                self.sources.extend(items.into_iter().map(|found| SourcedItem { server, found }));
+            }
+            Err(failure) => {
+                summary.status = failure.to_string();
+                let errors =
+                    if was_queried { &mut self.errors } else { &mut self.unqueried_errors };
+                errors.push(format!("{name}: {failure}"));
+            }
+        }
+        self.servers.push((server, summary));
+    }
+
+    /// Returns an error if no server was queried or none answered.
+    fn check(&mut self) -> Result<(), QueryError> {
+        if self.queried == 0 {
+            let mut errors = std::mem::take(&mut self.unqueried_errors);
+            if errors.is_empty() {
+                errors.push("no server is enabled".to_owned());
+            }
+            return Err(QueryError::NoServer { errors });
+        }
+        if self.succeeded == 0 {
+            let attempted = std::mem::take(&mut self.attempted);
+            let errors = std::mem::take(&mut self.errors);
+            return Err(QueryError::AllFailed { attempted, errors });
+        }
+        Ok(())
+    }
+
+    /// Counts each server's results in the answer, and returns the number of servers that have any.
+    fn count_results(&mut self, results: &[Hit]) -> usize {
+        let mut contributing = 0;
+        for (_, server) in &mut self.servers {
+            server.results = results.iter().filter(|hit| hit.server == server.name).count();
+            contributing += usize::from(server.results > 0);
+        }
+        contributing
+    }
+}
+
 impl Inner {
     pub(super) async fn answer(
         &self,
@@ -30,54 +112,14 @@ impl Inner {
         outcomes: Vec<Outcome>,
         begun: Instant,
     ) -> Result<Answer, QueryError> {
-        let named = !query.servers.is_empty();
-        let mut servers = Vec::new();
-        let mut sources = Vec::new();
-        let (mut queried, mut succeeded, mut bytes_raw) = (0, 0, 0);
-        let (mut attempted, mut errors, mut unasked) = (Vec::new(), Vec::new(), Vec::new());
+        let is_named = !query.servers.is_empty();
+        let mut tally = Tally::default();
         for outcome in outcomes {
             let Some(entry) = self.servers.get(outcome.server) else { continue };
-            let mut told = ServerOutcome {
-                name: entry.name.clone(),
-                status: ServerOutcome::OK.to_owned(),
-                latency_ms: millis(outcome.latency),
-                results_raw: 0,
-                results: 0,
-                left_out: 0,
-                failed: Vec::new(),
-            };
-            // A server without a search tool does not count as queried, unless the query names it.
-            let was_asked = named || !matches!(outcome.given, Err(Failure::NoQueryTool));
-            if was_asked {
-                queried += 1;
-                attempted.push(entry.name.clone());
-            }
-            match outcome.given {
-                Ok(ServerItems { items, left_out, bytes, failed }) => {
-                    told.failed = failed;
-                    succeeded += 1;
-                    bytes_raw += bytes;
-                    (told.results_raw, told.left_out) = (items.len(), left_out);
-                    let server = outcome.server;
-                    sources.extend(items.into_iter().map(|found| SourcedItem { server, found }));
-                }
-                Err(failure) => {
-                    told.status = failure.to_string();
-                    let told = if was_asked { &mut errors } else { &mut unasked };
-                    told.push(format!("{}: {failure}", entry.name));
-                }
-            }
-            servers.push((outcome.server, told));
+            tally.add(&entry.name, outcome, is_named);
         }
-        if queried == 0 {
-            if unasked.is_empty() {
-                unasked.push("no server is enabled".to_owned());
-            }
-            return Err(QueryError::NoServer { errors: unasked });
-        }
-        if succeeded == 0 {
-            return Err(QueryError::AllFailed { attempted, errors });
-        }
+        tally.check()?;
+        let sources = std::mem::take(&mut tally.sources);
         let total_results_raw = sources.len();
         let most = if query.whole { usize::MAX } else { asked.most };
         let (sources, ranked) = self.ranked(asked.words, most, sources).await?;
@@ -86,26 +128,22 @@ impl Inner {
         let room = if query.whole {
             usize::MAX
         } else {
-            self.config.settings.max_output_bytes.saturating_sub(metadata_bytes(&servers))
+            self.config.settings.max_output_bytes.saturating_sub(metadata_bytes(&tally.servers))
         };
         let results = fit_hits(hits, room);
         let warnings = omission_warning(found - results.len()).into_iter().collect();
-        let mut contributing = 0;
-        for (_, told) in &mut servers {
-            told.results = results.iter().filter(|hit| hit.server == told.name).count();
-            contributing += usize::from(told.results > 0);
-        }
+        let contributing = tally.count_results(&results);
         let metadata = Metadata {
-            servers_queried: queried,
-            servers_succeeded: succeeded,
+            servers_queried: tally.queried,
+            servers_succeeded: tally.succeeded,
             total_results_raw,
             total_results_dedup: ranked.distinct,
             results_returned: results.len(),
             processing_time_ms: millis(begun.elapsed()),
-            server_diversity: part(contributing, queried),
-            bytes_raw,
+            server_diversity: part(contributing, tally.queried),
+            bytes_raw: tally.bytes_raw,
             bytes_returned: results.iter().map(|hit| hit.content.len()).sum(),
-            servers: servers.into_iter().map(|(_, told)| told).collect(),
+            servers: tally.servers.into_iter().map(|(_, server)| server).collect(),
             warnings,
         };
         Ok(Answer { results, metadata })

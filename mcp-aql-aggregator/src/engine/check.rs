@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Aggregator, Entry, QueryError, ServerState, ServerStatus, check_query};
-use crate::ask::{NoPlan, Why};
+use crate::ask::{NoPlan, Plan, Why};
 use crate::config::Settings;
 use crate::items::split;
 use crate::text::clean;
@@ -131,36 +131,45 @@ impl Aggregator {
             checked.is_well = false;
             checked.notes.push(format!("{}: {}", call.tool, call.failure));
         }
-        let samples = plan.sample(query, settings.max_items_per_server);
-        let told = plan.describe();
-        for (place, told) in told.into_iter().enumerate() {
-            let mut given = Vec::new();
-            for answer in &asked.answers {
-                if let Some((tool, sample)) = samples.get(answer.call)
-                    && *tool == place
-                {
-                    let arguments = sample.arguments.clone().into();
-                    given.push(AnswerCheck::of(answer, arguments, settings));
-                }
-            }
-            checked.is_well &= !given.is_empty() && !given.iter().any(|answer| answer.is_mismatch);
-            let sample = samples.iter().find(|(tool, _)| *tool == place);
-            let arguments = sample.map_or(Value::Null, |(_, call)| call.arguments.clone().into());
-            checked.calls.push(CallCheck {
-                why: match told.why {
-                    Why::Configured => "configured",
-                    Why::Annotated => "a search tool annotated as read-only",
-                    Why::Named => "has the name of a search tool",
-                    Why::Operation => "an operation of an MCP-AQL adapter",
-                },
-                template: told.arguments,
-                arguments,
-                answers: given,
-                tool: told.tool,
-            });
+        for call in call_checks(&plan, &asked, query, settings) {
+            checked.is_well &=
+                !call.answers.is_empty() && !call.answers.iter().any(|answer| answer.is_mismatch);
+            checked.calls.push(call);
         }
         checked
     }
+}
+
+/// Returns the findings about each tool of a plan.
+fn call_checks(plan: &Plan, asked: &Answers, query: &str, settings: &Settings) -> Vec<CallCheck> {
+    let samples = plan.sample(query, settings.max_items_per_server);
+    let mut checks = Vec::new();
+    for (place, call) in plan.describe().into_iter().enumerate() {
+        let mut answers = Vec::new();
+        for answer in &asked.answers {
+            if let Some((tool, sample)) = samples.get(answer.call)
+                && *tool == place
+            {
+                let arguments = sample.arguments.clone().into();
+                answers.push(AnswerCheck::of(answer, arguments, settings));
+            }
+        }
+        let sample = samples.iter().find(|(tool, _)| *tool == place);
+        let arguments = sample.map_or(Value::Null, |(_, call)| call.arguments.clone().into());
+        checks.push(CallCheck {
+            why: match call.why {
+                Why::Configured => "configured",
+                Why::Annotated => "a search tool annotated as read-only",
+                Why::Named => "has the name of a search tool",
+                Why::Operation => "an operation of an MCP-AQL adapter",
+            },
+            template: call.arguments,
+            arguments,
+            answers,
+            tool: call.tool,
+        });
+    }
+    checks
 }
 
 impl AnswerCheck {

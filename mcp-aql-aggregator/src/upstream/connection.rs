@@ -262,6 +262,23 @@ pub(super) fn own_failure(error: &(dyn Error + Send + Sync + 'static)) -> Option
     error.downcast_ref().copied()
 }
 
+/// Returns the server's tools, up to the maximum numbers of pages and tools.
+async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ServiceError> {
+    let mut tools: Vec<Tool> = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let page = PaginatedRequestParams::default().with_cursor(cursor);
+        let page = peer.list_tools(Some(page)).await?;
+        tools.extend(page.tools);
+        cursor = page.next_cursor;
+        if cursor.is_none() || tools.len() >= MAX_TOOLS {
+            break;
+        }
+    }
+    tools.truncate(MAX_TOOLS);
+    Ok(tools)
+}
+
 /// Discovers the calls to make.
 async fn discover(
     shared: &Shared,
@@ -277,18 +294,7 @@ async fn discover(
         _ => Failure::Protocol,
     };
     filter.expect_tools();
-    let mut tools: Vec<Tool> = Vec::new();
-    let mut cursor = None;
-    for _ in 0..MAX_PAGES {
-        let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let page = peer.list_tools(Some(page)).await.map_err(failed)?;
-        tools.extend(page.tools);
-        cursor = page.next_cursor;
-        if cursor.is_none() || tools.len() >= MAX_TOOLS {
-            break;
-        }
-    }
-    tools.truncate(MAX_TOOLS);
+    let tools = list_tools(peer).await.map_err(failed)?;
     let settings = &shared.config.settings;
     let discovery = settings.discovery.unwrap_or(shared.settings.discovery);
     let configured = settings.calls.as_slice();

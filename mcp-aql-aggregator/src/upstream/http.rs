@@ -20,7 +20,8 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Failure;
-use super::message_filter::{Incoming, MessageFilter, MessageStart, message_start};
+use super::message_filter::{Incoming, MessageFilter};
+use super::message_start::{MessageStart, message_start};
 use super::stats::Stats;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -9,7 +9,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{mpsc, oneshot};
 
 use super::Failure;
-use super::message_filter::{Incoming, MessageFilter, MessageStart, id_at_end, message_start};
+use super::message_filter::{Incoming, MessageFilter};
+use super::message_start::{MessageStart, id_at_end, message_start};
 use super::stats::Stats;
 
 /// The size of the read buffer, in bytes.

@@ -13,6 +13,7 @@ mod http;
 mod lifecycle;
 mod line_transport;
 mod message_filter;
+mod message_start;
 mod notes;
 mod process;
 mod query;
