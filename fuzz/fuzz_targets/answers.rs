@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         .map(|answer| fuzzing::items(answer, path))
         .collect();
 
-    let (most_items, most_chars) = fuzzing::MOST;
+    let (most_items, most_chars) = fuzzing::LIMITS;
     let mut candidates = Vec::new();
     for (server, items) in answers.iter().enumerate() {
         assert!(items.len() <= most_items, "{items:?}");

@@ -1,4 +1,4 @@
-//! A message a line: standard input and output of a child process.
+//! Transport with one message per line over the standard input and output of a child process.
 
 use std::sync::Arc;
 
@@ -9,77 +9,79 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{mpsc, oneshot};
 
 use super::Failure;
-use super::mail::{Begins, Incoming, Mail, begins, id_at_end};
+use super::message_filter::{Incoming, MessageFilter};
+use super::message_start::{MessageStart, id_at_end, message_start};
 use super::stats::Stats;
 
-/// Bytes that are read at once.
-const BUFFER: usize = 64 << 10;
-/// What is kept of a line for longer than the line.
-const KEPT: usize = 64 << 10;
-/// Messages on their way to the process. Replies that find no room are not given: a server that asks, and
-/// does not read, shall not fill our memory.
-const OUTGOING: usize = 64;
-/// An answer that is too long is read over, so that the next one is understood; but not for ever.
-const MOST_DROPPED: usize = 256 << 20;
-/// What is kept of the end of a long line, to find its id.
-const TAIL: usize = 256;
+/// The size of the read buffer, in bytes.
+const BUFFER_BYTES: usize = 64 << 10;
+/// The capacity of the line buffer that is kept between lines, in bytes.
+const KEPT_LINE_BYTES: usize = 64 << 10;
+/// The maximum number of messages queued for the process. Replies are dropped when the queue is
+/// full, so that a server that sends requests and does not read cannot fill the memory.
+const MAX_QUEUED_MESSAGES: usize = 64;
+/// The maximum bytes of an oversized answer that are skipped to reach the next message.
+const MAX_SKIPPED_BYTES: usize = 256 << 20;
+/// The bytes kept of the end of an oversized line to find its id.
+const TAIL_BYTES: usize = 256;
 
-/// A message to write, and whoever waits until it is written.
-type Letter = (Vec<u8>, Option<oneshot::Sender<()>>);
+/// A message to write, and a channel that reports when it is written.
+type OutgoingMessage = (Vec<u8>, Option<oneshot::Sender<()>>);
 
-/// A connection of lines.
-pub(super) struct Lines<R> {
+/// A transport of lines.
+pub(super) struct LineTransport<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    /// The rest of a line that is too long.
-    over: Option<Over>,
-    writer: Option<mpsc::Sender<Letter>>,
-    mail: Arc<Mail>,
+    /// The state of skipping an oversized line.
+    oversized: Option<OversizedLine>,
+    writer: Option<mpsc::Sender<OutgoingMessage>>,
+    filter: Arc<MessageFilter>,
 }
 
 #[derive(Default)]
-struct Over {
-    is_told: bool,
+struct OversizedLine {
+    is_reported: bool,
     dropped: usize,
     tail: Vec<u8>,
 }
 
-impl<R: AsyncRead + Send + Unpin> Lines<R> {
+impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     pub(super) fn new(
         read: R,
         write: impl AsyncWrite + Send + Unpin + 'static,
-        mail: Arc<Mail>,
+        filter: Arc<MessageFilter>,
     ) -> Self {
-        let (writer, letters) = mpsc::channel(OUTGOING);
-        tokio::spawn(write_all(write, letters, Arc::clone(&mail)));
-        let reader = BufReader::with_capacity(BUFFER, read);
-        Self { reader, line: Vec::new(), over: None, writer: Some(writer), mail }
+        let (writer, queue) = mpsc::channel(MAX_QUEUED_MESSAGES);
+        tokio::spawn(write_all(write, queue, Arc::clone(&filter)));
+        let reader = BufReader::with_capacity(BUFFER_BYTES, read);
+        Self { reader, line: Vec::new(), oversized: None, writer: Some(writer), filter }
     }
 
-    /// Begins to read over what is too long, and says so to whoever waits for it, if that is known already.
+    /// Starts to skip an oversized line, and returns an error for the request if its id is already
+    /// known.
     fn overflow(&mut self) -> Option<ServerJsonRpcMessage> {
-        let begins = begins(&self.line);
+        let begins = message_start(&self.line);
         let id = match begins {
-            Begins::Answer(id) => Some(id),
-            // Whoever waits for an answer still gets it.
-            Begins::Method => None,
-            Begins::Open => self.mail.only(),
+            MessageStart::Answer(id) => Some(id),
+            // The pending requests may still be answered.
+            MessageStart::Method => None,
+            MessageStart::Unknown => self.filter.only(),
         };
-        let told = id.and_then(|id| self.mail.too_large(id));
-        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL));
-        let is_told = told.is_some() || begins == Begins::Method;
-        self.over = Some(Over { is_told, dropped: self.line.len(), tail });
+        let told = id.and_then(|id| self.filter.too_large(id));
+        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL_BYTES));
+        let is_reported = told.is_some() || begins == MessageStart::Method;
+        self.oversized = Some(OversizedLine { is_reported, dropped: self.line.len(), tail });
         self.line = Vec::new();
         told
     }
 
-    /// What a whole line is.
+    /// Processes a whole line.
     fn whole(&mut self) -> Option<ServerJsonRpcMessage> {
         let text = self.line.trim_ascii();
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-        let found = if text.is_empty() { Incoming::Nothing } else { self.mail.incoming(text) };
+        let found = if text.is_empty() { Incoming::Nothing } else { self.filter.incoming(text) };
         self.line.clear();
-        self.line.shrink_to(KEPT);
+        self.line.shrink_to(KEPT_LINE_BYTES);
         match found {
             Incoming::Answer(answer) => Some(*answer),
             Incoming::Reply(reply) => {
@@ -88,40 +90,40 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
                 }
                 None
             }
-            Incoming::Nothing | Incoming::Garbage => None,
+            Incoming::Nothing | Incoming::NotAMessage => None,
         }
     }
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
+impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for LineTransport<R> {
     type Error = Failure;
 
     fn send(
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
-        let letter = self.mail.outgoing(&message);
+        let bytes = self.filter.outgoing(&message);
         let writer = self.writer.clone();
-        let mail = Arc::clone(&self.mail);
+        let filter = Arc::clone(&self.filter);
         async move {
-            let gone = || mail.cause().unwrap_or(Failure::Exited);
-            let (letter, _) = letter.ok_or(Failure::Protocol)?;
+            let gone = || filter.cause().unwrap_or(Failure::Exited);
+            let (bytes, _) = bytes.ok_or(Failure::Protocol)?;
             let writer = writer.ok_or_else(gone)?;
             let (written, is_written) = oneshot::channel();
-            writer.send((letter, Some(written))).await.map_err(|_| gone())?;
+            writer.send((bytes, Some(written))).await.map_err(|_| gone())?;
             is_written.await.map_err(|_| gone())
         }
     }
 
-    /// May be dropped at any time: what was read is kept.
+    /// Is cancel safe: bytes already read are kept.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            if self.mail.cause().is_some() {
+            if self.filter.cause().is_some() {
                 return None;
             }
             let part = match self.reader.fill_buf().await {
                 Ok([]) | Err(_) => {
-                    self.mail.end(Failure::Exited);
+                    self.filter.end(Failure::Exited);
                     return None;
                 }
                 Ok(part) => part,
@@ -129,11 +131,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
             let end = memchr::memchr(b'\n', part);
             let line = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
             let taken = line.len() + usize::from(end.is_some());
-            Stats::count(&self.mail.stats.bytes_in, taken);
+            Stats::count(&self.filter.stats.bytes_in, taken);
             let mut found = None;
-            match &mut self.over {
+            match &mut self.oversized {
                 None => {
-                    let most = self.mail.most_bytes();
+                    let most = self.filter.max_bytes();
                     self.line.extend_from_slice(line);
                     self.reader.consume(taken);
                     if self.line.len() > most {
@@ -142,20 +144,21 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
                 }
                 Some(over) => {
                     over.dropped = over.dropped.saturating_add(line.len());
-                    let last = line.get(line.len().saturating_sub(TAIL)..).unwrap_or_default();
+                    let last =
+                        line.get(line.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
                     over.tail.extend_from_slice(last);
-                    over.tail.drain(..over.tail.len().saturating_sub(TAIL));
+                    over.tail.drain(..over.tail.len().saturating_sub(TAIL_BYTES));
                     self.reader.consume(taken);
-                    if over.dropped > MOST_DROPPED {
-                        self.mail.end(Failure::TooLarge);
+                    if over.dropped > MAX_SKIPPED_BYTES {
+                        self.filter.end(Failure::TooLarge);
                         return None;
                     }
                 }
             }
             if end.is_some() {
-                match self.over.take() {
-                    Some(over) if !over.is_told && found.is_none() => {
-                        found = id_at_end(&over.tail).and_then(|id| self.mail.too_large(id));
+                match self.oversized.take() {
+                    Some(over) if !over.is_reported && found.is_none() => {
+                        found = id_at_end(&over.tail).and_then(|id| self.filter.too_large(id));
                     }
                     Some(_) => {}
                     None => found = self.whole(),
@@ -173,19 +176,19 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Lines<R> {
     }
 }
 
-/// Writes message after message, until nobody has one any more, or the process does not take it.
+/// Writes messages until the channel closes or the process stops reading.
 async fn write_all(
     mut write: impl AsyncWrite + Send + Unpin,
-    mut letters: mpsc::Receiver<Letter>,
-    mail: Arc<Mail>,
+    mut queue: mpsc::Receiver<OutgoingMessage>,
+    filter: Arc<MessageFilter>,
 ) {
-    while let Some((mut text, written)) = letters.recv().await {
+    while let Some((mut text, written)) = queue.recv().await {
         text.push(b'\n');
         if write.write_all(&text).await.is_err() || write.flush().await.is_err() {
-            // Whoever reads learns why.
+            // The reading side reports the reason.
             return;
         }
-        Stats::count(&mail.stats.bytes_out, text.len());
+        Stats::count(&filter.stats.bytes_out, text.len());
         if let Some(written) = written {
             let _ = written.send(());
         }
@@ -207,7 +210,7 @@ mod tests {
         ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), RequestId::Number(id))
     }
 
-    /// The id of an answer, and whether it is a fault.
+    /// Returns the id of an answer, and whether it is an error.
     fn seen(message: &ServerJsonRpcMessage) -> (i64, bool) {
         match message {
             ServerJsonRpcMessage::Response(response) => match response.id {
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_come_however_they_are_cut() {
+    async fn lines_may_be_split_anywhere() {
         let fine = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#);
         let long = "x".repeat(5000);
         let first =
@@ -235,18 +238,18 @@ mod tests {
             "\n\u{feff}{}\r\nhello\n{first}\n{ping}\n{long}\n{last}\n  {}\n{}",
             fine(1),
             fine(4),
-            // Its line never ends.
+            // The last line has no line end.
             fine(5)
         );
         for size in [1, 7, 64, 100_000] {
             let (theirs, ours) = tokio::io::duplex(size);
             let (mut replies, write) = tokio::io::duplex(100_000);
-            let mail = Mail::new(Arc::default());
-            let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+            let filter = MessageFilter::new(Arc::default());
+            let mut lines = LineTransport::new(ours, write, Arc::clone(&filter));
             for id in 1..=5 {
                 lines.send(call(id)).await.unwrap();
             }
-            mail.is_ready(1000);
+            filter.set_ready(1000);
             let text = text.clone();
             let writing = tokio::spawn(async move {
                 let mut theirs = theirs;
@@ -257,7 +260,7 @@ mod tests {
                 all.push(seen(&message));
             }
             assert_eq!(all, [(1, false), (2, true), (3, true), (4, false)], "{size}");
-            assert_eq!(mail.cause(), Some(Failure::Exited));
+            assert_eq!(filter.cause(), Some(Failure::Exited));
             writing.await.unwrap();
             lines.close().await.unwrap();
             drop(lines);
@@ -272,10 +275,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_read_is_kept_when_nobody_waits() {
+    async fn receive_is_cancel_safe() {
         let (mut theirs, ours) = tokio::io::duplex(1000);
-        let mail = Mail::new(Arc::default());
-        let mut lines = Lines::new(ours, tokio::io::sink(), Arc::clone(&mail));
+        let filter = MessageFilter::new(Arc::default());
+        let mut lines = LineTransport::new(ours, tokio::io::sink(), Arc::clone(&filter));
         lines.send(call(1)).await.unwrap();
         for part in [r#"{"id":1,"#, r#""result":{"content""#, ":[]}}"] {
             theirs.write_all(part.as_bytes()).await.unwrap();
@@ -287,12 +290,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_asks_and_does_not_read_does_not_fill_our_memory() {
+    async fn replies_to_a_server_that_does_not_read_are_dropped() {
         let (mut theirs, ours) = tokio::io::duplex(1000);
-        // Nobody reads at the other end.
+        // The other end is never read.
         let (_replies, write) = tokio::io::duplex(10);
-        let mail = Mail::new(Arc::default());
-        let mut lines = Lines::new(ours, write, Arc::clone(&mail));
+        let filter = MessageFilter::new(Arc::default());
+        let mut lines = LineTransport::new(ours, write, Arc::clone(&filter));
         let asking = tokio::spawn(async move {
             for _ in 0..10_000 {
                 theirs.write_all(b"{\"id\":1,\"method\":\"ping\"}\n").await.unwrap();

@@ -1,4 +1,4 @@
-//! All servers at once, each for its time.
+//! Queries all servers concurrently, each within its time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,37 +8,38 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use super::{Asked, Inner, Server};
-use crate::ask::told_name;
-use crate::items::{Item, split_aside};
+use super::{Inner, QueryServer, ValidQuery};
+use crate::ask::display_name;
+use crate::items::{Item, split_in_background};
 use crate::upstream::{Answers, Failure, Route};
 
-/// A server keeps to its time itself, and tells its breaker. This much later it is given up all the same.
-const GRACE: Duration = Duration::from_millis(250);
+/// The extra time after which a server is abandoned. A server normally enforces its own deadline
+/// and reports the timeout to its breaker.
+const ABANDON_GRACE_PERIOD: Duration = Duration::from_millis(250);
 
-/// Told of a server whose answer has nothing where the configuration says.
-const ITEMS_AMISS: &str = "`items` leads nowhere in the answer";
+/// Reported for a server whose answer does not contain the configured `items`.
+const ITEMS_MISMATCH: &str = "`items` does not match the answer";
 
-/// How asking one server went.
+/// The outcome of querying one server.
 pub(super) struct Outcome {
-    /// Its place in the configuration.
+    /// The server's index in the configuration.
     pub(super) server: usize,
     pub(super) latency: Duration,
-    pub(super) given: Result<Given, Failure>,
+    pub(super) given: Result<ServerItems, Failure>,
 }
 
-/// What a server gave.
+/// The items of a server's answers.
 #[derive(Default)]
-pub(super) struct Given {
-    pub(super) items: Vec<Found>,
+pub(super) struct ServerItems {
+    pub(super) items: Vec<FoundItem>,
     pub(super) left_out: usize,
     pub(super) bytes: usize,
-    /// Why calls failed beside those that were answered, each reason once.
+    /// The reasons why some calls failed while others were answered, each once.
     pub(super) failed: Vec<String>,
 }
 
-/// One item, and where it comes from.
-pub(super) struct Found {
+/// An item and its origin.
+pub(super) struct FoundItem {
     pub(super) call: usize,
     pub(super) position: usize,
     pub(super) tool: Arc<str>,
@@ -46,24 +47,29 @@ pub(super) struct Found {
     pub(super) item: Item,
 }
 
-/// What items are cut by.
+/// The limits for splitting answers into items.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct ItemLimits {
     items: usize,
     chars: usize,
 }
 
 impl Inner {
-    /// Asks these servers, and gives what became of each, in their order.
-    pub(super) async fn ask(&self, asked: &Asked, deadline: Instant, route: Route) -> Vec<Outcome> {
+    /// Queries the servers and returns the outcome of each, in their order.
+    pub(super) async fn ask(
+        &self,
+        asked: &ValidQuery,
+        deadline: Instant,
+        route: Route,
+    ) -> Vec<Outcome> {
         let begun = Instant::now();
         let (chosen, words) = (&asked.servers, Arc::<str>::from(asked.words.as_str()));
         let route = Arc::new(route);
         let settings = &self.config.settings;
         let bounds =
-            Bounds { items: settings.max_items_per_server, chars: settings.max_item_chars };
+            ItemLimits { items: settings.max_items_per_server, chars: settings.max_item_chars };
         let mut outcomes: Vec<Option<Outcome>> = Vec::new();
-        // Whoever drops the query drops the set, and with it every call.
+        // Dropping the query drops the set, which cancels every call.
         let mut tasks = JoinSet::new();
         for (index, place) in chosen.iter().enumerate() {
             outcomes.push(None);
@@ -74,16 +80,16 @@ impl Inner {
                 tracing::info_span!("server", name = %entry.name, status = tracing::field::Empty);
             tasks.spawn(
                 async move {
-                    let given = one(&*server, &words, deadline, &route, bounds).await;
+                    let given = query_server(&*server, &words, deadline, &route, bounds).await;
                     let given = given.unwrap_or_else(|| Err(Failure::Timeout(begun.elapsed())));
                     let outcome = Outcome { server: place, latency: begun.elapsed(), given };
-                    outcome.note();
+                    outcome.log();
                     (index, outcome)
                 }
                 .instrument(span),
             );
         }
-        // A server's own code may fail; the others' answers do not depend on it.
+        // A panic in one task does not affect the other servers.
         while let Some(done) = tasks.join_next().await {
             if let Ok((index, outcome)) = done
                 && let Some(place) = outcomes.get_mut(index)
@@ -105,8 +111,8 @@ impl Inner {
 }
 
 impl Outcome {
-    /// For whoever watches: no word of the query, or of the server.
-    fn note(&self) {
+    /// Logs the outcome without any text of the query or the server.
+    fn log(&self) {
         let latency_ms = self.latency.as_millis();
         match &self.given {
             Ok(given) => {
@@ -121,34 +127,36 @@ impl Outcome {
     }
 }
 
-/// One server's answer, cut into items. None: it did not even keep to its time.
-async fn one(
-    server: &dyn Server,
+/// Returns one server's answer, split into items, or `None` if the server exceeded even the grace
+/// period.
+async fn query_server(
+    server: &dyn QueryServer,
     words: &str,
     until: Instant,
     route: &Route,
-    bounds: Bounds,
-) -> Option<Result<Given, Failure>> {
+    bounds: ItemLimits,
+) -> Option<Result<ServerItems, Failure>> {
     let asked = async {
         let asked = server.ask(words, until, route).await?;
-        Ok(given(asked, bounds).await)
+        Ok(split_answers(asked, bounds).await)
     };
-    timeout_at(until + GRACE, asked).await.ok()
+    timeout_at(until + ABANDON_GRACE_PERIOD, asked).await.ok()
 }
 
-async fn given(asked: Answers, bounds: Bounds) -> Given {
-    let mut given = Given::default();
+async fn split_answers(asked: Answers, bounds: ItemLimits) -> ServerItems {
+    let mut given = ServerItems::default();
     for answer in asked.answers {
         given.bytes += answer.bytes;
         let room = bounds.items.saturating_sub(given.items.len());
         let parts =
-            split_aside(answer.result, answer.bytes, answer.items, room, bounds.chars).await;
+            split_in_background(answer.result, answer.bytes, answer.items, room, bounds.chars)
+                .await;
         given.left_out += parts.left_out;
-        if parts.is_path_amiss && !given.failed.iter().any(|it| it == ITEMS_AMISS) {
-            given.failed.push(ITEMS_AMISS.to_owned());
+        if parts.is_path_mismatch && !given.failed.iter().any(|it| it == ITEMS_MISMATCH) {
+            given.failed.push(ITEMS_MISMATCH.to_owned());
         }
-        let tool = Arc::<str>::from(told_name(&answer.tool));
-        given.items.extend(parts.items.into_iter().enumerate().map(|(position, item)| Found {
+        let tool = Arc::<str>::from(display_name(&answer.tool));
+        given.items.extend(parts.items.into_iter().enumerate().map(|(position, item)| FoundItem {
             call: answer.call,
             position,
             tool: Arc::clone(&tool),
@@ -156,7 +164,7 @@ async fn given(asked: Answers, bounds: Bounds) -> Given {
             item,
         }));
     }
-    // In whatever order calls came back.
+    // Calls may be answered in any order.
     given.items.sort_by_key(|found| (found.call, found.position));
     for call in asked.failed {
         let why = call.failure.to_string();
@@ -174,14 +182,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::items::Places;
+    use crate::items::ItemLocation;
     use crate::upstream::CallAnswer;
 
     fn answers(items: Option<&str>, texts: Vec<String>) -> Answers {
         let answer = CallAnswer {
             call: 0,
             tool: "search".to_owned(),
-            items: Places { path: items.map(str::to_owned), between: None },
+            items: ItemLocation { path: items.map(str::to_owned), between: None },
             result: CallToolResult::structured(json!({ "hits": texts })),
             bytes: 10,
             latency: Duration::ZERO,
@@ -191,12 +199,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn items_that_are_not_where_they_should_be_are_told() {
-        let bounds = Bounds { items: 10, chars: 100 };
+    async fn missing_items_are_reported() {
+        let bounds = ItemLimits { items: 10, chars: 100 };
         for (items, told) in
-            [(None, vec![]), (Some("hits"), vec![]), (Some("results"), vec![ITEMS_AMISS])]
+            [(None, vec![]), (Some("hits"), vec![]), (Some("results"), vec![ITEMS_MISMATCH])]
         {
-            let given = given(answers(items, vec!["a".to_owned()]), bounds).await;
+            let given = split_answers(answers(items, vec!["a".to_owned()]), bounds).await;
             assert_eq!(given.failed, told, "{items:?}");
         }
     }
@@ -205,7 +213,7 @@ mod tests {
     async fn long_answers_are_cut_as_short_ones_are() {
         let texts: Vec<_> =
             (0..20).map(|number| format!("{number} {}", "word ".repeat(5000))).collect();
-        let given = given(answers(None, texts), Bounds { items: 30, chars: 100 }).await;
+        let given = split_answers(answers(None, texts), ItemLimits { items: 30, chars: 100 }).await;
         assert_eq!((given.items.len(), given.left_out), (30, 10));
         assert!(given.items.iter().all(|found| found.item.truncated));
     }

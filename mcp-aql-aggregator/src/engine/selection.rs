@@ -1,11 +1,11 @@
-//! Which servers a query goes to.
+//! Selects the servers for a query.
 
 use super::{Entry, Inner, Query, QueryError};
-use crate::plain::input::shown;
-use crate::plain::schema::list;
+use crate::names::{join_names, quoted_input};
 
 impl Inner {
-    /// The servers that were named; else those of all rules that match; else all. Disabled ones never.
+    /// Returns the servers that the query names, or else those of all matching rules, or else all.
+    /// Disabled servers are never chosen.
     pub(super) fn choose(&self, query: &Query, words: &str) -> Result<Vec<usize>, QueryError> {
         if !query.servers.is_empty() {
             let mut chosen =
@@ -24,7 +24,8 @@ impl Inner {
         let wrong = if found.is_some() { "is disabled" } else { "is not configured" };
         let on = self.servers.iter().filter(|entry| entry.server.is_some());
         let names: Vec<_> = on.map(|entry| entry.name.as_str()).collect();
-        let reason = format!("'{}' {wrong}; there are: {}", shown(name), list(&names));
-        Err(QueryError::UnknownServer { name: shown(name), reason })
+        let reason =
+            format!("'{}' {wrong}; the servers are: {}", quoted_input(name), join_names(&names));
+        Err(QueryError::UnknownServer { name: quoted_input(name), reason })
     }
 }

@@ -1,31 +1,32 @@
-//! `${NAME}` and `${NAME:-default}`, as clients write them, and VS Code's `${env:NAME}`.
+//! Expansion of `${NAME}` and `${NAME:-default}`, as clients write them, and of VS Code's
+//! `${env:NAME}`.
 
-/// Where variables come from.
+/// A lookup of environment variables.
 pub(crate) type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A part of a string of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'t> {
     Text(&'t str),
-    /// `raw` is how it is written, which may be told; what it holds may not.
+    /// `raw` is the source text, which may be displayed; the variable's value may not.
     Variable {
         raw: &'t str,
         name: &'t str,
         default: Option<&'t str>,
     },
-    /// `${input:…}`, `${command:…}`: what only an editor can ask for.
+    /// `${input:…}` or `${command:…}`, which only an editor can resolve.
     Foreign {
         raw: &'t str,
     },
 }
 
 impl Piece<'_> {
-    /// What it stands for, or what is wrong with it.
+    /// Returns the value of the piece, or a message about what is wrong with it.
     pub(crate) fn value(self, variables: Variables<'_>) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text.to_owned()),
             Self::Variable { name, default, .. } => match (variables(name), default) {
-                // As in a shell: what is empty is as good as not set, where there is another choice.
+                // As in a shell, an empty variable counts as unset if there is a default.
                 (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
                 (Some(value), _) => Ok(value),
                 (None, Some(default)) => Ok(default.to_owned()),
@@ -33,14 +34,15 @@ impl Piece<'_> {
                     "the variable `{name}` is not set: set it, or write `${{{name}:-default}}`"
                 )),
             },
-            Self::Foreign { raw } => Err(format!(
-                "nobody is here to be asked for `{raw}`: write `${{NAME}}` and set that variable"
-            )),
+            Self::Foreign { raw } => {
+                Err(format!("`{raw}` needs an editor: write `${{NAME}}` and set that variable"))
+            }
         }
     }
 }
 
-/// The parts of a string. What only looks similar, `${X:=1}` or `$X`, is text: it may be meant for a shell.
+/// Splits a string into pieces. Similar syntax such as `${X:=1}` or `$X` stays text, because it may
+/// be meant for a shell.
 pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
     let mut plain = 0;
@@ -87,9 +89,9 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
 }
 
-/// The string with what its variables hold, or what is wrong with each of them. Their names and what they
-/// hold are added to `held`, too.
-pub(super) fn expanded(
+/// Expands the variables of a string, or returns a message for each one that cannot be expanded.
+/// Adds the names and values of the variables to `held`.
+pub(crate) fn expanded(
     text: &str,
     variables: Variables<'_>,
     held: &mut Vec<(String, String)>,
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_missing_is_told() {
+    fn every_missing_variable_is_reported() {
         let faults =
             expanded("${A} ${HOME} ${B} ${input:key}", &variables, &mut Vec::new()).unwrap_err();
         assert_eq!(
@@ -165,7 +167,7 @@ mod tests {
             [
                 "the variable `A` is not set: set it, or write `${A:-default}`",
                 "the variable `B` is not set: set it, or write `${B:-default}`",
-                "nobody is here to be asked for `${input:key}`: write `${NAME}` and set that variable",
+                "`${input:key}` needs an editor: write `${NAME}` and set that variable",
             ]
         );
     }

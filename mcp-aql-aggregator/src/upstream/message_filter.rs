@@ -1,5 +1,6 @@
-//! What goes between a server and the client: only answers to what was asked come in, decoded as what they
-//! have to be, without any text of a fault. What comes beside them is answered here, or dropped.
+//! Filters and decodes the messages between a server and the client. Only answers to pending
+//! requests pass, decoded as the type that the request expects and without the text of errors.
+//! Other messages are answered here or dropped.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,37 +20,41 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
+use super::message_start::parse_id;
 use super::stats::Stats;
-use crate::ask::told_name;
+use crate::ask::display_name;
 
-/// What a server may send before it is ready: lists of tools with their schemas are longer than answers.
-const MOST_AT_START: usize = 4 << 20;
-/// So many lines in a row that are no messages are borne: some servers greet on standard output.
-const MOST_GARBAGE: usize = 200;
-/// What is told of them to whoever checks the configuration.
+/// The maximum message size until the server is ready, in bytes. Lists of tools with their schemas
+/// are longer than answers.
+const MAX_START_BYTES: usize = 4 << 20;
+/// The maximum number of consecutive lines that are not messages. Some servers print a banner to
+/// standard output.
+const MAX_NON_PROTOCOL_LINES: usize = 200;
+/// The note about such lines for the operator.
 pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
-/// Ids of requests of a server: longer ones get no answer.
-const LONGEST_ID: usize = 100;
-/// Faults of our own in the place of an answer. Codes of servers are never let through.
+/// The maximum length of the id of a server's request, in bytes. Requests with longer ids are not
+/// answered.
+const MAX_ID_BYTES: usize = 100;
+/// The error codes that replace an answer. Codes of servers are never passed on.
 const OF_SERVER: ErrorCode = ErrorCode(-32000);
 const UNFIT: ErrorCode = ErrorCode(1);
 const TOO_LARGE: ErrorCode = ErrorCode(2);
-/// Where an answer says how many bytes it had.
+/// The member of `_meta` in which a decoded answer carries its size.
 const BYTES: &str = "bytes";
 
-/// What is asked, which says how its answer has to look.
+/// A pending request, which determines how its answer is decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Asked {
+enum PendingRequest {
     Initialize,
     Discover,
     Tools,
-    /// Of this tool.
+    /// A call of this tool.
     Call(String),
     Other,
 }
 
-impl Asked {
-    /// As the protocol, or the server, calls it.
+impl PendingRequest {
+    /// Returns the name of the method, or of the tool.
     fn name(&self) -> &str {
         match self {
             Self::Initialize => "initialize",
@@ -61,40 +66,40 @@ impl Asked {
     }
 }
 
-/// What a message of the server comes to.
+/// The result of processing a server's message.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// An answer for the client.
     Answer(Box<ServerJsonRpcMessage>),
-    /// A request, which gets this reply.
+    /// A reply to a request of the server.
     Reply(Vec<u8>),
-    /// Nothing anybody waits for.
+    /// A message that needs no action.
     Nothing,
-    /// No message at all.
-    Garbage,
+    /// Not a message.
+    NotAMessage,
 }
 
-/// One connection's mail.
+/// The message filter of one connection.
 #[derive(Debug)]
-pub(super) struct Mail {
+pub(super) struct MessageFilter {
     pub(super) stats: Arc<Stats>,
-    pending: Mutex<HashMap<i64, Asked>>,
-    /// Messages beyond it are dropped.
-    most_bytes: AtomicUsize,
-    /// The same of answers to calls, while lists of tools may be longer.
-    most_of_calls: AtomicUsize,
-    /// What all pages of a list of tools may still have together.
-    left_of_tools: AtomicUsize,
-    /// The server says when its tools change.
-    tells_changes: AtomicBool,
-    garbage: AtomicUsize,
+    pending: Mutex<HashMap<i64, PendingRequest>>,
+    /// The maximum size of a message, in bytes.
+    max_bytes: AtomicUsize,
+    /// The maximum size of an answer to a call, in bytes. Lists of tools may be longer.
+    max_call_bytes: AtomicUsize,
+    /// The remaining size for all pages of a list of tools together, in bytes.
+    remaining_tool_bytes: AtomicUsize,
+    /// Whether the server announces changes of its tools.
+    announces_changes: AtomicBool,
+    non_protocol_lines: AtomicUsize,
     had_message: AtomicBool,
     cause: OnceLock<Failure>,
     ended: CancellationToken,
-    /// Whether the session is over, and another one would be served.
+    /// Whether the session has expired, so that a new one would be served.
     expired: AtomicBool,
     version: OnceLock<ProtocolVersion>,
-    /// The server's tools have changed.
+    /// Notified when the server's tools have changed.
     pub(super) changed: Notify,
 }
 
@@ -110,16 +115,16 @@ struct Envelope<'m> {
     error: Option<&'m RawValue>,
 }
 
-impl Mail {
+impl MessageFilter {
     pub(super) fn new(stats: Arc<Stats>) -> Arc<Self> {
         Arc::new(Self {
             stats,
             pending: Mutex::default(),
-            most_bytes: AtomicUsize::new(MOST_AT_START),
-            most_of_calls: AtomicUsize::new(MOST_AT_START),
-            left_of_tools: AtomicUsize::new(MOST_AT_START),
-            tells_changes: AtomicBool::new(false),
-            garbage: AtomicUsize::new(0),
+            max_bytes: AtomicUsize::new(MAX_START_BYTES),
+            max_call_bytes: AtomicUsize::new(MAX_START_BYTES),
+            remaining_tool_bytes: AtomicUsize::new(MAX_START_BYTES),
+            announces_changes: AtomicBool::new(false),
+            non_protocol_lines: AtomicUsize::new(0),
             had_message: AtomicBool::new(false),
             cause: OnceLock::new(),
             ended: CancellationToken::new(),
@@ -129,55 +134,55 @@ impl Mail {
         })
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, Asked>> {
+    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, PendingRequest>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So long may a message be.
-    pub(super) fn most_bytes(&self) -> usize {
-        self.most_bytes.load(Relaxed)
+    /// Returns the maximum size of a message, in bytes.
+    pub(super) fn max_bytes(&self) -> usize {
+        self.max_bytes.load(Relaxed)
     }
 
-    /// From now on, answers are to calls, and may be so long.
-    pub(super) fn is_ready(&self, most_bytes: usize) {
-        self.most_of_calls.store(most_bytes, Relaxed);
-        self.most_bytes.store(most_bytes, Relaxed);
+    /// Sets the maximum size of answers to calls. No other answers are expected from here on.
+    pub(super) fn set_ready(&self, max_bytes: usize) {
+        self.max_call_bytes.store(max_bytes, Relaxed);
+        self.max_bytes.store(max_bytes, Relaxed);
     }
 
-    /// Until it is ready again, a list of tools is read.
-    pub(super) fn learns(&self) {
-        self.left_of_tools.store(MOST_AT_START, Relaxed);
-        self.most_bytes.fetch_max(MOST_AT_START, Relaxed);
+    /// Allows a list of tools until the filter is ready again.
+    pub(super) fn expect_tools(&self) {
+        self.remaining_tool_bytes.store(MAX_START_BYTES, Relaxed);
+        self.max_bytes.fetch_max(MAX_START_BYTES, Relaxed);
     }
 
-    /// Whether the server says when its tools change.
-    pub(super) fn tells_changes(&self) -> bool {
-        self.tells_changes.load(Relaxed)
+    /// Returns whether the server announces changes of its tools.
+    pub(super) fn announces_changes(&self) -> bool {
+        self.announces_changes.load(Relaxed)
     }
 
-    /// What is asked and not answered yet.
+    /// Returns the name of a pending request.
     pub(super) fn unanswered(&self) -> Option<String> {
         self.pending().values().next().map(|asked| asked.name().to_owned())
     }
 
-    /// The connection is over, for this reason, unless there was one before.
+    /// Ends the connection for this reason, unless it has already ended.
     pub(super) fn end(&self, why: Failure) {
         let _ = self.cause.set(why);
         self.ended.cancel();
     }
 
-    /// Waits for the end of the connection.
+    /// Waits until the connection ends and returns the reason.
     pub(super) async fn ended(&self) -> Failure {
         self.ended.cancelled().await;
         self.cause().unwrap_or(Failure::Exited)
     }
 
-    /// Why the connection is over.
+    /// Returns the reason why the connection has ended.
     pub(super) fn cause(&self) -> Option<Failure> {
         self.cause.get().copied()
     }
 
-    /// The server knows nothing of the session any more.
+    /// Records that the server no longer knows the session.
     #[cfg(feature = "http")]
     pub(super) fn expire(&self) {
         self.expired.store(true, Relaxed);
@@ -188,18 +193,18 @@ impl Mail {
         self.expired.load(Relaxed)
     }
 
-    /// Whether there was nothing but garbage so far.
-    pub(super) fn is_all_garbage(&self) -> bool {
-        self.garbage.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
+    /// Returns whether the server has sent only lines that are not messages.
+    pub(super) fn has_only_non_protocol_lines(&self) -> bool {
+        self.non_protocol_lines.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
     }
 
-    /// The version that was agreed upon.
+    /// Returns the negotiated protocol version.
     #[cfg(feature = "http")]
     pub(super) fn version(&self) -> Option<&ProtocolVersion> {
         self.version.get()
     }
 
-    /// A message of the client in bytes, and the request that it is, if it is one.
+    /// Encodes a message of the client, and returns its id if it is a request.
     pub(super) fn outgoing(
         &self,
         message: &ClientJsonRpcMessage,
@@ -213,13 +218,13 @@ impl Mail {
                     self.pending().insert(
                         id,
                         match &request.request {
-                            ClientRequest::InitializeRequest(_) => Asked::Initialize,
-                            ClientRequest::DiscoverRequest(_) => Asked::Discover,
-                            ClientRequest::ListToolsRequest(_) => Asked::Tools,
+                            ClientRequest::InitializeRequest(_) => PendingRequest::Initialize,
+                            ClientRequest::DiscoverRequest(_) => PendingRequest::Discover,
+                            ClientRequest::ListToolsRequest(_) => PendingRequest::Tools,
                             ClientRequest::CallToolRequest(call) => {
-                                Asked::Call(told_name(&call.params.name))
+                                PendingRequest::Call(display_name(&call.params.name))
                             }
-                            _ => Asked::Other,
+                            _ => PendingRequest::Other,
                         },
                     );
                 }
@@ -234,21 +239,21 @@ impl Mail {
         Some((bytes, asked))
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops a pending request.
     pub(super) fn forget(&self, id: i64) {
         self.pending().remove(&id);
     }
 
-    /// Whether the answer to this request is still to come.
+    /// Returns whether a request is pending.
     #[cfg(feature = "http")]
     pub(super) fn waits_for(&self, id: i64) -> bool {
         self.pending().contains_key(&id)
     }
 
-    /// What a message is.
+    /// Processes a message of the server.
     pub(super) fn incoming(&self, bytes: &[u8]) -> Incoming {
         let Ok(message) = serde_json::from_slice::<Envelope<'_>>(bytes) else {
-            return self.count_garbage();
+            return self.count_non_protocol_line();
         };
         let found = match (message.method, message.id) {
             (Some(method), None) => {
@@ -258,44 +263,49 @@ impl Mail {
                 Incoming::Nothing
             }
             (Some(method), Some(id)) => reply(&method, id.get()),
-            (None, Some(id)) => match number(id.get()) {
+            (None, Some(id)) => match parse_id(id.get()) {
                 Some(id) => self.answer(id, message.result, message.error),
                 None => Incoming::Nothing,
             },
-            // An error that says not to what is no answer to anything.
+            // An error without an id does not answer any request.
             (None, None) if message.error.is_some() => Incoming::Nothing,
-            (None, None) => return self.count_garbage(),
+            (None, None) => return self.count_non_protocol_line(),
         };
-        self.garbage.store(0, Relaxed);
+        self.non_protocol_lines.store(0, Relaxed);
         self.had_message.store(true, Relaxed);
         found
     }
 
-    fn count_garbage(&self) -> Incoming {
-        if self.garbage.fetch_add(1, Relaxed) >= MOST_GARBAGE {
+    fn count_non_protocol_line(&self) -> Incoming {
+        if self.non_protocol_lines.fetch_add(1, Relaxed) >= MAX_NON_PROTOCOL_LINES {
             self.stats.notes.add(NOT_MCP);
             self.end(Failure::Protocol);
         }
-        Incoming::Garbage
+        Incoming::NotAMessage
     }
 
-    /// The answer is longer than it may be: what is told in its place.
+    /// Returns the error that replaces an oversized answer.
     pub(super) fn too_large(&self, id: i64) -> Option<ServerJsonRpcMessage> {
         let asked = self.pending().remove(&id)?;
-        Some(self.is_too_large(id, &asked, self.most_bytes()))
+        Some(self.oversized_error(id, &asked, self.max_bytes()))
     }
 
-    fn is_too_large(&self, id: i64, asked: &Asked, most: usize) -> ServerJsonRpcMessage {
-        self.note(asked, &format!("it sent more than {most} bytes"));
+    fn oversized_error(
+        &self,
+        id: i64,
+        asked: &PendingRequest,
+        most: usize,
+    ) -> ServerJsonRpcMessage {
+        self.note(asked, &format!("the answer has more than {most} bytes"));
         fault(id, TOO_LARGE)
     }
 
-    /// For whoever checks the configuration.
-    fn note(&self, asked: &Asked, what: &str) {
+    /// Records a problem for the operator.
+    fn note(&self, asked: &PendingRequest, what: &str) {
         self.stats.notes.add(&format!("{}: {what}", asked.name()));
     }
 
-    /// The same of a request that has no answer.
+    /// Records a problem of a request that is still pending.
     #[cfg(feature = "http")]
     pub(super) fn note_of(&self, id: Option<i64>, what: &str) {
         let asked = id.and_then(|id| self.pending().get(&id).cloned());
@@ -305,7 +315,7 @@ impl Mail {
         }
     }
 
-    /// The request that waits, if it is only one.
+    /// Returns the pending request if there is exactly one.
     pub(super) fn only(&self) -> Option<i64> {
         let pending = self.pending();
         let mut ids = pending.keys();
@@ -324,64 +334,65 @@ impl Mail {
         let answer = match (result, error) {
             (_, Some(error)) => self.refusal(id, &asked, error),
             (Some(result), None) => match self.exceeds(&asked, result.get().len()) {
-                Some(most) => self.is_too_large(id, &asked, most),
+                Some(most) => self.oversized_error(id, &asked, most),
                 None => match self.decode(&asked, result.get()) {
                     Some(result) => ServerJsonRpcMessage::response(result, RequestId::Number(id)),
-                    None => unfit("its answer is not what MCP has there"),
+                    None => unfit("the answer is not valid for this MCP method"),
                 },
             },
-            (None, None) => unfit("its answer has neither a result nor an error"),
+            (None, None) => unfit("the answer has neither a result nor an error"),
         };
         Incoming::Answer(Box::new(answer))
     }
 
-    /// The bound that such an answer of this length exceeds.
-    fn exceeds(&self, asked: &Asked, length: usize) -> Option<usize> {
+    /// Returns the limit that an answer of this length exceeds.
+    fn exceeds(&self, asked: &PendingRequest, length: usize) -> Option<usize> {
         match asked {
-            Asked::Call(_) => {
-                let most = self.most_of_calls.load(Relaxed);
-                // The whole message is what is measured elsewhere: that was short enough.
+            PendingRequest::Call(_) => {
+                let most = self.max_call_bytes.load(Relaxed);
+                // The check before decoding covers the whole message and allows more while tools
+                // are listed.
                 (length > most).then_some(most)
             }
-            Asked::Tools => {
-                let left = self.left_of_tools.load(Relaxed);
-                self.left_of_tools.store(left.saturating_sub(length), Relaxed);
-                (length > left).then_some(MOST_AT_START)
+            PendingRequest::Tools => {
+                let left = self.remaining_tool_bytes.load(Relaxed);
+                self.remaining_tool_bytes.store(left.saturating_sub(length), Relaxed);
+                (length > left).then_some(MAX_START_BYTES)
             }
             _ => None,
         }
     }
 
-    fn decode(&self, asked: &Asked, result: &str) -> Option<ServerResult> {
+    fn decode(&self, asked: &PendingRequest, result: &str) -> Option<ServerResult> {
         Some(match asked {
-            Asked::Initialize => {
+            PendingRequest::Initialize => {
                 let mut told: InitializeResult = serde_json::from_str(result).ok()?;
                 if !ProtocolVersion::KNOWN_VERSIONS.contains(&told.protocol_version) {
                     return None;
                 }
                 let _ = self.version.set(told.protocol_version.clone());
-                self.has(&told.capabilities);
-                // The client would log it.
+                self.set_capabilities(&told.capabilities);
+                // The client would log these fields.
                 told.server_info = Implementation::new("", "");
                 told.capabilities = ServerCapabilities::default();
                 told.instructions = None;
                 told.meta = None;
                 ServerResult::InitializeResult(told)
             }
-            Asked::Discover => {
+            PendingRequest::Discover => {
                 let mut told: DiscoverResult = serde_json::from_str(result).ok()?;
                 let known =
                     |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
                 told.supported_versions.retain(known);
-                self.has(&told.capabilities);
+                self.set_capabilities(&told.capabilities);
                 told.capabilities = ServerCapabilities::default();
                 told.instructions = None;
                 told.meta = None;
                 ServerResult::DiscoverResult(told)
             }
-            Asked::Tools => {
+            PendingRequest::Tools => {
                 let mut told: ListToolsResult = serde_json::from_str(result).ok()?;
-                // What nobody looks for shall not be kept for all pages.
+                // Fields that are never used are not kept.
                 for tool in &mut told.tools {
                     tool.title = None;
                     tool.output_schema = None;
@@ -391,55 +402,55 @@ impl Mail {
                 told.meta = None;
                 ServerResult::ListToolsResult(told)
             }
-            Asked::Call(_) => {
+            PendingRequest::Call(_) => {
                 let mut told = call_result(result)?;
                 if told.is_error == Some(true) {
-                    self.failed(asked, &told);
+                    self.note_tool_error(asked, &told);
                     told.content.clear();
                     told.structured_content = None;
                 }
                 let mut meta = MetaObject::default();
-                // Without the envelope: the same answer has the same bytes, whatever its id is.
+                // The size without the envelope does not depend on the id.
                 meta.insert(BYTES.to_owned(), result.len().into());
                 told.meta = Some(meta);
                 ServerResult::CallToolResult(told)
             }
-            Asked::Other => ServerResult::EmptyResult(EmptyResult {}),
+            PendingRequest::Other => ServerResult::EmptyResult(EmptyResult {}),
         })
     }
 
-    fn has(&self, capabilities: &ServerCapabilities) {
+    fn set_capabilities(&self, capabilities: &ServerCapabilities) {
         let tools = capabilities.tools.as_ref();
         let tells = tools.is_some_and(|tools| tools.list_changed == Some(true));
-        self.tells_changes.store(tells, Relaxed);
+        self.announces_changes.store(tells, Relaxed);
     }
 
-    /// Notes what a tool says of its failure.
-    fn failed(&self, asked: &Asked, told: &CallToolResult) {
+    /// Notes the text of a tool error.
+    fn note_tool_error(&self, asked: &PendingRequest, told: &CallToolResult) {
         let text = told.content.iter().find_map(|block| block.as_text());
         match (text, &told.structured_content) {
             (Some(text), _) => self.note(asked, &text.text),
             (None, Some(value)) => self.note(asked, &value.to_string()),
-            (None, None) => self.note(asked, "it says that it failed, and not why"),
+            (None, None) => self.note(asked, "the tool reported an error without a text"),
         }
     }
 
-    /// An error in the place of an answer, without its text; of the choice of a version, the client needs
-    /// what it says.
-    fn refusal(&self, id: i64, asked: &Asked, error: &RawValue) -> ServerJsonRpcMessage {
+    /// Converts a server's error to one without its text. Version negotiation needs the data of the
+    /// original error.
+    fn refusal(&self, id: i64, asked: &PendingRequest, error: &RawValue) -> ServerJsonRpcMessage {
         #[derive(Deserialize)]
-        struct Told {
+        struct ErrorBody {
             code: i32,
             message: Option<String>,
             data: Option<Value>,
         }
-        let Ok(told) = serde_json::from_str::<Told>(error.get()) else {
+        let Ok(told) = serde_json::from_str::<ErrorBody>(error.get()) else {
             self.note(asked, "a JSON-RPC error without a code");
             return fault(id, OF_SERVER);
         };
         let message = told.message.unwrap_or_default();
         self.note(asked, &format!("JSON-RPC error {}: {message}", told.code));
-        if *asked == Asked::Discover {
+        if *asked == PendingRequest::Discover {
             let is_of_version = ErrorCode(told.code) == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
             let data = told.data.filter(|_| is_of_version);
             let error = ErrorData::new(ErrorCode(told.code), "", data);
@@ -449,13 +460,13 @@ impl Mail {
     }
 }
 
-/// How many bytes an answer had.
+/// Removes and returns the size of an answer.
 pub(super) fn bytes_of(answer: &mut CallToolResult) -> usize {
     let bytes = answer.meta.take().and_then(|meta| meta.get(BYTES).and_then(Value::as_u64));
     bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or_default()
 }
 
-/// What an error that the client hands on comes from.
+/// Returns the failure behind an error of the client.
 pub(super) fn failure_of(error: &ErrorData) -> Failure {
     if error.code == TOO_LARGE { Failure::TooLarge } else { Failure::Protocol }
 }
@@ -464,7 +475,7 @@ fn fault(id: i64, code: ErrorCode) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(code, "", None), Some(RequestId::Number(id)))
 }
 
-/// The result of a call. Blocks of a type that is not known here are no reason to lose the others.
+/// Decodes the result of a call. Blocks of unknown types are replaced, so that the others are kept.
 fn call_result(result: &str) -> Option<CallToolResult> {
     if let Ok(told) = serde_json::from_str(result) {
         return Some(told);
@@ -472,14 +483,14 @@ fn call_result(result: &str) -> Option<CallToolResult> {
     let mut told: Value = serde_json::from_str(result).ok()?;
     for block in told.get_mut("content")?.as_array_mut()? {
         if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
-            // Counted like a picture: as left out.
+            // An image counts as left out.
             *block = serde_json::to_value(ContentBlock::image("", "")).ok()?;
         }
     }
     serde_json::from_value(told).ok()
 }
 
-/// The request that a notification cancels.
+/// Returns the request that a notification cancels.
 fn cancelled(notification: &ClientNotification) -> Option<i64> {
     match notification {
         ClientNotification::CancelledNotification(cancelled) => {
@@ -492,15 +503,9 @@ fn cancelled(notification: &ClientNotification) -> Option<i64> {
     }
 }
 
-/// The id of an answer; some servers make text of it.
-fn number(id: &str) -> Option<i64> {
-    id.trim_matches('"').parse().ok()
-}
-
-/// Pings are answered. There is nothing else a server could ask: no sampling, no questions to a person, no
-/// files.
+/// Replies to a server's request. Only pings are supported: no sampling, no elicitation, no roots.
 fn reply(method: &str, id: &str) -> Incoming {
-    if id.len() > LONGEST_ID || id == "null" {
+    if id.len() > MAX_ID_BYTES || id == "null" {
         return Incoming::Nothing;
     }
     Incoming::Reply(
@@ -514,87 +519,30 @@ fn reply(method: &str, id: &str) -> Incoming {
     )
 }
 
-/// What a message is of which only the beginning is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begins {
-    /// An answer, whose id is written before what is long.
-    Answer(i64),
-    /// A request, or a notification: no answer.
-    Method,
-    /// Not known yet.
-    Open,
-}
-
-/// What a message begins as.
-pub(super) fn begins(bytes: &[u8]) -> Begins {
-    first_of(bytes).unwrap_or(Begins::Open)
-}
-
-fn first_of(bytes: &[u8]) -> Option<Begins> {
-    let mut rest = bytes.trim_ascii_start().strip_prefix(b"{")?;
-    loop {
-        rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
-        let end = rest.iter().position(|byte| *byte == b'"')?;
-        let (name, after) = rest.split_at(end);
-        let after = after.strip_prefix(b"\"")?.trim_ascii_start().strip_prefix(b":")?;
-        if name == b"method" {
-            return Some(Begins::Method);
-        }
-        let after = after.trim_ascii_start();
-        // Only members that are short come before: texts without escapes, and numbers.
-        let end = match after.split_first()? {
-            (b'"', text) => text.iter().position(|byte| *byte == b'"')?.checked_add(2)?,
-            (b'-' | b'0'..=b'9', _) => after.iter().position(|byte| b", \t}".contains(byte))?,
-            _ => return None,
-        };
-        let (value, after) = after.split_at_checked(end)?;
-        rest = after.trim_ascii_start().strip_prefix(b",")?;
-        if name == b"id" {
-            let id = number(std::str::from_utf8(value).ok()?)?;
-            // A request of the server has an id, too.
-            let is_request = rest.trim_ascii_start().starts_with(b"\"method\"");
-            return Some(if is_request { Begins::Method } else { Begins::Answer(id) });
-        }
-    }
-}
-
-/// The id of an answer of which only the end is known.
-pub(super) fn id_at_end(bytes: &[u8]) -> Option<i64> {
-    let bytes = bytes.trim_ascii_end().strip_suffix(b"}")?;
-    let at = memchr::memmem::rfind(bytes, b"\"id\"")?;
-    let rest = bytes.get(at + 4..)?.trim_ascii_start().strip_prefix(b":")?.trim_ascii();
-    // Followed by nothing, or by a version, which may be the last.
-    let end = rest.iter().position(|byte| *byte == b',').unwrap_or(rest.len());
-    let (value, after) = rest.split_at_checked(end)?;
-    if memchr::memmem::find(after, b"{").is_some() || memchr::memmem::find(after, b"}").is_some() {
-        return None;
-    }
-    number(std::str::from_utf8(value.trim_ascii()).ok()?)
-}
-
 #[cfg(test)]
 mod tests {
     use rmcp::model::{CallToolRequest, CallToolRequestParams};
 
     use super::*;
+    use crate::upstream::message_start::{MessageStart, id_at_end, message_start};
 
-    fn asks(mail: &Mail, id: i64) {
+    fn asks(filter: &MessageFilter, id: i64) {
         let call = CallToolRequest::new(CallToolRequestParams::new("search"));
         let request = ClientRequest::CallToolRequest(call);
         let message = ClientJsonRpcMessage::request(request, RequestId::Number(id));
-        assert_eq!(mail.outgoing(&message).unwrap().1, Some(id));
+        assert_eq!(filter.outgoing(&message).unwrap().1, Some(id));
     }
 
-    fn answer(mail: &Mail, text: &str) -> ServerJsonRpcMessage {
-        match mail.incoming(text.as_bytes()) {
+    fn answer(filter: &MessageFilter, text: &str) -> ServerJsonRpcMessage {
+        match filter.incoming(text.as_bytes()) {
             Incoming::Answer(answer) => *answer,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn answers_come_to_whoever_asked_and_errors_without_their_text() {
-        let mail = Mail::new(Arc::default());
+    fn only_pending_requests_are_answered_and_errors_lose_their_text() {
+        let filter = MessageFilter::new(Arc::default());
         for (text, failure) in [
             (
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":2,"message":"s3cret"}}"#,
@@ -608,15 +556,15 @@ mod tests {
             ),
             (r#"{"id":7}"#, Failure::Protocol),
         ] {
-            asks(&mail, 7);
-            let found = answer(&mail, text);
+            asks(&filter, 7);
+            let found = answer(&filter, text);
             let ServerJsonRpcMessage::Error(error) = &found else { panic!("{text}") };
             assert_eq!(failure_of(&error.error), failure, "{text}");
             assert!(!format!("{found:?}").contains("s3cret"), "{text}");
         }
-        asks(&mail, 8);
+        asks(&filter, 8);
         let text = r#"{"result":{"content":[{"type":"text","text":"s3cret"}],"structuredContent":{"a":"s3cret"},"isError":true},"jsonrpc":"2.0","id":8}"#;
-        let found = answer(&mail, text);
+        let found = answer(&filter, text);
         assert!(!format!("{found:?}").contains("s3cret"));
         let ServerJsonRpcMessage::Response(response) = found else { panic!() };
         let ServerResult::CallToolResult(mut result) = response.result else { panic!() };
@@ -624,15 +572,15 @@ mod tests {
         let envelope = r#"{"result":,"jsonrpc":"2.0","id":8}"#;
         assert_eq!(bytes_of(&mut result), text.len() - envelope.len());
         assert_eq!(result.meta, None);
-        // Nobody asked.
-        assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Nothing));
-        assert_eq!(mail.stats.late.load(Relaxed), 1);
+        // The request is no longer pending.
+        assert!(matches!(filter.incoming(text.as_bytes()), Incoming::Nothing));
+        assert_eq!(filter.stats.late.load(Relaxed), 1);
     }
 
     #[test]
     fn requests_of_a_server_are_answered_and_notifications_dropped() {
-        let mail = Mail::new(Arc::default());
-        let reply = |text: &str| match mail.incoming(text.as_bytes()) {
+        let filter = MessageFilter::new(Arc::default());
+        let reply = |text: &str| match filter.incoming(text.as_bytes()) {
             Incoming::Reply(reply) => serde_json::from_slice::<Value>(&reply).unwrap(),
             other => panic!("{other:?}"),
         };
@@ -645,30 +593,36 @@ mod tests {
             assert_eq!(reply(&text)["error"]["code"], -32601);
         }
         let text = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
-        assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Nothing));
+        assert!(matches!(filter.incoming(text.as_bytes()), Incoming::Nothing));
     }
 
     #[test]
-    fn garbage_is_borne_for_a_while() {
-        let mail = Mail::new(Arc::default());
+    fn non_protocol_lines_are_tolerated_up_to_a_limit() {
+        let filter = MessageFilter::new(Arc::default());
         for text in ["hello", "[]", "{}", "{\"id\":1,\"id\":2}", "\u{0}", "7", "{\"id\":"] {
-            assert!(matches!(mail.incoming(text.as_bytes()), Incoming::Garbage), "{text}");
+            assert!(matches!(filter.incoming(text.as_bytes()), Incoming::NotAMessage), "{text}");
         }
-        assert!(mail.is_all_garbage());
-        assert_eq!(mail.cause(), None);
-        (0..MOST_GARBAGE).for_each(|_| drop(mail.incoming(b"x")));
-        assert_eq!(mail.cause(), Some(Failure::Protocol));
+        assert!(filter.has_only_non_protocol_lines());
+        assert_eq!(filter.cause(), None);
+        (0..MAX_NON_PROTOCOL_LINES).for_each(|_| drop(filter.incoming(b"x")));
+        assert_eq!(filter.cause(), Some(Failure::Protocol));
     }
 
     #[test]
-    fn ids_of_what_is_too_long_are_found_at_either_end() {
-        let start = |text: &str| begins(text.as_bytes());
-        let answer = Begins::Answer;
+    fn ids_of_oversized_messages_are_found_at_either_end() {
+        let start = |text: &str| message_start(text.as_bytes());
+        let answer = MessageStart::Answer;
         assert_eq!(start(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"#), answer(7));
         assert_eq!(start(r#" { "id" : "12" , "result""#), answer(12));
-        assert_eq!(start(r#"{"result":{"id":9,"#), Begins::Open);
-        assert_eq!(start(r#"{"jsonrpc":"2.0","method":"x","params":{"id":9"#), Begins::Method);
-        assert_eq!(start(r#"{"jsonrpc":"2.0","id":9,"method":"x","params":{"#), Begins::Method);
+        assert_eq!(start(r#"{"result":{"id":9,"#), MessageStart::Unknown);
+        assert_eq!(
+            start(r#"{"jsonrpc":"2.0","method":"x","params":{"id":9"#),
+            MessageStart::Method
+        );
+        assert_eq!(
+            start(r#"{"jsonrpc":"2.0","id":9,"method":"x","params":{"#),
+            MessageStart::Method
+        );
         for text in [
             "",
             "{",
@@ -680,12 +634,12 @@ mod tests {
             "[1,2",
             "{\"a\":\"b\"}",
         ] {
-            assert_eq!(start(text), Begins::Open, "{text}");
+            assert_eq!(start(text), MessageStart::Unknown, "{text}");
         }
         let end = |text: &str| id_at_end(text.as_bytes());
         assert_eq!(end(r#"x"}],"id":5},"jsonrpc":"2.0","id":2}"#), Some(2));
         assert_eq!(end("5},\"id\" : 3, \"jsonrpc\":\"2.0\" }\r"), Some(3));
-        // That id is inside of the result.
+        // This id is inside the result.
         assert_eq!(end(r#""id":5,"a":{}}}"#), None);
         assert_eq!(end(r#""id":5}}"#), None);
         for text in ["", "}", "\"id\"}", "\"id\":}", "\"id\":x}"] {
@@ -695,13 +649,13 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_message_does_harm(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
-            let mail = Mail::new(Arc::default());
-            asks(&mail, 1);
-            drop(mail.incoming(text.as_bytes()));
-            let _ = begins(text.as_bytes());
+        fn no_message_causes_a_panic(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
+            let filter = MessageFilter::new(Arc::default());
+            asks(&filter, 1);
+            drop(filter.incoming(text.as_bytes()));
+            let _ = message_start(text.as_bytes());
             let _ = id_at_end(text.as_bytes());
-            drop(mail.incoming(format!("{{\"id\":1,\"result\":{text}}}").as_bytes()));
+            drop(filter.incoming(format!("{{\"id\":1,\"result\":{text}}}").as_bytes()));
         }
     }
 }
