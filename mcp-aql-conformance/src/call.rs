@@ -1,4 +1,4 @@
-//! One call of an operation: what was sent, and what came back.
+//! One call of an operation: the request, its reply, and the reply's parts.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use crate::cases::Skip;
 use crate::wire::{Answer, Connection, Lost, is_light};
 
 const ARGUMENTS: &str = "arguments";
-/// So long a call is held back where the adapter limits how many may come.
+/// The maximum total time that a rate-limited call waits before its retries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-/// The shortest time to hold it back.
+/// The minimum wait before a rate-limited call is retried.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// A call and its reply.
@@ -18,31 +18,31 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Exchange {
     /// The tool that was called.
     pub(crate) tool: String,
-    /// With these arguments.
+    /// The arguments of the call.
     pub(crate) arguments: Value,
-    /// What came back.
+    /// The reply to the call.
     pub(crate) reply: Reply,
 }
 
-/// What came back.
+/// The reply to a tool call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub(crate) enum Reply {
-    /// A result of MCP.
+    /// A tool result.
     Result {
-        /// All of it: `content`, `isError`.
+        /// The whole result: `content`, `isError`.
         raw: Value,
-        /// What its first text item holds, if that is JSON.
+        /// The first text item, parsed as JSON; `None` if it is not JSON.
         body: Option<Value>,
     },
     /// A JSON-RPC error.
     Protocol {
-        /// Its code.
+        /// The error code.
         code: i64,
-        /// All of it.
+        /// The whole error object.
         raw: Value,
     },
-    /// Nothing.
+    /// The connection returned no reply.
     Lost(Lost),
 }
 
@@ -76,14 +76,14 @@ impl Exchange {
         Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
     }
 
-    /// Lets go of all that its body says once more.
+    /// Drops the raw result if the parsed body holds the same content.
     pub(crate) fn drop_text(&mut self) {
         if let Reply::Result { raw, body: Some(_) } = &mut self.reply {
             *raw = Value::Null;
         }
     }
 
-    /// Its body alone.
+    /// Converts the exchange into the reply's body.
     pub(crate) fn into_body(self) -> Option<Value> {
         match self.reply {
             Reply::Result { body, .. } => body,
@@ -91,7 +91,7 @@ impl Exchange {
         }
     }
 
-    /// The operation that was asked for.
+    /// The name of the called operation.
     pub(crate) fn operation(&self) -> &str {
         self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
     }
@@ -104,7 +104,7 @@ impl Exchange {
         }
     }
 
-    /// Whether it succeeded.
+    /// Whether the operation succeeded.
     pub(crate) fn succeeded(&self) -> bool {
         self.body().and_then(|body| body.get("success")) == Some(&Value::Bool(true))
     }
@@ -133,14 +133,14 @@ impl Exchange {
         self.failure().map(|failure| failure.code)
     }
 
-    /// That calls come too fast for the adapter, if they do.
+    /// Returns the reason to skip the case if the adapter's rate limit rejected the call.
     pub(crate) fn too_fast(&self) -> Option<Skip> {
         let code = self.code().filter(|code| code.starts_with("RATE_LIMIT_"))?;
         let why = format!("the adapter answers {code}: raise its limits for the run");
         Some(Skip::CutShort(why))
     }
 
-    /// Why nothing came back, if nothing did.
+    /// The reason for a missing reply, if the connection returned none.
     pub(crate) fn lost(&self) -> Option<&Lost> {
         match &self.reply {
             Reply::Lost(lost) => Some(lost),
@@ -148,17 +148,17 @@ impl Exchange {
         }
     }
 
-    /// Whether HTTP refused it for its size, before anybody could look (status 413).
+    /// Whether the HTTP server rejected the request for its size (status 413).
     pub(crate) fn was_too_long(&self) -> bool {
         matches!(self.lost(), Some(Lost::Status(413)))
     }
 
-    /// What was sent, for a report.
+    /// The request, in the form that findings report.
     pub(crate) fn sent(&self) -> Value {
         json!({ "tool": self.tool, "arguments": self.arguments })
     }
 
-    /// What came back, for a report.
+    /// The reply, in the form that findings report.
     pub(crate) fn received(&self) -> Value {
         match &self.reply {
             Reply::Result { body: Some(body), .. } => body.clone(),
@@ -168,27 +168,27 @@ impl Exchange {
         }
     }
 
-    /// What came back, in a few words.
+    /// A short description of the reply for messages.
     pub(crate) fn told(&self) -> String {
         match (&self.reply, self.failure()) {
             (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
             (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),
             (Reply::Lost(lost), None) => lost.to_string(),
             (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
-            (Reply::Result { .. }, None) => "no operation result".to_owned(),
+            (Reply::Result { .. }, None) => "not an operation result".to_owned(),
         }
     }
 }
 
-/// How long one call has waited for its turn.
+/// The time that one call has waited for the adapter's rate limit.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     waited: Duration,
 }
 
 impl Patience {
-    /// Where a call came too fast for the adapter, waits as long as it says, if that is not long. False where
-    /// the call need not or cannot be made again.
+    /// Waits as long as a rate-limited reply demands, up to `MAX_RETRY_WAIT` in total. Returns false if the
+    /// call was not limited or cannot be retried in time.
     pub(crate) async fn waits(&mut self, exchange: &Exchange, until: Option<Instant>) -> bool {
         let Some(failure) = exchange.failure().filter(|_| exchange.too_fast().is_some()) else {
             return false;
@@ -206,10 +206,10 @@ impl Patience {
     }
 }
 
-/// About how many bytes a value takes of our memory.
+/// The approximate memory size of a value, in bytes.
 pub(crate) fn weight(value: &Value) -> usize {
     const EACH: usize = 32;
-    // Room for some members at once.
+    // Room for the first members of a map.
     const OBJECT: usize = 16 * EACH;
     EACH + match value {
         Value::String(text) => text.len(),
@@ -248,9 +248,9 @@ impl From<Answer> for Reply {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TimeLimits {
-    /// For one request.
+    /// The time limit of one request.
     pub request: Duration,
-    /// For all of it.
+    /// The time limit of the whole run.
     pub run: Duration,
 }
 

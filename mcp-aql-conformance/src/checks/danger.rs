@@ -1,4 +1,4 @@
-//! How dangerous operations are said to be, and whether that counts for anything.
+//! Checks of danger levels and trust levels.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::run::Run;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "danger.stated",
-        title: "Introspection tells how dangerous each operation is",
+        title: "Introspection states the danger level of each operation",
         requirements: &["REQ-DNG-04"],
         keyword: Keyword::Must,
         level: 2,
@@ -29,7 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "danger.levels",
-        title: "READ operations are safe, and what overwrites or removes is not",
+        title: "READ operations are safe, and operations that overwrite or remove data are not",
         requirements: &["REQ-DNG-02"],
         keyword: Keyword::Should,
         level: 2,
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "danger.gated",
-        title: "What is said to be destructive or worse is not done without a confirmation",
+        title: "Operations of the level destructive or above require confirmation",
         requirements: &["REQ-DNG-03", "REQ-GATE-07"],
         keyword: Keyword::Must,
         level: 2,
@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "danger.as_stated",
-        title: "A request for confirmation names the level that introspection tells",
+        title: "A confirmation request states the same danger level as introspection",
         requirements: &["REQ-DNG-04", "REQ-TOK-06"],
         keyword: Keyword::Must,
         level: 2,
@@ -53,7 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "danger.trust_stated",
-        title: "`introspect` with `adapter_info` tells the trust level",
+        title: "`introspect` with `adapter_info` states the trust level",
         requirements: &["REQ-DNG-16", "REQ-DNG-13"],
         keyword: Keyword::Should,
         level: 2,
@@ -61,22 +61,22 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The levels, the harmless first.
+/// The danger levels in ascending order.
 pub(super) const LEVELS: [&str; 5] =
     ["safe", "reversible", "destructive", "dangerous", "forbidden"];
-/// From here on operations are confirmed.
+/// The index of the lowest level that requires confirmation.
 const DESTRUCTIVE: usize = 2;
-/// How far an adapter is trusted.
+/// The trust levels.
 const TRUST: Form =
     Form::OneOf(&["untested", "generated", "validated", "community_reviewed", "certified"]);
 
-/// What is said of operations.
+/// The danger levels and permissions that introspection states.
 pub(super) struct Stated {
     reply: Option<Exchange>,
 }
 
 impl Stated {
-    /// Asks, where there is something to be asked.
+    /// Queries `introspect` if it supports the query `danger`.
     pub(super) async fn ask(run: &Run) -> Self {
         let reply = match offers(run, "danger") {
             true => Some(run.introspect(json!({ "query": "danger" })).await),
@@ -91,7 +91,7 @@ impl Stated {
         entries.iter().find(|entry| entry.get("name").is_some_and(|name| name == operation))
     }
 
-    /// The level of an operation, where it is told: in the answer to `danger`, or in a member of its details.
+    /// The stated danger level of an operation: in the reply to the query `danger`, or in its details.
     pub(super) fn level<'v>(&'v self, operation: &'v Operation) -> Option<&'v str> {
         let own = |entry: &'v Value| {
             let level = entry.get("level").or_else(|| entry.get("danger_level"));
@@ -103,25 +103,25 @@ impl Stated {
         self.of(&operation.name).and_then(own).or_else(|| own(operation.details()))
     }
 
-    /// Whether its level is told anywhere, or stands in its description. What that says of it only people
-    /// can tell: it may be "not destructive".
+    /// Whether the level of an operation is stated, or its description mentions a level. Descriptions are
+    /// not interpreted further: they may say "not destructive".
     fn is_told(&self, operation: &Operation) -> bool {
         self.level(operation).is_some() || LEVELS.iter().skip(1).any(|it| describes(operation, it))
     }
 
-    /// Whether a call of this one is said to be confirmed.
+    /// Whether introspection states that calls of this operation need confirmation.
     pub(super) fn says_confirmed(&self, operation: &Operation) -> bool {
         let entry = self.of(&operation.name);
         entry.and_then(|entry| entry.get("requires_confirmation")) == Some(&Value::Bool(true))
     }
 }
 
-/// Whether this word stands in the description of an operation.
+/// Whether the description of an operation contains this word.
 fn describes(operation: &Operation, word: &str) -> bool {
     operation.description.split(|each: char| !each.is_ascii_alphabetic()).any(|it| it == word)
 }
 
-/// Whether `introspect` publishes this query.
+/// Whether `introspect` documents this query.
 pub(super) fn offers(run: &Run, query: &str) -> bool {
     let introspect = run.adapter.operation("introspect");
     let words =
@@ -129,7 +129,7 @@ pub(super) fn offers(run: &Run, query: &str) -> bool {
     words.is_some_and(|words| words.iter().any(|word| word == query))
 }
 
-/// Whether anything says that there are gates here.
+/// Whether the adapter documents any gate.
 pub(super) fn has_gates(run: &Run, stated: &Stated) -> bool {
     ["confirmation", "dangerous_operations"]
         .iter()
@@ -138,7 +138,7 @@ pub(super) fn has_gates(run: &Run, stated: &Stated) -> bool {
         || run.adapter.operations.iter().any(|operation| stated.is_told(operation))
 }
 
-/// Whether the query for it, where there is one, gets an answer to work with.
+/// Whether the query `danger`, if it exists, was answered.
 fn is_answered(stated: &Stated, cases: &Cases) -> bool {
     let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
     if !is_answered {
@@ -150,16 +150,16 @@ fn is_answered(stated: &Stated, cases: &Cases) -> bool {
 async fn stated(run: &Run, cases: &Cases) {
     let stated = Stated::ask(run).await;
     if !has_gates(run, &stated) {
-        return cases.not_applicable("nothing says that operations differ in danger");
+        return cases.not_applicable("no danger level or confirmation is documented");
     }
-    const MEND: &str = "tell it in the answer to `introspect` with the query `danger`: \
+    const MEND: &str = "state it in the reply to `introspect` with the query `danger`: \
                         {\"operations\": [{\"name\": …, \"level\": …}]}, or in the description";
     let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
         if stated.reply.is_none() {
-            // Without a query for it, what is harmless need not say so.
+            // Without the query `danger`, harmless operations need not state their level.
             let told = run.adapter.operations.iter().any(|it| stated.is_told(it));
             cases.expect(told, || {
-                let expected = "the danger levels of those operations that are to be confirmed";
+                let expected = "the danger levels of the operations that require confirmation";
                 Finding::shown("introspect", run.adapter.protocol().clone(), expected, MEND)
             });
         }
@@ -180,7 +180,7 @@ async fn stated(run: &Run, cases: &Cases) {
 async fn words(run: &Run, cases: &Cases) {
     let stated = Stated::ask(run).await;
     let Some(reply) = &stated.reply else {
-        return cases.not_applicable("`introspect` publishes no query `danger`");
+        return cases.not_applicable("`introspect` does not document the query `danger`");
     };
     if !is_answered(&stated, cases) {
         return;
@@ -191,7 +191,7 @@ async fn words(run: &Run, cases: &Cases) {
             reply,
             "introspect danger",
             "`data.operations`, a list with an entry for each operation",
-            "answer a query that you publish",
+            "answer every documented query",
         ));
     };
     const ENTRY: Form = Form::Open(&[
@@ -210,7 +210,7 @@ async fn words(run: &Run, cases: &Cases) {
                 name,
                 entry.clone(),
                 expected,
-                "use the five words of the protocol, in lower case",
+                "use the protocol's five levels in lower case",
             )
         });
     }
@@ -219,7 +219,7 @@ async fn words(run: &Run, cases: &Cases) {
 async fn levels(run: &Run, cases: &Cases) {
     let stated = Stated::ask(run).await;
     if stated.reply.is_none() {
-        return cases.not_applicable("`introspect` publishes no query `danger`");
+        return cases.not_applicable("`introspect` does not document the query `danger`");
     }
     if !is_answered(&stated, cases) {
         return;
@@ -237,8 +237,8 @@ async fn levels(run: &Run, cases: &Cases) {
                 &operation.name,
                 level,
                 format!("{expected}, for its category"),
-                "label operations by what they do to what is stored; where nothing is said, READ is \
-                 safe, DELETE destructive and the rest reversible",
+                    "label operations by their effect on stored data; the defaults are safe for READ, \
+                     destructive for DELETE and reversible for the rest",
             )
         });
     }
@@ -253,7 +253,7 @@ async fn gated(run: &Run, cases: &Cases) {
             let level =
                 stated.level(operation).and_then(|level| LEVELS.iter().position(|it| *it == level));
             let permission = stated.of(&operation.name).and_then(|entry| entry.get("permission"));
-            // A policy or much trust may let it pass.
+            // A policy or a high trust level may allow the call.
             let is_let_pass = permission.is_some_and(|permission| permission == "allow");
             if level.is_none_or(|level| level < DESTRUCTIVE) || is_let_pass {
                 continue;
@@ -266,7 +266,7 @@ async fn gated(run: &Run, cases: &Cases) {
             let Some(thing) = run.make(kind, cases).await else { continue };
             let Some(params) = super::confirmation::params(run, operation, &thing) else {
                 cases.skip(Skip::NoFixture(format!(
-                    "parameters that `{name}` takes: give some under [params.{name}]",
+                    "parameters that `{name}` accepts: add them under [params.{name}]",
                     name = operation.name
                 )));
                 continue;
@@ -274,16 +274,16 @@ async fn gated(run: &Run, cases: &Cases) {
             let Some(exchange) = run.call(operation, params, cases).await else { continue };
             let code = exchange.code().unwrap_or_default();
             if code.starts_with("VALIDATION_") {
-                // What is refused for its parameters does not come to be confirmed.
+                // Calls with invalid parameters never reach the gate.
                 cases.skip(Skip::NoFixture(format!(
-                    "parameters that `{}` takes, which answers {}",
+                    "parameters that `{}` accepts; it returned {}",
                     operation.name,
                     exchange.told()
                 )));
                 continue;
             }
             let is_asked = code == "CONFIRMATION_REQUIRED";
-            // Nothing but a confirmation is said to be missing.
+            // Only a missing confirmation is stated as the reason.
             let is_only_confirmed = stated.says_confirmed(operation)
                 && permission.is_some_and(|permission| permission == "confirm");
             let is_held = is_asked || (code.starts_with("PERMISSION_") && !is_only_confirmed);
@@ -292,7 +292,7 @@ async fn gated(run: &Run, cases: &Cases) {
                 let after = after.data().and_then(|data| kind.object(data));
                 after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))
             } else {
-                // Nothing tells but the answer.
+                // Only the reply shows whether the operation ran.
                 true
             };
             cases.expect(is_held && is_there, || {
@@ -300,10 +300,10 @@ async fn gated(run: &Run, cases: &Cases) {
                     &exchange,
                     &operation.name,
                     format!(
-                        "a failure CONFIRMATION_REQUIRED and nothing done: it is said to be {}",
+                        "a failure CONFIRMATION_REQUIRED and no change, because the stated level is {}",
                         stated.level(operation).unwrap_or_default()
                     ),
-                    "ask for a confirmation before anything is done that is destructive or worse",
+                    "require confirmation for operations of the level destructive or above",
                 )
             });
         }
@@ -324,12 +324,12 @@ async fn gated(run: &Run, cases: &Cases) {
     });
     match dangerous.next() {
         Some(operation) => cases.skip(Skip::NoFixture(format!(
-            "things that the run can create, and `{}` is about: say under [resources.NAME] which \
-             operations create and change or remove one",
+            "items that the run can create and `{}` acts on: name under [resources.NAME] the \
+             operations that create and change or remove one",
             operation.name
         ))),
         None => cases.not_applicable(
-            "no operation that changes or removes things is said to be destructive or worse",
+            "no operation that changes or removes items has the level destructive or above",
         ),
     }
 }
@@ -343,16 +343,16 @@ async fn as_stated(run: &Run, cases: &Cases) {
         Finding::of(
             &asked.exchange,
             &asked.operation.name,
-            "no request for confirmation: `introspect` with the query `danger` says \
+            "no confirmation request, because `introspect` with the query `danger` says \
              `requires_confirmation: false`",
-            "let introspection show what the gate goes by",
+            "make introspection show the gate's settings",
         )
     });
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
     let Some(named) = named.and_then(Value::as_str) else {
-        // That it has none is for `confirmation.issued` to say.
+        // The check `confirmation.issued` reports a missing level.
         return cases.skip(Skip::NoFixture(
-            "a request for confirmation that names a danger level".to_owned(),
+            "a confirmation request with a danger level".to_owned(),
         ));
     };
     let told = stated.level(asked.operation);
@@ -361,15 +361,15 @@ async fn as_stated(run: &Run, cases: &Cases) {
         Finding::of(
             &asked.exchange,
             &asked.operation.name,
-            format!("the level that introspection tells: {}", told.unwrap_or("none at all")),
-            "let introspection show the very level that the gate goes by",
+            format!("the level that introspection states: {}", told.unwrap_or("none")),
+            "make introspection show the gate's danger level",
         )
     });
 }
 
 async fn trust_stated(run: &Run, cases: &Cases) {
     if !offers(run, "adapter_info") {
-        return cases.not_applicable("`introspect` publishes no query `adapter_info`");
+        return cases.not_applicable("`introspect` does not document the query `adapter_info`");
     }
     let exchange = run.introspect(json!({ "query": "adapter_info" })).await;
     const INFO: Form = Form::Open(&[
@@ -383,7 +383,7 @@ async fn trust_stated(run: &Run, cases: &Cases) {
             &exchange,
             "introspect adapter_info",
             expected,
-            "tell name, version and the trust block",
+            "return name, version and the trust block",
         )
     });
 }
