@@ -1,4 +1,4 @@
-//! The forms of states, as every call shows them.
+//! Checks of the form of execution states in all replies.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ const ERROR: Form = Form::Object(&[
     may("details", Form::Open(&[])),
 ]);
 
-/// The state that an operation on executions has answered, or one that begins some.
+/// The execution state in a reply of an operation that starts executions or acts on them.
 fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Value> {
     let has_any = |operation: &Operation| lifecycle(operation).is_some();
     if !run.adapter.operations.iter().any(has_any) {
@@ -31,7 +31,7 @@ fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Val
     }
     let operation = run.adapter.operation(exchange.operation())?;
     let data = exchange.data().filter(|_| has_any(operation) || is_on_one(operation))?;
-    // A batch has no data of its own, and a log of an execution is no state.
+    // A batch has no data of its own, and the log of an execution is not a state.
     (data.is_object() && (has_any(operation) || data.get("status").is_some())).then_some(data)
 }
 
@@ -46,7 +46,7 @@ pub(super) fn core_states(run: &Run, cases: &Cases) {
                 &operation.name,
                 serde_json::json!(documented),
                 "the states pending, running, completed, failed and cancelled among `lifecycle.states`",
-                "use the states of the protocol; add your own beside them",
+                "support the states of the protocol beside custom ones",
             )
         });
     }
@@ -62,7 +62,7 @@ pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
             && !matches!(operation.name.as_str(), "execute_agent" | "confirm_operation")
     };
     if !run.adapter.operations.iter().any(begins) {
-        return cases.not_applicable("there is no EXECUTE operation that begins something");
+        return cases.not_applicable("no EXECUTE operation starts executions");
     }
     let operation =
         run.adapter.operation(exchange.operation()).filter(|operation| begins(operation));
@@ -75,7 +75,7 @@ pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             &operation.name,
             "`lifecycle` in the details of the operation, with `states`",
-            "document which states there are, and whether one can cancel, retry and see progress",
+            "document the states and the support for cancelling, retrying and progress",
         )
     });
 }
@@ -87,7 +87,7 @@ pub(super) fn state_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             expected,
-            "answer with the state of the execution as `data`, in the protocol's form",
+            "return the state of the execution as `data`, in the protocol's form",
         )
     });
 }
@@ -104,7 +104,7 @@ pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let counted =
         number("current").zip(number("total")).is_some_and(|(at, of)| at >= 0.0 && at <= of);
     let told = progress.get("message").is_some_and(Value::is_string);
-    // What is there has to be right as well.
+    // All present members must be valid.
     let is_right = (progress.get("percentage").is_none() || percentage)
         && (progress.get("total").is_none() || counted)
         && (progress.get("message").is_none() || told);
@@ -113,7 +113,7 @@ pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             "`progress` with a `percentage` from 0 to 100, with `current` up to `total`, or with a `message`",
-            "tell how far an execution is in one of these ways",
+            "report the progress of an execution in one of these forms",
         )
     });
 }
@@ -129,7 +129,7 @@ pub(super) fn error_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             format!("`error` with `code` and `message`: {expected}"),
-            "say why an execution has failed as any other failure does",
+            "report the cause in the form of other failures",
         )
     });
 }
