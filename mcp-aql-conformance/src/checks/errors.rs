@@ -496,7 +496,7 @@ fn no_insides(run: &Run, cases: &Cases) {
     });
 }
 
-/// What the protocol's own runner looks for in messages.
+/// The patterns that the protocol's own runner rejects in messages.
 static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
         r"(?i)(?:type|reference|syntax)error",

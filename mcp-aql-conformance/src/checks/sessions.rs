@@ -1,4 +1,4 @@
-//! A connection is a session, and nothing of one gets into another.
+//! Checks that each connection has its own session.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::wire::Connection;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "sessions.own_id",
-        title: "The adapter gives each session an id of its own, and shows it in `_protocol`",
+        title: "`_protocol` has the id of the session",
         requirements: &["REQ-SES-06"],
         keyword: Keyword::Should,
         level: 2,
@@ -32,7 +32,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "sessions.tokens_end",
-        title: "A confirmation token ends with the session that it was given to",
+        title: "A confirmation token expires with its session",
         requirements: &["REQ-SES-02"],
         keyword: Keyword::Must,
         level: 2,
@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "sessions.label_only",
-        title: "What a client sends as `_meta` makes it nobody else",
+        title: "`_meta` does not change the identity of a client",
         requirements: &["REQ-SES-05"],
         keyword: Keyword::Must,
         level: 2,
@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "sessions.no_progress_across",
-        title: "Progress is told to the session that asked for it, and to no other",
+        title: "Progress notifications reach only the session that requested them",
         requirements: &["REQ-SES-01", "REQ-MCP-14"],
         keyword: Keyword::Must,
         level: 2,
@@ -56,10 +56,10 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// So many operations are tried to find one that asks for confirmation.
+/// The maximum number of operations that are tried to find one that requires confirmation.
 const MOST_TRIED: usize = 8;
 
-/// So often, and so long each time, progress is waited for.
+/// The maximum number of waits for progress, and their duration.
 const PAUSES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -74,12 +74,12 @@ fn own_id(run: &Run, cases: &Cases) {
             "_protocol.session_id",
             protocol.clone(),
             "`session_id` in `_protocol`",
-            "make an id when the connection opens, and show it there, in failures and in the audit log",
+            "generate an id when the connection opens, and include it in `_protocol`, in failures and in the audit log",
         )
     });
 }
 
-/// Another connection, or the case is skipped.
+/// Opens another connection. Skips the case if that fails.
 async fn another(run: &Run, cases: &Cases) -> Option<Connection> {
     match run.open().await {
         Ok(connection) => Some(connection),
@@ -92,7 +92,7 @@ async fn another(run: &Run, cases: &Cases) -> Option<Connection> {
 
 async fn fresh(run: &Run, cases: &Cases) {
     let Some(own) = id_of(run.adapter.protocol()) else {
-        return cases.not_applicable("session ids are not shown");
+        return cases.not_applicable("`_protocol` has no session id");
     };
     let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
     let mut seen = vec![own.to_owned()];
@@ -109,15 +109,15 @@ async fn fresh(run: &Run, cases: &Cases) {
             Finding::shown(
                 "_protocol.session_id of another connection",
                 id.clone(),
-                format!("another id than {seen:?}"),
-                "make the id anew for every connection, at random",
+                format!("an id other than {seen:?}"),
+                "generate a random id for every connection",
             )
         });
         seen.push(id);
     }
 }
 
-/// A call that asked for confirmation, and the token it was given.
+/// A call that requires confirmation, and its token.
 struct Gated<'a> {
     operation: &'a Operation,
     params: Map<String, Value>,
@@ -125,15 +125,15 @@ struct Gated<'a> {
 }
 
 impl Gated<'_> {
-    /// The same call with the token.
+    /// The arguments of the same call with the token.
     fn confirmed(&self) -> Value {
         let params = confirmed(self.operation, self.params.clone(), &self.token);
         arguments(&self.operation.name, params)
     }
 }
 
-/// Asks for a token over this connection, with identifiers that nobody has: should the operation run
-/// after all, it finds nothing to change.
+/// Requests a token over this connection with identifiers of missing items, so that the operation changes
+/// nothing if it runs.
 async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<Gated<'a>> {
     let order = [Category::Delete, Category::Update, Category::Execute];
     let named = order
@@ -169,13 +169,13 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         Some(why) => cases.skip(why),
         None if named.len() <= MOST_TRIED => super::confirmation::none(run, cases).await,
         None => cases.skip(Skip::NoFixture(
-            "an operation on one thing that asks for confirmation".to_owned(),
+            "an operation on single items that requires confirmation".to_owned(),
         )),
     }
     None
 }
 
-/// Whether a token was turned down.
+/// Whether a token was rejected.
 fn is_turned_down(exchange: &Exchange) -> bool {
     exchange
         .code()
@@ -197,9 +197,9 @@ async fn tokens_end(run: &Run, cases: &Cases) {
         Finding::of(
             &exchange,
             &gated.operation.name,
-            "TOKEN_INVALID: the session that the token was given to is over",
-            "forget a session's tokens when its connection ends, however it ends; where they are to \
-             outlive it, say so in a [[skip]] of this check",
+            "TOKEN_INVALID, because the token's session has ended",
+            "drop a session's tokens when its connection closes; if they are meant to outlive it, exclude this \
+             check in a [[skip]]",
         )
     });
 }
@@ -229,9 +229,9 @@ async fn label_only(run: &Run, cases: &Cases) {
                     Finding::of(
                         &exchange,
                         format!("{}, with another session's id in `_meta`", gated.operation.name),
-                        "TOKEN_INVALID: the token belongs to another session",
-                        "tell sessions by their connection; write `_meta` to the log and nowhere else; \
-                         where tokens are to be good in every session, say so in a [[skip]] of this check",
+                        "TOKEN_INVALID, because the token belongs to another session",
+                "identify sessions by their connection, and use `_meta` for the log only; if tokens are meant to \
+                 be valid in every session, exclude this check in a [[skip]]",
                     )
                 });
             }
@@ -241,7 +241,7 @@ async fn label_only(run: &Run, cases: &Cases) {
     second.close().await;
 }
 
-/// What progress a connection was told of.
+/// The progress notifications of a connection.
 fn progress(connection: &Connection) -> Vec<Value> {
     let method = json!("notifications/progress");
     let mut messages = connection.take_notifications();
@@ -254,10 +254,10 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         let flag = operation.details().pointer("/lifecycle/progress_reporting");
         flag.and_then(Value::as_bool) == Some(true)
     };
-    // What is begun is the run's own; what others report on is not.
+    // Executions that other checks started may report progress too.
     let mut operations = run.adapter.of(Category::Execute);
     let Some(operation) = operations.find(reports) else {
-        return cases.not_applicable("no EXECUTE operation says that it reports progress");
+        return cases.not_applicable("no EXECUTE operation documents `progress_reporting`");
     };
     let found = run.forbids(operation).map_or_else(|| run.valid(operation), Err);
     let Some(params) = cases.ok_or_skip(found) else { return };
@@ -269,7 +269,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let Some(second) = another(run, cases).await else { return first.close().await };
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
-    // Until there is some, or there is none to come.
+    // Waits for progress up to the maximum time.
     for _ in 0..PAUSES {
         if !progress(&first).is_empty() {
             break;
@@ -287,7 +287,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &exchange,
                 &operation.name,
-                "no `notifications/progress` in a session that did not ask for it",
+                "`notifications/progress` only in the session that requested it",
                 "send progress over the connection whose request carried the token",
             )
         });
