@@ -1,4 +1,4 @@
-//! The configuration of a run: what may be changed, what to test with, how long to wait.
+//! The configuration of a run: permissions, fixtures and time limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use crate::call::TimeLimits;
 use crate::learn::{Category, Mode};
 
-/// A run can be no shorter,
+/// The minimum time limit.
 const SHORTEST_LIMIT: Duration = Duration::from_millis(1);
-/// and none takes longer: what is more could not be added to an instant.
+/// The maximum time limit. Longer ones might overflow an `Instant`.
 const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
 
-/// How a run is to go. By default it calls nothing but READ operations, and what has to be refused.
+/// The settings of a run. By default, it makes only calls of READ operations and calls that must fail.
 ///
 /// ```
 /// use mcp_aql_conformance::{Category, Settings};
@@ -46,36 +46,36 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The level that is asked for, 1 or 2: it decides the verdict, and which checks run.
+    /// Sets the requested level, 1 or 2. It decides the verdict and selects the checks.
     #[must_use]
     pub fn level(mut self, level: u8) -> Self {
         self.level = level.clamp(1, 2);
         self
     }
 
-    /// Lets operations of this category run, on what the run creates and the fixtures name.
+    /// Allows operations of this category, on items that the run creates and on configured fixtures.
     #[must_use]
     pub fn allow(mut self, category: Category) -> Self {
         self.allowed.insert(category);
         self
     }
 
-    /// Lets all operations run.
+    /// Allows all operations.
     #[must_use]
     pub fn allow_all(mut self) -> Self {
         self.allowed.extend(Category::ALL);
         self
     }
 
-    /// Runs the checks of this category alone, beside others that are named like this.
+    /// Runs only the checks of this category and of other categories added this way.
     #[must_use]
     pub fn category(mut self, name: impl Into<String>) -> Self {
         self.categories.insert(name.into());
         self
     }
 
-    /// How long one request, and the whole run, may take: a day each at most. By default 10 seconds and 5
-    /// minutes.
+    /// Sets the time limits of one request and of the whole run, at most a day each. The defaults are 10
+    /// seconds and 5 minutes.
     #[must_use]
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
         let clamp = |limit: Duration| limit.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
@@ -83,13 +83,13 @@ impl Settings {
         self
     }
 
-    /// The time limits as they are now.
+    /// Returns the time limits.
     #[must_use]
     pub fn limits(&self) -> TimeLimits {
         self.limits
     }
 
-    /// Takes what the configuration file says.
+    /// Applies a configuration file.
     #[must_use]
     pub fn file(mut self, file: File) -> Self {
         self.allowed.extend(file.allow.iter().copied());
@@ -106,7 +106,7 @@ impl Settings {
     }
 }
 
-/// The configuration file, in TOML: what the command takes with `--config`.
+/// The configuration file in TOML, which the command reads with `--config`.
 ///
 /// ```
 /// use mcp_aql_conformance::{File, Settings};
@@ -150,23 +150,23 @@ pub struct File {
     /// Categories of operations that may run, in lower case.
     #[serde(deserialize_with = "families")]
     pub allow: BTreeSet<Category>,
-    /// How long to wait.
+    /// The time limits and the concurrency.
     pub limits: Limits,
-    /// What to call single operations with: by operation, by parameter.
+    /// Parameters of single operations: by operation, by parameter.
     pub params: BTreeMap<String, Map<String, Value>>,
-    /// Values of a parameter wherever it is asked for: identifiers of things that are there.
+    /// Values of parameters in all operations: identifiers of existing items.
     pub values: Map<String, Value>,
-    /// How things are made, read, changed and removed: by the name of the thing.
+    /// The operations on each resource, by its name.
     pub resources: BTreeMap<String, Resource>,
-    /// Operations and checks that are left out.
+    /// Excluded operations and checks.
     pub skip: Vec<LeftOut>,
-    /// Variables of the environment of the adapter.
+    /// Environment variables of the adapter.
     pub env: BTreeMap<String, String>,
-    /// Other ways to the same adapter: by mode, `semantic` or `single`.
+    /// Further ways to reach the same adapter, by mode: `semantic` or `single`.
     pub modes: BTreeMap<Mode, Reach>,
     /// Headers for HTTP.
     pub headers: BTreeMap<String, String>,
-    /// Texts that no report may show. What `${NAME}` stands for is among them.
+    /// Texts that reports must not show. They include the values of `${NAME}`.
     pub secrets: Vec<String>,
 }
 
@@ -178,21 +178,21 @@ pub struct Limits {
     pub request_seconds: Option<u64>,
     /// Seconds for the whole run.
     pub run_seconds: Option<u64>,
-    /// Requests at once, 1 to 64.
+    /// The maximum number of concurrent requests, 1 to 64.
     pub in_flight: Option<usize>,
 }
 
-/// `[resources.NAME]`: operations on one kind of thing. What is left out is inferred from names.
+/// `[resources.NAME]`: the operations on one resource. Omitted ones are inferred from names.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Resource {
-    /// The parameter that identifies one.
+    /// The parameter that identifies an item.
     pub id: Option<String>,
     /// The CREATE operation.
     pub create: Option<String>,
-    /// The READ operation for one.
+    /// The READ operation for one item.
     pub read: Option<String>,
-    /// The READ operation for many.
+    /// The READ operation for several items.
     pub list: Option<String>,
     /// The UPDATE operation.
     pub update: Option<String>,
@@ -200,19 +200,19 @@ pub struct Resource {
     pub delete: Option<String>,
     /// Fields that no update may change.
     pub read_only: Vec<String>,
-    /// Lists that updates may only add to.
+    /// Lists that updates may only extend.
     pub append_only: Vec<String>,
 }
 
-/// `[[skip]]`: an operation or a check, and why.
+/// `[[skip]]`: an excluded operation or check with the reason.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOut {
     /// An operation that is never called.
     pub operation: Option<String>,
-    /// A check that is not run.
+    /// A check that does not run.
     pub check: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -227,7 +227,7 @@ impl std::fmt::Display for LeftOut {
     }
 }
 
-/// `[modes.NAME]`: how to reach the adapter in that mode.
+/// `[modes.NAME]`: the way to reach the adapter in that mode.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reach {
@@ -237,7 +237,7 @@ pub struct Reach {
     pub url: Option<String>,
 }
 
-/// Why a configuration is no good.
+/// Returned when a configuration is invalid.
 ///
 /// ```
 /// use mcp_aql_conformance::File;
@@ -251,12 +251,12 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the configuration {path}: {reason}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
-    /// It is no such file.
+    /// The content is invalid.
     #[error("the configuration is wrong: {0}")]
     Wrong(String),
 }
@@ -265,7 +265,7 @@ impl File {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`ConfigError`], which names what is wrong with it.
+    /// [`ConfigError`] with the cause.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
             path: path.display().to_string(),
@@ -274,11 +274,11 @@ impl File {
         Self::parse(&text, |name| std::env::var(name).ok())
     }
 
-    /// Reads its text. `${NAME}` in a string stands for a variable of the environment, so that secrets
-    /// need not be in the file.
+    /// Parses a configuration. `${NAME}` in a string is replaced by an environment variable, so that the
+    /// file need not contain secrets.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`], which names what is wrong with it.
+    /// [`ConfigError::Wrong`] with the cause.
     pub fn parse(
         text: &str,
         variable: impl Fn(&str) -> Option<String>,
@@ -289,10 +289,10 @@ impl File {
         let mut secrets = Vec::new();
         fill_in(&mut value, &variable, &mut secrets)?;
         let mut file: Self = serde_json::from_value(value).map_err(|_| {
-            // What was put in is not told: it may be a secret.
+            // The message must not contain values of variables, which may be secrets.
             ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
                 Err(error) => error.to_string(),
-                Ok(_) => "a variable of the environment stands where it does not fit".to_owned(),
+                Ok(_) => "the value of an environment variable is invalid at its place".to_owned(),
             })
         })?;
         file.secrets.extend(secrets);
@@ -310,7 +310,7 @@ impl File {
         for (mode, reach) in &file.modes {
             if *mode == Mode::All {
                 return Err(ConfigError::Wrong(
-                    "`[modes.all]` is never asked for: write `[modes.semantic]` or `[modes.single]`"
+                    "`[modes.all]` is never used: write `[modes.semantic]` or `[modes.single]`"
                         .to_owned(),
                 ));
             }
@@ -330,14 +330,14 @@ impl File {
                 && !crate::checks::all().any(|known| known.id == check)
             {
                 let check = crate::secrets::Secrets::new(file.secrets.clone()).masked(check);
-                return Err(ConfigError::Wrong(format!("there is no check `{check}`")));
+                return Err(ConfigError::Wrong(format!("`{check}` is not a check")));
             }
         }
         Ok(file)
     }
 }
 
-/// Puts variables of the environment in.
+/// Replaces `${NAME}` in all strings by environment variables.
 fn fill_in(
     value: &mut Value,
     variable: &impl Fn(&str) -> Option<String>,
@@ -357,7 +357,7 @@ fn fill_in(
                         "the environment has no variable `{name}`"
                     )));
                 };
-                // What is put in is taken as it is, even with `${` in it.
+                // Values of variables are inserted literally, even if they contain `${`.
                 if found.contains("${") {
                     return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
                 }
@@ -376,7 +376,7 @@ fn fill_in(
     }
 }
 
-/// Categories, in lower case.
+/// Deserializes categories in lower case.
 fn families<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeSet<Category>, D::Error> {
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_do_not_tell_what_came_from_the_environment() {
+    fn errors_do_not_contain_values_of_variables() {
         let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
         for text in [
             "allow = ['${KEY}']",

@@ -1,5 +1,5 @@
-//! What introspection and the list of tools say of an adapter, read with patience: what is malformed is
-//! left out here, and found fault with by the checks of the forms.
+//! The learned adapter: its tools, operations and types. Malformed parts are skipped here; checks of forms
+//! report them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::call::{Exchange, Patience, weight};
 use crate::config::ConfigError;
 use crate::wire::{Answer, Connection, Lost};
 
-/// How many tools there are: a family each, one for everything, or all of them.
+/// The endpoint mode: the tools through which operations are called.
 ///
 /// ```
 /// assert_eq!(mcp_aql_conformance::Mode::Semantic.to_string(), "semantic");
@@ -22,16 +22,16 @@ use crate::wire::{Answer, Connection, Lost};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// A tool for each family of operations.
+    /// One tool per family of operations.
     Semantic,
     /// One tool for all operations.
     Single,
-    /// Both at once.
+    /// The tools of both modes.
     All,
 }
 
 impl Mode {
-    /// The word for it, as `MCP_AQL_ENDPOINT_MODE` takes it.
+    /// The value of `MCP_AQL_ENDPOINT_MODE`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Semantic => "semantic",
@@ -47,7 +47,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// What an operation does to the state.
+/// The semantic category of an operation.
 ///
 /// ```
 /// use mcp_aql_conformance::Category;
@@ -61,24 +61,24 @@ impl fmt::Display for Mode {
 )]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Category {
-    /// Adds.
+    /// Adds data.
     Create,
     /// Changes nothing.
     Read,
-    /// Overwrites.
+    /// Overwrites data.
     Update,
-    /// Removes.
+    /// Removes data.
     Delete,
-    /// Acts.
+    /// Has other effects.
     Execute,
 }
 
 impl Category {
-    /// All five.
+    /// All five categories.
     pub const ALL: [Self; 5] =
         [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Execute];
 
-    /// In capitals, as introspection has it.
+    /// The name in capitals, as in introspection.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -89,7 +89,7 @@ impl Category {
         }
     }
 
-    /// The family of the CRUDE profile, and the word that `--allow` takes.
+    /// The family of the CRUDE profile, which is also the value of `--allow`.
     pub const fn family(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -100,12 +100,12 @@ impl Category {
         }
     }
 
-    /// From the word in capitals.
+    /// Parses the name in capitals.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|category| category.as_str() == word)
     }
 
-    /// `readOnly` and `destructive`.
+    /// The permissions `readOnly` and `destructive`.
     pub(crate) const fn permissions(self) -> (bool, bool) {
         match self {
             Self::Read => (true, false),
@@ -118,11 +118,11 @@ impl Category {
 impl FromStr for Category {
     type Err = ConfigError;
 
-    /// From the word in lower case: `create`, `read`, `update`, `delete`, `execute`.
+    /// Parses the name in lower case: `create`, `read`, `update`, `delete`, `execute`.
     fn from_str(word: &str) -> Result<Self, ConfigError> {
         Self::ALL.into_iter().find(|category| category.family() == word).ok_or_else(|| {
             ConfigError::Wrong(format!(
-                "`{word}` is no category of operations: write create, read, update, delete or execute"
+                "`{word}` is not a category of operations: write create, read, update, delete or execute"
             ))
         })
     }
@@ -137,24 +137,24 @@ impl fmt::Display for Category {
 /// A tool of `tools/list`.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
-    /// Its name.
+    /// The name.
     pub(crate) name: String,
-    /// What a model reads.
+    /// The description, which models read.
     pub(crate) description: String,
-    /// All of it.
+    /// The whole tool.
     pub(crate) raw: Value,
 }
 
 /// A parameter of an operation.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
-    /// Its name.
+    /// The name.
     pub(crate) name: String,
     /// `string`, `integer`, `number`, `boolean`, `array`, `object`, or the name of a type.
     pub(crate) kind: String,
-    /// Whether it has to be there.
+    /// Whether the parameter is required.
     pub(crate) required: bool,
-    /// All of it: `enum`, `minimum`, `items` and so on.
+    /// The whole definition: `enum`, `minimum`, `items` and so on.
     pub(crate) raw: Map<String, Value>,
 }
 
@@ -169,7 +169,7 @@ impl Parameter {
         })
     }
 
-    /// A member: `minimum`, `enum`, …
+    /// A member of the definition: `minimum`, `enum`, …
     pub(crate) fn member(&self, name: &str) -> Option<&Value> {
         self.raw.get(name)
     }
@@ -178,27 +178,28 @@ impl Parameter {
 /// An operation, with its details.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
-    /// Its name.
+    /// The name.
     pub(crate) name: String,
-    /// What it does to the state. None when introspection says nothing that is known.
+    /// The category; `None` if introspection has no known one.
     pub(crate) category: Option<Category>,
-    /// The family it belongs to.
+    /// The endpoint family.
     pub(crate) endpoint: String,
-    /// The tool it is called through.
+    /// The tool through which the operation is called.
     pub(crate) tool: String,
-    /// What a model reads.
+    /// The description, which models read.
     pub(crate) description: String,
-    /// `readOnly` and `destructive`.
+    /// The permissions `readOnly` and `destructive`.
     pub(crate) permissions: Option<(bool, bool)>,
-    /// What it takes.
+    /// The parameters.
     pub(crate) parameters: Vec<Parameter>,
-    /// Its entry in the list.
+    /// The entry in the list of operations.
     pub(crate) listed: Value,
-    /// The whole reply to the question for its details.
+    /// The whole reply with the details.
     pub(crate) reply: Value,
 }
 
-/// Verbs with which no name of a READ begins. What is called like that is never called as one.
+/// Verbs that names of READ operations do not begin with. An operation with such a name is never called as
+/// a READ operation.
 const CHANGING: [&str; 86] = [
     "accept",
     "add",
@@ -287,7 +288,7 @@ const CHANGING: [&str; 86] = [
     "withdraw",
     "write",
 ];
-/// Those that are minded wherever they stand: `bulk_delete`.
+/// Verbs that count at any place in a name: `bulk_delete`.
 const HARSH: [&str; 14] = [
     "cancel",
     "create",
@@ -304,7 +305,7 @@ const HARSH: [&str; 14] = [
     "update",
     "wipe",
 ];
-/// Verbs of which what follows is a noun: `get_last_update`.
+/// Verbs after which other verbs are nouns: `get_last_update`.
 const READING: [&str; 12] = [
     "count",
     "describe",
@@ -320,22 +321,22 @@ const READING: [&str; 12] = [
     "show",
 ];
 
-/// Whether the first word of a name is a verb that names of operations begin with.
+/// Whether the first word of a name is a verb that operations begin with.
 pub(crate) fn starts_with_verb(name: &str) -> bool {
-    /// Verbs that neither change nor read by themselves.
+    /// Verbs that neither change nor read data.
     const OTHERS: [&str; 7] = ["abort", "complete", "execute", "link", "record", "retry", "verify"];
     let verb = name.split('_').next().unwrap_or_default();
     CHANGING.contains(&verb) || READING.contains(&verb) || OTHERS.contains(&verb)
 }
 
-/// Whether a name is one of something that changes or removes.
+/// Whether a name suggests a change or a removal.
 pub(crate) fn sounds_changing(name: &str) -> bool {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default();
     if CHANGING.contains(&first) {
         return true;
     }
-    // `get_or_create`, `find_and_remove`: a verb again.
+    // In `get_or_create` and `find_and_remove`, another verb follows.
     let mut is_verb = !READING.contains(&first);
     words.any(|word| {
         let is_harsh = is_verb && HARSH.contains(&word);
@@ -370,13 +371,13 @@ impl Operation {
         })
     }
 
-    /// Its details as introspection shows them, or null.
+    /// The details as introspection returns them, or null.
     pub(crate) fn details(&self) -> &Value {
         self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
     }
 
-    /// Whether it is one that changes nothing, as far as anybody can tell: category, permissions, name and
-    /// what else its details say agree on that.
+    /// Whether the operation changes nothing. The category, the permissions, the name and the other details
+    /// must agree.
     pub(crate) fn is_read(&self) -> bool {
         let says = |name: &str| self.details().get(name).filter(|told| !told.is_null());
         let is_risky = ["danger_level", "danger"]
@@ -390,12 +391,12 @@ impl Operation {
             && !is_risky
     }
 
-    /// A parameter by its name.
+    /// Returns a parameter by its name.
     pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Those that have to be there.
+    /// The required parameters.
     pub(crate) fn required(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| parameter.required)
     }
@@ -404,26 +405,26 @@ impl Operation {
 /// A type, with its details.
 #[derive(Debug, Clone)]
 pub(crate) struct Type {
-    /// Its name.
+    /// The name.
     pub(crate) name: String,
-    /// Its entry in the list.
+    /// The entry in the list of types.
     pub(crate) listed: Value,
-    /// The whole reply to the question for its details.
+    /// The whole reply with the details.
     pub(crate) reply: Value,
 }
 
-/// Everything that an adapter says of itself, in one mode.
+/// The self-description of an adapter in one mode.
 #[derive(Debug, Clone)]
 pub(crate) struct Adapter {
-    /// The answer to `initialize`.
+    /// The result of `initialize`.
     pub(crate) hello: Value,
-    /// Its tools.
+    /// All tools.
     pub(crate) tools: Vec<Tool>,
-    /// Which of its tools are of MCP-AQL and are looked at here: of `all`, those of one mode.
+    /// The endpoint tools under test; in mode `all`, those of one mode.
     pub(crate) endpoints: Vec<Tool>,
-    /// The mode it is looked at in.
+    /// The mode under test.
     pub(crate) mode: Mode,
-    /// Whether tools of both modes are there.
+    /// Whether the adapter serves both modes at once.
     pub(crate) serves_all: bool,
     /// The tool that answers `introspect`.
     pub(crate) introspect: String,
@@ -431,31 +432,31 @@ pub(crate) struct Adapter {
     pub(crate) operations_reply: Value,
     /// The reply to `introspect types`.
     pub(crate) types_reply: Value,
-    /// Its operations.
+    /// The operations.
     pub(crate) operations: Vec<Operation>,
-    /// Its types.
+    /// The types.
     pub(crate) types: Vec<Type>,
 }
 
-/// Why nothing could be learned of an adapter.
+/// Returned when an adapter could not be learned.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Unlearned {
-    /// It cannot be spoken with.
+    /// The connection failed.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// It is another kind of server.
+    /// The server is not an MCP-AQL adapter.
     #[error("not an MCP-AQL adapter: {0}")]
     NoAdapter(String),
-    /// The configuration means operations that it does not have.
+    /// The configuration names an operation that the adapter does not have.
     #[error("it has no operation `{1}`, which `{0}` of the configuration names")]
     NotThere(&'static str, String),
-    /// It is one, and does not change its mode.
+    /// The adapter ignores the selected mode.
     #[error("asked for {asked} mode, it still serves {serves} mode")]
     OtherMode {
-        /// The mode that was asked for.
+        /// The selected mode.
         asked: Mode,
-        /// The mode that is there.
+        /// The served mode.
         serves: Mode,
     },
 }
@@ -466,17 +467,17 @@ impl Adapter {
         self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)
     }
 
-    /// A switch of `_protocol.capabilities`.
+    /// A boolean of `_protocol.capabilities`.
     pub(crate) fn capability(&self, name: &str) -> Option<bool> {
         self.protocol().pointer("/capabilities")?.get(name)?.as_bool()
     }
 
-    /// An operation by its name.
+    /// Returns an operation by its name.
     pub(crate) fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.name == name)
     }
 
-    /// The operations that change nothing, without `introspect`.
+    /// The READ operations except `introspect`.
     pub(crate) fn reads(&self) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
@@ -495,18 +496,18 @@ impl Adapter {
         self.operations.iter().filter(move |operation| operation.category == Some(category))
     }
 
-    /// The name the server gives itself.
+    /// The name of the server.
     pub(crate) fn name(&self) -> &str {
         self.hello.pointer("/serverInfo/name").and_then(Value::as_str).unwrap_or("unnamed")
     }
 
-    /// The version the server gives itself.
+    /// The version of the server.
     pub(crate) fn version(&self) -> &str {
         self.hello.pointer("/serverInfo/version").and_then(Value::as_str).unwrap_or("unknown")
     }
 }
 
-/// What follows the prefix in the names of endpoint tools: `mcp_aql`, and `mcp_aql_read` with its family.
+/// The parts of the name of an endpoint tool: `mcp_aql`, or `mcp_aql_read` with its family, after a prefix.
 /// The whole name is `^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$` (REQ-MCP-20).
 pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
     let start = name.rfind("mcp_aql")?;
@@ -528,30 +529,30 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// More tools, operations or types than this are not looked at.
+/// The maximum number of tools, operations or types.
 const MOST_LISTED: usize = 5_000;
-/// What is learned of an adapter takes about so many bytes of our memory, in each mode.
+/// The approximate maximum memory of a learned adapter in each mode, in bytes.
 const MOST_LEARNED: usize = 12 << 20;
 
-/// What is taken of that.
+/// The memory in use by the learned parts.
 #[derive(Default)]
 struct Taken(AtomicUsize);
 
 impl Taken {
-    /// Takes what this value takes, so many times.
+    /// Reserves memory for several copies of a value.
     fn take(&self, times: usize, value: &Value) -> Result<(), Unlearned> {
         let more = weight(value).saturating_mul(times);
         if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_LEARNED {
             return Ok(());
         }
         Err(Unlearned::NoAdapter(format!(
-            "its tools and what it tells of itself take more than {} MiB",
+            "its tools and introspection take more than {} MiB",
             MOST_LEARNED >> 20
         )))
     }
 }
 
-/// Whether a list is one that can be gone through.
+/// Rejects lists that are too long.
 fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
     if length <= MOST_LISTED {
         return Ok(());
@@ -559,7 +560,7 @@ fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
     Err(Unlearned::NoAdapter(format!("it lists more than {MOST_LISTED} {what}")))
 }
 
-/// All tools, page after page.
+/// Reads all tools, page by page.
 async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unlearned> {
     let mut tools = Vec::new();
     let mut cursor = None;
@@ -569,15 +570,15 @@ async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unle
             Answer::Result(result) => result,
             Answer::Error { code, message, .. } => {
                 return Err(Unlearned::NoAdapter(format!(
-                    "`tools/list` was answered with the JSON-RPC error {code}: {message}"
+                    "`tools/list` returned the JSON-RPC error {code}: {message}"
                 )));
             }
             Answer::Lost(lost) => return Err(lost.into()),
         };
         let Some(page) = result.get("tools").and_then(Value::as_array) else {
-            return Err(Unlearned::NoAdapter("`tools/list` gives no `tools`".to_owned()));
+            return Err(Unlearned::NoAdapter("`tools/list` returned no `tools`".to_owned()));
         };
-        // As endpoints they are there once more.
+        // The endpoint tools are stored twice.
         taken.take(2, &result)?;
         tools.extend(page.iter().filter_map(|raw| {
             Some(Tool {
@@ -595,10 +596,10 @@ async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unle
     Ok(tools)
 }
 
-/// Learns what there is to know. Where both modes are served at once, `of_all` says which to look at.
+/// Learns an adapter. If it serves both modes at once, `of_all` selects one.
 ///
 /// # Errors
-/// [`Unlearned`] when it is no MCP-AQL adapter, or does not answer.
+/// [`Unlearned`] if the server is not an MCP-AQL adapter or does not answer.
 pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, Unlearned> {
     let taken = &Taken::default();
     let tools = tools(connection, taken).await?;
@@ -614,17 +615,17 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         return Err(Unlearned::NoAdapter(match tools.len() {
             0 => "it has no tools".to_owned(),
             count => format!(
-                "none of its {count} tools ({}{more}) is called `mcp_aql`, `mcp_aql_read` or the like",
+                "none of its {count} tools ({}{more}) is named `mcp_aql`, `mcp_aql_read` or similar",
                 names.join(", ")
             ),
         }));
     }
-    // A server may hold several adapters, each with a prefix of its own: the first that answers is it.
+    // A server may contain several adapters with different prefixes. The first that answers is tested.
     let mut learned = None;
     let mut last = String::new();
     'prefixes: for prefix in prefixes {
         let (endpoints, mode, serves_all) = face(&tools, prefix, of_all);
-        // The one that is called after reading first; it is in another family only in other profiles.
+        // The READ tool is tried first; other profiles may have `introspect` elsewhere.
         let mut order: Vec<_> = endpoints.iter().map(|tool| tool.name.clone()).collect();
         order.sort_by_key(|name| !name.ends_with("_read"));
         for tool in order {
@@ -635,7 +636,7 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
             if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array)
             {
                 let reply = exchange.into_body().unwrap_or_default();
-                // Each operation has its entry, and hands it on.
+                // The entries are stored in the reply, in the list and in each operation.
                 taken.take(3, &reply)?;
                 learned = Some((endpoints, mode, serves_all, tool, reply));
                 break 'prefixes;
@@ -645,7 +646,7 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     }
     let Some((endpoints, mode, serves_all, introspect, operations_reply)) = learned else {
         return Err(Unlearned::NoAdapter(format!(
-            "no endpoint tool answers `introspect` with a list of operations; one answered {last}"
+            "no endpoint tool returns a list of operations for `introspect`; the last one returned {last}"
         )));
     };
     let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
@@ -680,7 +681,7 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     if let Some(lost) = connection.ended() {
         return Err(lost.into());
     }
-    // Introspection may name the tools of the other mode, whoever asks (REQ-INT-11).
+    // Introspection may name the tools of the other mode (REQ-INT-11).
     let is_single_of_all = serves_all && mode == Mode::Single;
     let named_here = |mut operation: Operation| {
         if let Some(single) = endpoints.first()
@@ -714,7 +715,7 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     })
 }
 
-/// The endpoint tools with this prefix that are looked at, in which mode, and whether there are those of both.
+/// Returns the endpoint tools with this prefix, their mode, and whether both modes are served.
 fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
     let of_prefix = |is_family: bool| {
         let is_one = move |tool: &&Tool| {
@@ -752,7 +753,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_adapter_is_what_has_one_prefix() {
+    fn groups_tools_by_prefix() {
         let names =
             ["a_mcp_aql_read", "b_mcp_aql_read", "a_mcp_aql_delete", "b_mcp_aql", "mcp_aql", "x"];
         let tools = names.map(|name| Tool {
@@ -773,7 +774,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_changes_something() {
+    fn recognizes_names_of_changing_operations() {
         for name in [
             "delete_task",
             "bulk_delete",
@@ -801,7 +802,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dangerous_or_goes_on_for_a_while_is_no_read() {
+    fn excludes_dangerous_and_long_operations_from_reads() {
         let operation = |details: Value| {
             let listed = json!({ "name": "get_bed", "semantic_category": "READ" });
             let mut details = details;

@@ -18,7 +18,7 @@ struct Listed<'a> {
     level: u8,
 }
 
-/// The checks in this form.
+/// Renders the checks in this format.
 pub(crate) fn list(
     format: ListFormat,
     checks: impl Iterator<Item = &'static Check>,
@@ -43,12 +43,12 @@ pub(crate) fn list(
         let requirements = requirements.join(", ");
         let is_first = id.split('.').next() != Some(category);
         category = id.split('.').next().unwrap_or_default();
-        // Writing into a string does not fail.
+        // Writing to a string does not fail.
         let _ = match format {
             ListFormat::Markdown => {
                 if is_first {
                     let gap = if text.is_empty() { "" } else { "\n" };
-                    let head = "| check | level | keyword | what holds | requirements |";
+                    let head = "| check | level | keyword | rule | requirements |";
                     let _ = writeln!(text, "{gap}## {category}\n\n{head}\n|---|---|---|---|---|");
                 }
                 let title = title.replace('|', "\\|");

@@ -1,4 +1,4 @@
-//! The command line: what is asked for, and how the process ends.
+//! The command line: subcommands and exit codes.
 
 mod arguments;
 mod list;
@@ -15,16 +15,16 @@ use arguments::{Arguments, Asked, Command};
 use output::Output;
 use progress::Watch;
 
-/// How the process ends (REQ-CNF-12).
+/// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// All is as it should be.
+    /// The command succeeded.
     Well,
-    /// As the report says: 0, 1 or 2.
+    /// The exit code of a report: 0, 1 or 2.
     Judged(u8),
-    /// What was asked for cannot be done.
+    /// The command could not be executed.
     Refused,
-    /// Somebody wanted it to stop.
+    /// A signal interrupted the process.
     Interrupted,
 }
 
@@ -34,13 +34,13 @@ impl Ended {
             Self::Well => 0,
             Self::Judged(code) => code,
             Self::Refused => 3,
-            // As shells have it.
+            // 128 + SIGINT, the convention of shells.
             Self::Interrupted => 130,
         }
     }
 }
 
-/// Does what the process was started for.
+/// Runs the command line.
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
@@ -48,7 +48,7 @@ pub(crate) fn main() -> ExitCode {
             Ended::Refused
         }),
         Err(error) => {
-            // Help and version are no faults, and go to standard output. Nobody reads when this fails.
+            // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
             if error.use_stderr() { Ended::Refused } else { Ended::Well }
         }
@@ -56,7 +56,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::from(ended.code())
 }
 
-/// Errors are for whoever typed the command.
+/// Runs a command. Errors are messages for the user.
 fn run(command: Command) -> Result<Ended, String> {
     match command {
         Command::Test { asked, categories, output } => {
@@ -100,7 +100,7 @@ fn run(command: Command) -> Result<Ended, String> {
             let text = output::read(&file)?;
             let report: Report = serde_json::from_str(&text).map_err(|error| {
                 format!(
-                    "`{}` is no report as `test --format json` writes it: {error}",
+                    "`{}` is not a report of `test --format json`: {error}",
                     file.display()
                 )
             })?;
@@ -127,7 +127,7 @@ fn write_report(report: &Report, output: &Output) -> Result<Ended, String> {
     Ok(Ended::Judged(report.exit_code()))
 }
 
-/// Works until it is done, or somebody wants it to stop; then whatever was started is ended with it.
+/// Runs a future until it ends or the process is interrupted, and then ends all child processes.
 fn in_the_end(
     may_create: bool,
     work: impl Future<Output = Result<Ended, String>>,
@@ -136,12 +136,12 @@ fn in_the_end(
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
         tokio::select! {
-            // Signals are heard before there is anything to end.
+            // Install signal handlers before starting the adapter.
             biased;
             () = interrupted() => {
                 progress::clear();
                 output::tell(match may_create {
-                    true => "interrupted; what the run has created is still there",
+                    true => "interrupted; the items that the run created were not removed",
                     false => "interrupted",
                 });
                 Ok(Ended::Interrupted)
@@ -151,10 +151,10 @@ fn in_the_end(
     })
 }
 
-/// Waits for Ctrl-C, or the wish that the process end.
+/// Waits for Ctrl-C or SIGTERM.
 async fn interrupted() {
     let by_hand = async {
-        // Where signals cannot be heard, the system's own way is left.
+        // If signal handlers are unavailable, the default action of the system applies.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,4 +1,4 @@
-//! What is told while the run works: one line, rewritten, where somebody looks at it.
+//! The progress line on standard error.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
@@ -8,10 +8,10 @@ use mcp_aql_conformance::Progress;
 
 use super::output::plain;
 
-/// The line is not written anew more often than this.
+/// The minimum interval between two updates of the line.
 const AT_MOST_EVERY: Duration = Duration::from_millis(50);
 
-/// Shows how it is going on standard error, if that is a terminal.
+/// Shows the progress on standard error if that is a terminal.
 pub(crate) struct Watch {
     is_seen: bool,
     shown: Mutex<Shown>,
@@ -28,7 +28,7 @@ impl Watch {
         Self { is_seen: std::io::stderr().is_terminal(), shown: Mutex::default() }
     }
 
-    /// Shows what is done now.
+    /// Shows a step of the run.
     pub(crate) fn tell(&self, progress: Progress) {
         if !self.is_seen {
             return;
@@ -53,7 +53,7 @@ impl Watch {
         rewrite(&line);
     }
 
-    /// Leaves an empty line.
+    /// Clears the line.
     pub(crate) fn end(&self) {
         if self.is_seen {
             rewrite("");
@@ -61,7 +61,7 @@ impl Watch {
     }
 }
 
-/// Takes the line of a run away that did not come to its end.
+/// Clears the line of an interrupted run.
 pub(crate) fn clear() {
     if std::io::stderr().is_terminal() {
         rewrite("");
@@ -70,7 +70,7 @@ pub(crate) fn clear() {
 
 fn rewrite(line: &str) {
     let mut stderr = std::io::stderr().lock();
-    // Nobody looks when this fails.
+    // A failed write is ignored.
     let _ = write!(stderr, "\r\x1b[2K{line}");
     let _ = stderr.flush();
 }

@@ -1,4 +1,4 @@
-//! Things that are created, read and changed for the evidence.
+//! The evidence of items that are created, read and changed.
 
 use serde_json::{Map, Value, json};
 
@@ -7,31 +7,31 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::resources::{Resource, Role, Thing, same};
 
-/// What things that were created for it show.
+/// The evidence from created items.
 #[derive(Default)]
 pub(super) struct Things {
     /// `round_trip_tests`.
     pub(super) round_trips: Vec<Value>,
     /// `update_preservation_tests`.
     pub(super) preserved: Vec<Value>,
-    /// Writes that had to be refused, for `constraint_tests`.
+    /// Writes that had to fail, for `constraint_tests`.
     pub(super) refused: Vec<Value>,
-    /// Defaults that new things show, for `optional_defaults`.
+    /// Defaults of created items, for `optional_defaults`.
     pub(super) defaults: Vec<Value>,
-    /// Why nothing was created.
+    /// The reasons for missing items.
     pub(super) made: Cases,
-    /// Why nothing was changed.
+    /// The reasons for missing changes.
     pub(super) updated: Cases,
 }
 
 impl Things {
-    /// Why nothing was changed: it may be that nothing was created.
+    /// The reasons for missing changes, including missing items.
     pub(super) fn unchanged(&self) -> &Cases {
         if self.updated.collected().skipped.is_empty() { &self.made } else { &self.updated }
     }
 }
 
-/// A reply to a READ of one thing: all of it, where the thing is in it, and the thing.
+/// The reply of a READ operation, the path of the item in it, and the item.
 struct Looked {
     reply: Value,
     path: String,
@@ -50,8 +50,8 @@ impl Looked {
         Some(Self { reply: exchange.received(), path, object })
     }
 
-    /// The paths of these fields with what they have to hold. What is there in another notation, an
-    /// instant say, is told in that one, for the bundle is compared letter by letter.
+    /// The paths of these fields with their expected values. Values in another notation, such as instants,
+    /// are expected in the notation of the reply because the bundle is compared literally.
     fn fields<'f>(
         &self,
         fields: impl Iterator<Item = (&'f String, &'f Value)>,
@@ -67,8 +67,8 @@ impl Looked {
 }
 
 impl Collector<'_> {
-    /// Creates one of each kind with all that it can have and one with as little, reads them, and changes the
-    /// first field by field.
+    /// Creates an item of each resource with all fields and one with the required ones, reads them, and
+    /// changes the first field by field.
     pub(super) async fn things(&mut self) -> Things {
         let mut things = Things::default();
         for kind in self.run.resources().kinds() {
@@ -83,7 +83,7 @@ impl Collector<'_> {
         let found = Looked::of(thing.resource, &looked);
         if found.is_none() {
             let told = format!(
-                "`{}` does not show what was created: {}",
+                "`{}` does not return the created item: {}",
                 looked.operation(),
                 looked.told()
             );
@@ -95,7 +95,7 @@ impl Collector<'_> {
     async fn round_trip(&self, kind: &Resource, things: &mut Things) {
         let Some(thing) = self.run.make(kind, &things.made).await else { return };
         let Some(looked) = self.look(&thing, &things.made).await else { return };
-        // What is asked of the creation and is no field of the thing does not come back.
+        // Parameters of the creation that are not fields are not returned.
         let sent = thing
             .sent
             .iter()
@@ -109,12 +109,12 @@ impl Collector<'_> {
         self.preserved(&thing, looked, things).await;
     }
 
-    /// Whether the thing has a field of this name, as far as introspection tells.
+    /// Whether the item has a documented field of this name.
     fn is_field(&self, kind: &Resource, name: &str) -> bool {
         kind.changeable(self.run).iter().any(|field| field.name == name)
     }
 
-    /// Changes field after field, and looks at the others; then what nobody may change.
+    /// Changes each field and compares the others, then tries fields that must not change.
     async fn preserved(&self, thing: &Thing<'_>, first: Looked, things: &mut Things) {
         let kind = thing.resource;
         let Some(update) = kind.operation(self.run, Role::Update) else { return };
@@ -153,7 +153,7 @@ impl Collector<'_> {
         self.unchangeable(thing, &before, things).await;
     }
 
-    /// What updates may not change, or only add to.
+    /// Tries to change read-only fields and to shorten append-only lists.
     async fn unchangeable(&self, thing: &Thing<'_>, now: &Looked, things: &mut Things) {
         let kind = thing.resource;
         let read_only = kind.unchangeable(self.run).into_iter().map(|name| (name, "is read-only"));
@@ -173,8 +173,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether introspection tells that a field cannot be changed: the update names its fields, and this
-    /// is none of them; or words say so.
+    /// Whether introspection documents that a field cannot be changed: the type of `input` lacks it, or a
+    /// description says so.
     fn is_documented(&self, kind: &Resource, name: &str) -> bool {
         let Some(update) = kind.operation(self.run, Role::Update) else { return false };
         let names_fields = || {
@@ -203,7 +203,7 @@ impl Collector<'_> {
             })
     }
 
-    /// A thing with nothing but what is required: the rest shows its defaults.
+    /// Creates an item with the required parameters only, which shows the defaults of the others.
     async fn defaults(&self, kind: &Resource, things: &mut Things) {
         let Some(create) = kind.operation(self.run, Role::Create) else { return };
         if self.run.forbids(create).is_some() {

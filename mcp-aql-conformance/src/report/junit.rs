@@ -1,15 +1,14 @@
-//! A report as JUnit's XML, which CI systems read.
+//! The report as JUnit XML, which CI systems read.
 
 use std::fmt::{self, Write as _};
 
 use super::show::{self, line};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 
-/// So much of a value is told.
+/// The maximum length of a shown value, in bytes.
 const MOST: usize = 4000;
 
-/// Text inside of XML or HTML: without markup, and without the characters that XML cannot hold, which
-/// [`show::clean`] has made visible.
+/// Text inside XML or HTML, escaped. `show::clean` has replaced the characters that XML does not allow.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -29,12 +28,12 @@ impl fmt::Display for Escaped<'_> {
 }
 
 impl Report {
-    /// As JUnit's XML: a suite for each category, a case for each check. A warning is a case that passes
-    /// and tells what was found; what was not tested and what does not apply is skipped.
+    /// Renders JUnit XML with a suite for each category and a case for each check. Checks with warnings
+    /// pass with their findings as output. Untested and inapplicable checks are skipped.
     pub fn junit(&self) -> String {
         let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
         let Summary { total, failed, skipped, not_applicable, .. } = self.tested_summary();
-        // A run that tested nothing must not look like one in which nothing failed.
+        // A run without tests must not look like one without failures.
         let errors = usize::from(self.modes.is_empty());
         let _ = writeln!(
             out,
@@ -115,7 +114,7 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
     };
 }
 
-/// All findings of a check.
+/// Renders all findings of a check.
 fn told(check: &CheckReport) -> String {
     let mut told = format!("{}\n{}\n", check.source(), check.tally());
     for (finding, modes) in check.told() {

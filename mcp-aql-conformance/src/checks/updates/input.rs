@@ -228,7 +228,7 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
             let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                 continue;
             };
-            // That it is not refused is found elsewhere.
+            // Other checks report the missing rejection.
             if exchange.failure().is_none() {
                 continue;
             }
@@ -239,8 +239,8 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
                 ..Finding::of(
                     &exchange,
                     subject.field(name),
-                    format!("`{name}` as before, {}: the call was refused", there(&now)),
-                    "check all of `input` before the first field is changed",
+                    format!("`{name}` unchanged ({}), because the call was rejected", there(&now)),
+                    "validate the whole `input` before changing the first field",
                 )
             });
         }
