@@ -1,4 +1,4 @@
-//! A whole run: reach the adapter, learn what it is in each mode, make all checks, and judge.
+//! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,10 +16,10 @@ use crate::run::{Look, Parts, Run};
 use crate::secrets::Secrets;
 use crate::wire::{Connection, Lost, Tap, Target};
 
-/// So many checks are in flight at once.
+/// The maximum number of concurrent checks.
 const IN_FLIGHT: usize = 64;
 
-/// What a run tells while it works.
+/// A progress event of a run.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Progress, Runner, Settings};
@@ -36,24 +36,24 @@ const IN_FLIGHT: usize = 64;
 pub enum Progress {
     /// The adapter was reached and learned.
     Learned {
-        /// Its name.
+        /// The name of the adapter.
         name: String,
-        /// The mode that is looked at now.
+        /// The mode under test.
         mode: Mode,
-        /// How many operations it has.
+        /// The number of operations.
         operations: usize,
     },
-    /// A check is done in that mode.
+    /// A check finished in this mode.
     Checked {
-        /// Its name.
+        /// The id of the check.
         check: &'static str,
-        /// So many are done,
+        /// The number of finished checks.
         done: usize,
-        /// of so many.
+        /// The number of all checks.
         total: usize,
     },
-    /// What the collection of evidence has created and could not remove, and why. A report has the same of
-    /// a run as [`Report::left_behind`].
+    /// Items that the collection of evidence created and could not remove, with the reasons. Reports have
+    /// the same in [`Report::left_behind`].
     LeftBehind(Vec<String>),
 }
 
@@ -86,46 +86,46 @@ impl std::fmt::Debug for Runner {
     }
 }
 
-/// What one mode gave.
+/// The results of one mode.
 pub(crate) struct Surface {
     pub(crate) adapter: Adapter,
     pub(crate) asked: Option<Mode>,
     pub(crate) collected: BTreeMap<&'static str, Collected>,
-    /// What the run has made and could not remove.
+    /// Items that the run created and could not remove.
     pub(crate) left_behind: Vec<String>,
 }
 
-/// What of a run goes beyond one mode.
+/// The results of all modes.
 pub(crate) struct Whole {
     pub(crate) surfaces: Vec<Surface>,
-    /// Why nothing or no other mode could be learned, by the mode that was asked for.
+    /// The reasons why modes could not be learned. `None` is the adapter as started.
     pub(crate) unlearned: Vec<(Option<Mode>, Unlearned)>,
-    /// What the checks of all modes together found.
+    /// The results of checks across modes.
     pub(crate) collected: BTreeMap<&'static str, Collected>,
     pub(crate) took: Duration,
 }
 
 impl Runner {
-    /// A run against this target.
+    /// Creates a runner for this target.
     pub fn new(target: impl Target + 'static, settings: Settings) -> Self {
         Self::of(Arc::new(target), settings)
     }
 
-    /// The same of a target that is shared.
+    /// Creates a runner for a shared target.
     pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
         let secrets = settings.file.secrets.iter().cloned().chain(target.secrets());
         let secrets = Arc::new(Secrets::new(secrets));
         Self { target, settings: Arc::new(settings), tell: Arc::new(|_| {}), secrets }
     }
 
-    /// Tells how it is going.
+    /// Sets a callback for progress events.
     #[must_use]
     pub fn on_progress(mut self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.tell = Arc::new(tell);
         self
     }
 
-    /// Makes all checks, in every mode that can be reached.
+    /// Runs all checks in every available mode.
     pub async fn run(&self) -> Report {
         let whole = self.whole().await;
         Report::judge(&self.target.describe(), &self.settings, &self.secrets, &whole)
@@ -140,7 +140,7 @@ impl Runner {
             collected: BTreeMap::new(),
             took: Duration::ZERO,
         };
-        // As it is started first; then whichever mode that was not.
+        // First the adapter as started, then the other mode.
         match self.surface(None, Mode::Semantic, until).await {
             Ok(first) => {
                 let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
@@ -166,7 +166,7 @@ impl Runner {
         whole
     }
 
-    /// The checks that are wanted.
+    /// The selected checks.
     fn wanted(&self) -> impl Iterator<Item = &'static Check> {
         checks::all().filter(|check| check.level <= self.settings.level).filter(|check| {
             self.settings.categories.is_empty()
@@ -174,7 +174,7 @@ impl Runner {
         })
     }
 
-    /// The checks of all modes together.
+    /// Runs the checks across modes.
     fn of_modes(&self, whole: &Whole) -> BTreeMap<&'static str, Collected> {
         let checks = self.wanted().filter_map(|check| match check.body {
             Body::Modes(look) => Some((check, look)),
@@ -192,7 +192,7 @@ impl Runner {
             .collect()
     }
 
-    /// Reaches the adapter and learns what it is.
+    /// Opens a connection and learns the adapter.
     pub(crate) async fn learned(
         &self,
         asked: Option<Mode>,
@@ -215,7 +215,7 @@ impl Runner {
         {
             return Err(Unlearned::OtherMode { asked, serves: adapter.mode });
         }
-        // Of the other mode, `modes.same_operations` tells what is missing.
+        // The check `modes.same_operations` reports operations that the other mode lacks.
         if asked.is_none() {
             self.find_named(&adapter)?;
         }
@@ -237,17 +237,17 @@ impl Runner {
         }))
     }
 
-    /// Tells how it is going.
+    /// Reports progress.
     pub(crate) fn tell(&self, progress: Progress) {
         (self.tell)(progress);
     }
 
-    /// What no report may show.
+    /// The secrets that reports must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Sees the messages of a mode.
+    /// Creates the message statistics of a mode.
     pub(crate) fn tap(&self) -> Arc<Tap> {
         Arc::new(Tap::new(Arc::clone(&self.secrets)))
     }
@@ -256,8 +256,8 @@ impl Runner {
         Cases::new(Arc::clone(&self.secrets))
     }
 
-    /// Whether the operations that the configuration names are there: whoever misspells the one that is not
-    /// to be called would have it called.
+    /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not
+    /// protect the operation.
     fn find_named(&self, adapter: &Adapter) -> Result<(), Unlearned> {
         let file = &self.settings.file;
         let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
@@ -269,7 +269,7 @@ impl Runner {
         }
     }
 
-    /// Values that the configuration gives for parameters that are documented as sensitive.
+    /// Registers configured values of sensitive parameters as secrets.
     fn learn_secrets(&self, adapter: &Adapter) {
         let file = &self.settings.file;
         for operation in &adapter.operations {
@@ -286,24 +286,24 @@ impl Runner {
         }
     }
 
-    /// How the run is to go.
+    /// The settings of the run.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether the adapter can be asked for that mode.
+    /// Whether the target can start the adapter in that mode.
     pub(crate) fn offers(&self, mode: Mode) -> bool {
         self.target.offers(mode)
     }
 
-    /// All checks in one mode.
+    /// Runs all checks in one mode.
     async fn surface(
         &self,
         asked: Option<Mode>,
         of_all: Mode,
         until: Instant,
     ) -> Result<Surface, Unlearned> {
-        // One for each mode: what was seen in the one is not found in the other again.
+        // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
         let wanted: Vec<_> =
             self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
@@ -353,7 +353,7 @@ impl Runner {
     }
 }
 
-/// What is learned, reads, changes, what needs a connection of its own, and what looks back on all that.
+/// The phase of a check, in execution order.
 const fn phase_of(body: &Body) -> u8 {
     match body {
         Body::Learned(_) => 0,
@@ -382,13 +382,13 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
                 cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
             }
         }
-        // The one has looked at every call already, the other waits for all modes.
+        // `Every` has already seen all calls, and `Modes` runs after all modes.
         Body::Every(_) | Body::Modes(_) => {}
     }
 }
 
 impl Whole {
-    /// What a check found in all modes together.
+    /// The results of a check in all modes.
     pub(crate) fn of(&self, check: &Check) -> CheckReport {
         let surfaces = self
             .surfaces
@@ -404,7 +404,7 @@ mod tests {
     use crate::wire::CommandTarget;
 
     #[test]
-    fn a_run_may_move_between_threads() {
+    fn run_is_send() {
         fn is_send(_: impl Send + 'static) {}
         let runner = Runner::new(CommandTarget::new("nothing", [""; 0]), Settings::default());
         is_send(async move { runner.run().await });

@@ -1,5 +1,4 @@
-//! Values for parameters: valid ones from what introspection and results say, and ones that have to be
-//! refused.
+//! Values of parameters: valid ones from introspection and results, and invalid ones.
 
 mod pattern;
 mod shape;
@@ -14,17 +13,17 @@ use crate::learn::{Category, Operation, Parameter};
 use crate::resources;
 use crate::run::Run;
 
-/// So many values are kept of each name,
+/// The maximum number of kept values per name.
 const MOST_HARVESTED: usize = 8;
-/// of names and values that are no longer than identifiers are,
+/// The maximum length of names, in bytes.
 const LONGEST_NAME: usize = 200;
 const LONGEST_VALUE: usize = 1 << 10;
-/// and so many names.
+/// The maximum number of names.
 const MOST_NAMES: usize = 2_000;
-/// A number that nothing is called by.
+/// A number that identifies no item.
 const NOBODY: i64 = 987_654_321;
 
-/// Parameters that the protocol itself gives a meaning.
+/// Parameters with a meaning in the protocol.
 pub(crate) const STANDARD: [&str; 12] = [
     "fields",
     "filter",
@@ -40,8 +39,7 @@ pub(crate) const STANDARD: [&str; 12] = [
     "include_items",
 ];
 
-/// Parameters with which an operation can be called: those that it requires. Another `turn` gives others,
-/// where there is a choice.
+/// The required parameters of a valid call. Another `turn` selects other values if possible.
 pub(crate) fn valid(
     run: &Run,
     operation: &Operation,
@@ -57,7 +55,7 @@ pub(crate) fn valid(
         }
         let value = of(run, operation, parameter, turn).ok_or_else(|| {
             Skip::NoFixture(format!(
-                "a value for `{}`: give one under [params.{}]",
+                "a value for `{}`: add one under [params.{}]",
                 parameter.name, operation.name
             ))
         })?;
@@ -66,12 +64,12 @@ pub(crate) fn valid(
     Ok(params)
 }
 
-/// The same, but with identifiers that nobody has: the form is right, and what is meant is not there. For
-/// what has to be refused before anything is looked up, and must hit nothing if it is not.
+/// The required parameters with identifiers of missing items, for calls that must fail before any item is
+/// looked up and must change nothing otherwise.
 pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
     let is_new = operation.category == Some(Category::Create);
-    // Nobody can be named where no identifier is asked for: it is called as the configuration says.
+    // Without an identifier, the operation is called with the configured parameters.
     if run.is_named_whole(operation) {
         params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
     }
@@ -80,18 +78,19 @@ pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, 
             continue;
         }
         let value = if is_identifier(&parameter.name) && !is_new {
-            // What only reads may be shown somebody where there is no nobody.
+            // READ operations may read an existing item if no missing one is known.
             let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
             nobody(run, operation, parameter).or_else(somebody)
         } else if is_new || operation.is_read() || parameter.name == "input" {
             of(run, operation, parameter, 0).or_else(|| nobody(run, operation, parameter))
         } else {
-            // What is acted on may have any name, `path` or `number`, and examples show what is there.
+            // Other parameters may identify items as well (`path`, `number`), and examples may have
+            // existing ones.
             nobody(run, operation, parameter).or_else(|| Shape::of(&run.adapter, parameter).made(0))
         };
         let value = value.ok_or_else(|| {
             Skip::NoFixture(format!(
-                "a value in the form of `{}`: give one under [params.{}]",
+                "a value in the form of `{}`: add one under [params.{}]",
                 parameter.name, operation.name
             ))
         })?;
@@ -100,8 +99,8 @@ pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, 
     Ok(params)
 }
 
-/// A value for one parameter: as configured, as seen in results, as in examples, or made. An identifier
-/// is never made.
+/// A value of one parameter: configured, from results, from examples, or generated. Identifiers are never
+/// generated.
 pub(crate) fn of(
     run: &Run,
     operation: &Operation,
@@ -125,7 +124,7 @@ pub(crate) fn of(
     if let Some(value) = element(run, operation, parameter, turn) {
         return Some(value);
     }
-    // What varies is made; a single call takes what its author shows.
+    // Repeated calls use generated values; a single call uses the author's example.
     if turn > 0
         && !is_known
         && let Some(value) = shape.made(turn)
@@ -139,7 +138,7 @@ pub(crate) fn of(
     shown.or_else(|| if is_known { None } else { shape.made(turn) })
 }
 
-/// Values that the examples of an operation have for a parameter.
+/// The values of a parameter in the examples of an operation.
 pub(crate) fn in_examples<'a>(
     operation: &'a Operation,
     parameter: &'a str,
@@ -153,17 +152,17 @@ pub(crate) fn in_examples<'a>(
         .filter_map(move |example| example.pointer("/request/params")?.get(parameter))
 }
 
-/// Whether a name is one of an identifier, which cannot be made up.
+/// Whether a name is one of an identifier, which cannot be generated.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name == "id" || name.ends_with("_id") || name.ends_with("_name") || name.ends_with("_key")
 }
 
-/// Whether it is an identifier that a caller chooses: the name of what is created.
+/// Whether the caller chooses the identifier of the created item.
 fn is_given_by_us(operation: &Operation, parameter: &Parameter) -> bool {
     operation.category == Some(Category::Create) && !parameter.name.ends_with("id")
 }
 
-/// An identifier that results had: under this name, or under the names that it goes by elsewhere.
+/// An identifier from results, under this name or a related one.
 fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let fit = |name: &str| -> Vec<Value> {
@@ -171,7 +170,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     };
     let rotated =
         |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
-    // `link_beds` takes `bed_id` and `target_id`: another bed. Only where nothing can be lost by it.
+    // `link_beds` with `bed_id` and `target_id` needs another bed. Only harmless operations may guess.
     let may_guess = matches!(operation.category, Some(Category::Create | Category::Read));
     let own = fit(&parameter.name);
     let others = operation
@@ -181,7 +180,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
         .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
     for other in others {
         let known = fit(&other.name);
-        // What was seen of it are such identifiers; numbers are alike whatever they are of.
+        // The identifiers have the same form. Numbers are ambiguous.
         let is_same = own.iter().all(|value| value.is_string() && known.contains(value));
         if is_same && known.len() > 1 {
             return rotated(known, turn + 1);
@@ -193,12 +192,12 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     if parameter.name != "id" {
         return None;
     }
-    // `get_bed` takes `id`, and the list calls it `bed_id`.
+    // `get_bed` has the parameter `id`, but lists name it `bed_id`.
     let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
     own.and_then(|values| rotated(values, turn))
 }
 
-/// An element that relationships may start from: its kind as in examples, and one that results had.
+/// An element with relationships: its type from examples, its name from results.
 fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
     let fields = Shape::of(&run.adapter, parameter).fields();
     let has = |name: &str| fields.iter().any(|field| field.name() == Some(name));
@@ -214,8 +213,8 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
     })
 }
 
-/// A value in the right form that nothing is called by. None where there are so few values that each may
-/// be somebody's. What was given once is given again, as long as nobody turns up who is called like that.
+/// A well-formed value that identifies no item; `None` if there are too few possible values. The value is
+/// reused as long as no item has it.
 pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
     let harvested = run.harvested(&parameter.name);
     let given = run.nobodies(&operation.name, &parameter.name);
@@ -230,12 +229,12 @@ pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) ->
     Some(value)
 }
 
-/// A value of this form that none of the samples is, and most likely nobody else.
+/// A value of this form that differs from all samples and is most likely unused.
 fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     if shape.words().is_some() {
         return None;
     }
-    // `bed-7` makes `bed-987654321`: adapters may look at the form of their identifiers.
+    // `bed-7` becomes `bed-987654321`, because adapters may check the form of their identifiers.
     let like = samples.iter().filter_map(Value::as_str).find_map(|sample| {
         let stem = sample.trim_end_matches(|letter: char| letter.is_ascii_digit());
         (stem.len() < sample.len()).then(|| json!(format!("{stem}{NOBODY}")))
@@ -245,8 +244,8 @@ fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
 }
 
-/// Whether a wrong value for an identifier hits nothing even where the adapter makes a right one of it: a
-/// 7 becomes "7", true becomes 1, and an empty text may stand for all there is.
+/// Whether an invalid identifier matches no item even if the adapter converts it: 7 becomes "7", true
+/// becomes 1, and an empty text may match all items.
 pub(crate) fn hits_nothing(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
@@ -256,8 +255,8 @@ pub(crate) fn hits_nothing(value: &Value) -> bool {
     }
 }
 
-/// Values that have to be refused for a parameter, without those that would hit something if they were
-/// converted instead: where something is changed or removed, they are not worth that.
+/// Invalid values of a parameter, except those that could match an item after a conversion in an operation
+/// that changes data.
 pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
     let mut wrong = Shape::of(&run.adapter, parameter).wrong();
     if is_aim(operation, parameter) {
@@ -266,8 +265,8 @@ pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     wrong
 }
 
-/// Values at the edge of what is taken, without those of what is changed, removed or run: the least number
-/// is somebody's.
+/// Values at the bounds of a parameter, except for identifiers of changed items: the minimum may be the
+/// identifier of one.
 pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
     match is_aim(operation, parameter) {
         true => Vec::new(),
@@ -275,14 +274,14 @@ pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     }
 }
 
-/// Whether a parameter says what is changed or removed.
+/// Whether a parameter selects the changed or removed data.
 pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
     let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
     parameter.required && !is_harmless && is_identifier(&parameter.name)
 }
 
-/// Whether a value was made up here: nothing of what the adapter or the configuration shows has it. Where
-/// more is asked of a value than introspection can say, such a one may be refused.
+/// Whether a value was generated: neither the adapter nor the configuration contains it. Such a value may
+/// violate rules that introspection cannot express.
 pub(crate) fn is_made_up(
     run: &Run,
     operation: &Operation,
@@ -300,13 +299,13 @@ pub(crate) fn is_made_up(
     !is_known && !is_told
 }
 
-/// What an operation is about, in the singular: `bed` of `list_beds`.
+/// The resource in the name of an operation: `bed` of `list_beds`.
 pub(crate) fn thing_of(operation: &str) -> Option<String> {
     let (_, thing) = operation.split_once('_')?;
     Some(resources::singular(thing))
 }
 
-/// Keeps what a result of this operation holds by its names, to ask for it later.
+/// Stores the values in a result by their names for later calls.
 pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
     match data {
         Value::Object(members) => {
@@ -316,7 +315,7 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
                     Value::Null => {}
                     _ => {
                         keep(name, value, found);
-                        // `list_beds` has `id`, and `get_bed` takes `bed_id`.
+                        // `list_beds` returns `id`, and `get_bed` has the parameter `bed_id`.
                         if name == "id"
                             && let Some(thing) = thing_of(operation)
                         {
@@ -347,7 +346,7 @@ fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
     }
 }
 
-/// Whether a value is somewhere inside another one: as a value, or as the name of a member.
+/// Whether a value occurs inside another one, as a value or as a name of a member.
 pub(crate) fn mentions(whole: &Value, wanted: &Value) -> bool {
     whole == wanted
         || match whole {
@@ -364,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_kept_by_the_names_of_their_members() {
+    fn stores_values_of_results_by_name() {
         let mut found = BTreeMap::new();
         let data = json!({ "items": [
             { "id": 1, "zone": "north", "soil": { "kind": "loam" }, "note": null },
@@ -378,13 +377,13 @@ mod tests {
         assert_eq!(found.get("note"), None);
     }
 
-    /// Nobody, of a parameter of this form.
+    /// An unused value of a parameter with this definition.
     fn nobody_of(raw: Value, samples: &[Value]) -> Option<Value> {
         nobody_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
     }
 
     #[test]
-    fn where_there_are_few_values_each_may_be_somebodys() {
+    fn no_unused_value_of_small_types() {
         for narrow in [
             json!({ "type": "string", "enum": ["staging", "production"] }),
             json!({ "type": "string", "pattern": "^(staging|production)$" }),
@@ -399,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_the_form_of_the_others_and_is_none_of_them() {
+    fn unused_value_has_the_form_of_the_samples() {
         let number = json!({ "type": "integer", "minimum": 1 });
         assert_eq!(nobody_of(number.clone(), &[]), Some(json!(NOBODY)));
         assert_eq!(nobody_of(number, &[json!(NOBODY)]), Some(json!(NOBODY + 1)));
@@ -417,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_taken_for_somebody_is_not_sent_where_it_could_hit() {
+    fn recognizes_invalid_values_that_match_no_item() {
         for aimed in
             [json!(7), json!(1.5), json!(true), json!(null), json!(""), json!("0"), json!([])]
         {
@@ -430,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_fits() {
+    fn limits_stored_values() {
         let mut found = BTreeMap::new();
         let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
         let mut data: Map<String, Value> = names.collect();
@@ -442,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_named_in_the_singular() {
+    fn returns_the_resource_of_an_operation_in_the_singular() {
         assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
         assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
         assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));

@@ -356,7 +356,7 @@ fn unreached_adapter_is_not_a_success() {
 }
 
 #[test]
-fn the_exit_code_tells_the_verdict() {
+fn exit_code_follows_the_verdict() {
     // REQ-CNF-12
     assert_eq!(faultless(2).exit_code(), 0);
     assert_eq!(report("x").exit_code(), 1);
@@ -364,13 +364,13 @@ fn the_exit_code_tells_the_verdict() {
     let warned =
         Report { summary: Summary { warnings: 1, ..faultless(2).summary }, ..faultless(2) };
     assert_eq!(warned.exit_code(), 2);
-    // Nothing was found, and not all was tried.
+    // There are no findings, but some checks were not tested.
     let untried = Report { requested_level: 2, ..faultless(1) };
     assert_eq!(untried.exit_code(), 2);
 }
 
 #[test]
-fn a_report_survives_json() {
+fn reports_round_trip_through_json() {
     // REQ-CNF-03, REQ-CNF-14
     for text in HOSTILE {
         let report = report(text);
@@ -399,7 +399,7 @@ fn a_report_survives_json() {
 }
 
 #[test]
-fn the_badge_says_the_level_and_nothing_of_the_adapter() {
+fn badge_states_the_level_without_texts_of_the_adapter() {
     for (report, said) in
         [(faultless(2), "level 2"), (faultless(1), "level 1"), (report("<script>"), "no level")]
     {
@@ -412,13 +412,13 @@ fn the_badge_says_the_level_and_nothing_of_the_adapter() {
 }
 
 #[test]
-fn the_page_needs_nothing_from_elsewhere() {
+fn page_has_no_external_resources() {
     let page = report("x").html();
     for part in ["<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "href="] {
         assert!(!page.contains(part), "{part}");
     }
     assert!(page.contains("default-src 'none'"));
-    // Each box of the filter has its rule.
+    // Each checkbox of the filter has its CSS rule.
     let ids: Vec<_> =
         page.split("id=\"show-").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(ids.len(), 5);

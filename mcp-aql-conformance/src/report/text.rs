@@ -1,4 +1,4 @@
-//! A report for a terminal.
+//! The report for a terminal.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use super::show::{self, counted, line};
 use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
-/// So much of a value is shown.
+/// The maximum length of a shown value, in bytes.
 const MOST: usize = 1200;
 
-/// Colours, where they are wanted.
+/// ANSI colors, if enabled.
 struct Paint(bool);
 
 impl Paint {
@@ -44,7 +44,7 @@ impl Paint {
 }
 
 impl Report {
-    /// For a terminal: the verdict, the counts by category, every finding, and what was not tested.
+    /// Renders the verdict, the counts by category, every finding, and untested checks.
     pub fn text(&self, colour: bool) -> String {
         let paint = Paint(colour);
         let mut out = String::new();
@@ -133,7 +133,7 @@ impl Report {
                 count => format!("{} ", counted(count, "check")),
             };
             let _ = writeln!(out, "  {count}{}", missing.what);
-            // What was not tested stands above already.
+            // Untested checks are already listed above.
             if missing.what == show::FAILED {
                 list(missing.checks.iter().map(String::as_str), paint, out);
             }
@@ -141,7 +141,7 @@ impl Report {
     }
 }
 
-/// Names, in lines that are no wider than a terminal.
+/// Renders names in lines of a terminal's width.
 fn list<'a>(names: impl Iterator<Item = &'a str>, paint: &Paint, out: &mut String) {
     let mut row = String::new();
     for name in names.map(line) {
@@ -192,7 +192,7 @@ fn value(value: &Value, paint: &Paint) -> String {
     }
 }
 
-/// A name, and what belongs to it, with all lines below the first.
+/// Renders a label and a text with indented further lines.
 fn field(name: &str, text: &str, paint: &Paint, out: &mut String) {
     for (number, line) in text.lines().enumerate() {
         let name = if number == 0 { name } else { "" };

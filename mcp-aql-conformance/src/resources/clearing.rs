@@ -1,4 +1,4 @@
-//! Removing in the end what the run has made, and telling what is left.
+//! Removal of the items that the run created.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,23 +15,23 @@ use crate::learn::Operation;
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
-/// So many things are removed at once.
+/// The maximum number of concurrent removals.
 const AT_ONCE: usize = 8;
-/// So many are removed in one session, lest it ask for more confirmations than one may.
+/// The maximum number of removals per session, because adapters limit the confirmations of a session.
 const IN_ONE_SESSION: usize = 100;
-/// So long things may be removed where the time of the run is over.
+/// The minimum time for the removal after the time limit of the run.
 const TO_CLEAR_UP: Duration = Duration::from_secs(20);
 
 impl Run {
-    /// Removes what the run has made, as far as that is allowed. Tells what is left, and why.
+    /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
         self.prolong(TO_CLEAR_UP);
         let mut made = self.resources().left();
-        // What was made last may hold on to what was made first.
+        // Later items may depend on earlier ones.
         made.reverse();
         let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for part in made.chunks(IN_ONE_SESSION) {
-            // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
+            // A list instead of an iterator with closures, so that the future is `Send`.
             let going: Vec<_> = part
                 .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
@@ -50,10 +50,10 @@ impl Run {
             }
         }
         let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
-            format!("what `{operation}` has created in {calls} calls, unless it is gone with something else")
+            format!("items that `{operation}` created in {calls} calls, unless they were removed with others")
         });
         let unanswered = self.resources().unanswered().into_iter().map(|(operation, calls)| {
-            format!("what `{operation}` may have created in {calls} calls that it did not answer")
+            format!("items that `{operation}` may have created in {calls} calls without a reply")
         });
         left.into_iter()
             .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
@@ -62,7 +62,7 @@ impl Run {
             .collect()
     }
 
-    /// Has things removed in another session.
+    /// Removes items in another session.
     async fn clear_elsewhere<'m>(
         &self,
         held: Vec<(&'m Made, Result<(), String>)>,
@@ -79,7 +79,7 @@ impl Run {
         again
     }
 
-    /// Calls what is known to be allowed, here or in another session.
+    /// Sends a permitted call in this or another session.
     async fn send_to(
         &self,
         elsewhere: Option<&Connection>,
@@ -93,33 +93,33 @@ impl Run {
         }
     }
 
-    /// Removes one thing, or says why it is left.
+    /// Removes an item, or returns the reason why it remains.
     async fn clear(&self, made: &Made, elsewhere: Option<&Connection>) -> Result<(), String> {
         let kind = self.resources().named(&made.resource);
         let Some((kind, operation)) =
             kind.and_then(|kind| Some((kind, kind.operation(self, Role::Delete)?)))
         else {
-            return Err("there is no DELETE operation for one".to_owned());
+            return Err("no DELETE operation for it is known".to_owned());
         };
         let Some(id) = &made.id else {
-            return Err("nothing tells which one it is".to_owned());
+            return Err("its identifier is unknown".to_owned());
         };
         if !self.resources().is_new(made) {
             return Err(format!(
-                "nothing shows that `{}` has made it, and not found it there",
+                "it may have existed before the call of `{}`",
                 kind.create
             ));
         }
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
         }
-        // What else it asks for could make it another thing.
+        // A further required parameter might select another item.
         let named = self.settings.file.params.get(&operation.name);
         let is_told =
             |name: &str| name == kind.id || named.is_some_and(|named| named.contains_key(name));
         if let Some(more) = operation.required().find(|parameter| !is_told(&parameter.name)) {
             return Err(format!(
-                "`{}` asks for `{}` too: give one under [params.{0}]",
+                "`{}` also requires `{}`: add one under [params.{0}]",
                 operation.name, more.name
             ));
         }
@@ -144,7 +144,7 @@ fn name_of(id: &Value) -> String {
     id.as_str().map_or_else(|| id.to_string(), str::to_owned)
 }
 
-/// Some names, and how many there are beside them.
+/// The first names and the number of the others.
 fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

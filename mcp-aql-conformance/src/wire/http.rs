@@ -1,4 +1,4 @@
-//! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
+//! The transport over streamable HTTP: a POST for each message, with JSON or an event stream as the reply.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,24 +22,24 @@ use crate::secrets::{decoded, is_secret};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Many replies may grow so far at the same time; beyond that, one after the other.
+/// The size up to which replies are read concurrently, in bytes; longer ones are read one at a time.
 const SMALL: usize = 256 << 10;
-/// How long a stream is read on after it has given the answer, so that its connection can be used again.
+/// The time to read a stream after the response, so that its connection can be reused.
 const AFTER_THE_ANSWER: Duration = Duration::from_millis(200);
-/// How long leaving may take at most.
+/// The time limit for deleting the session.
 const GOOD_BYE: Duration = Duration::from_secs(2);
-/// What a query gives is a secret if it is so long, whatever it is called.
+/// The minimum length of a query value that counts as secret under any name.
 const SHORTEST_KEY: usize = 8;
-/// So much of a reply that is no MCP is told.
+/// The maximum reported length of a reply that is not MCP.
 const TOLD: usize = 200;
 
-/// An adapter that speaks MCP over streamable HTTP.
+/// An adapter over streamable HTTP.
 ///
-/// Redirects are not followed, and a server on this machine is spoken to without the proxy that the
-/// environment may name.
+/// Redirects are not followed, and the proxy of the environment is not used for servers on the local
+/// machine.
 ///
-/// An https:// URL needs the feature `tls`. What the system trusts is trusted; the variable `SSL_CERT_FILE`
-/// names a PEM file of certificates that are trusted instead.
+/// An https:// URL requires the feature `tls`. The certificates of the system are trusted unless the
+/// variable `SSL_CERT_FILE` names a PEM file.
 ///
 /// ```
 /// use mcp_aql_conformance::UrlTarget;
@@ -50,10 +50,10 @@ const TOLD: usize = 200;
 #[derive(Clone)]
 pub struct UrlTarget {
     client: Client,
-    /// As it is asked: without what it said about who asks.
+    /// The URL without credentials.
     url: Url,
     headers: HeaderMap,
-    /// What it said about that.
+    /// The secret of the URL's credentials.
     secret: Option<String>,
 }
 
@@ -64,16 +64,16 @@ impl fmt::Debug for UrlTarget {
 }
 
 impl UrlTarget {
-    /// The URL of the MCP endpoint.
+    /// Creates a target with the URL of the MCP endpoint.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] when it is no URL that can be asked.
+    /// [`ConfigError::Wrong`] if the URL is invalid or unsupported.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
-        // A URL may have secrets in it, and what is wrong is told in logs that are kept.
+        // The message must not contain the URL, which may have secrets.
         let mut parsed = Url::parse(url)
-            .map_err(|error| ConfigError::Wrong(format!("the URL is no URL: {error}")))?;
+            .map_err(|error| ConfigError::Wrong(format!("the URL is invalid: {error}")))?;
         parsed.set_fragment(None);
-        // Without a password, the name may be a token.
+        // Without a password, the user name may be a token.
         let secret = parsed.password().unwrap_or_else(|| parsed.username()).to_owned();
         let secret = Some(secret).filter(|secret| !secret.is_empty());
         let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
@@ -85,20 +85,20 @@ impl UrlTarget {
         Ok(Self { client, url: parsed, headers, secret })
     }
 
-    /// Sends this header with every request, in place of another of that name.
+    /// Sends this header with every request. It replaces another header of the same name.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] when it is no header, or one that is not yours to set.
+    /// [`ConfigError::Wrong`] if the header is invalid or reserved.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
         let wrong = |why: &str| ConfigError::Wrong(format!("the header `{name}` {why}"));
         let parsed =
-            HeaderName::try_from(name).map_err(|_| wrong("has a name that no header can have"))?;
+            HeaderName::try_from(name).map_err(|_| wrong("has an invalid name"))?;
         if [SESSION, VERSION, ACCEPT, CONTENT_TYPE].contains(&parsed) {
             return Err(wrong("is set by the runner itself"));
         }
-        // The value may be a secret, and is not told.
+        // The message must not contain the value, which may be a secret.
         let mut value = HeaderValue::try_from(value)
-            .map_err(|_| wrong("has a value that no header can have"))?;
+            .map_err(|_| wrong("has an invalid value"))?;
         value.set_sensitive(true);
         self.headers.insert(parsed, value);
         Ok(self)
@@ -121,7 +121,7 @@ impl Way for UrlTarget {
         })
     }
 
-    /// A server that runs already serves as it was started.
+    /// A running server cannot be started in another mode.
     fn offers(&self, _mode: Mode) -> bool {
         false
     }
@@ -137,14 +137,14 @@ impl Way for UrlTarget {
         let query = self.url.query().unwrap_or_default();
         add(query);
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            // `true` is none, and reports are full of it.
+            // Short values such as `true` are too common to be masked.
             if is_secret(name) || value.len() >= SHORTEST_KEY {
                 add(value);
             }
         }
         let headers = self.headers.iter().filter(|(name, _)| is_secret(name.as_str()));
         for value in headers.filter_map(|(_, value)| value.to_str().ok()) {
-            // `Bearer …`: the words before it are none.
+            // The authentication scheme before the credentials is not secret.
             found.extend(value.split_whitespace().next_back().map(str::to_owned));
             found.push(value.to_owned());
         }
@@ -152,7 +152,7 @@ impl Way for UrlTarget {
     }
 }
 
-/// What a connection has learned.
+/// The state of a connection.
 #[derive(Default)]
 struct State {
     session: Option<HeaderValue>,
@@ -163,7 +163,7 @@ struct Http {
     target: UrlTarget,
     inbox: Arc<Inbox>,
     state: Mutex<State>,
-    /// Whoever reads a long reply has it.
+    /// Limits long replies to one at a time.
     room_for_long: Arc<Semaphore>,
 }
 
@@ -180,7 +180,7 @@ impl Http {
         headers
     }
 
-    /// Posts a message, and reads until it is answered, or the reply is over.
+    /// Posts a message and reads the reply until the response arrives or the reply ends.
     async fn post(&self, message: &[u8]) -> Result<(), Lost> {
         let asked = asked(message);
         let mut headers = self.headers();
@@ -203,14 +203,14 @@ impl Http {
             return Err(Lost::Redirected(status.as_u16(), to));
         }
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
-            let gone = Lost::Closed("HTTP status 404: the session is gone".to_owned());
+            let gone = Lost::Closed("HTTP status 404: the session no longer exists".to_owned());
             self.inbox.end(gone.clone());
             return Err(gone);
         }
         self.read(response, asked.as_deref()).await?;
         match asked {
             Some(id) if self.inbox.waits_for(&id) => Err(match status.as_u16() {
-                200 => Lost::Unfit("the reply ended without an answer".to_owned()),
+                200 => Lost::Unfit("the reply ended without a response".to_owned()),
                 other => Lost::Status(other),
             }),
             None if !status.is_success() => Err(Lost::Status(status.as_u16())),
@@ -229,7 +229,7 @@ impl Http {
                 Ok(())
             }
             "text/event-stream" => self.events(response, asked).await,
-            // Whatever it is, the status says enough; and a reply to a notification is not read.
+            // The status is sufficient, and replies to notifications are ignored.
             _ if response.status() != StatusCode::OK || asked.is_none() => Ok(()),
             other => {
                 let other: String = other.chars().take(TOLD).collect();
@@ -239,7 +239,7 @@ impl Http {
         }
     }
 
-    /// A whole body, which is one message.
+    /// Reads a whole body with one message.
     async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, Lost> {
         let mut body = Vec::new();
         let mut long = None;
@@ -255,7 +255,7 @@ impl Http {
         Ok(body)
     }
 
-    /// The first words of what should not have come.
+    /// The beginning of an unexpected reply.
     async fn beginning(&self, mut response: Reply) -> String {
         match response.chunk().await {
             Ok(Some(chunk)) => {
@@ -263,12 +263,12 @@ impl Http {
                 let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 format!("`{}`", text.chars().take(TOLD).collect::<String>())
             }
-            Ok(None) => "and no body".to_owned(),
+            Ok(None) => "without a body".to_owned(),
             Err(error) => self.failed(&error).to_string(),
         }
     }
 
-    /// Events, each a message, until the one that is waited for.
+    /// Reads events with one message each until the expected response.
     async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), Lost> {
         let mut events = Events::default();
         let mut long = None;
@@ -301,7 +301,7 @@ impl Http {
         why
     }
 
-    /// A server that cannot be connected to any more is gone; otherwise only this message is lost.
+    /// A server that refuses connections is gone; otherwise only this message is lost.
     fn failed(&self, error: &HttpError) -> Lost {
         let why = error.to_string();
         if !error.is_connect() {
@@ -315,14 +315,14 @@ impl Http {
         gone
     }
 
-    /// Tells the server that the session is over.
+    /// Deletes the session on the server.
     fn good_bye(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let UrlTarget { client, url, .. } = self.target.clone();
         let headers = self.headers();
         self.lock().session.take()?;
         Some(async move {
             let told = client.send(&url, Method::DELETE, headers, Vec::new());
-            // Servers may refuse to be told.
+            // Servers may reject the request.
             let _ = tokio::time::timeout(GOOD_BYE, told).await;
         })
     }
@@ -356,7 +356,7 @@ impl Drop for Http {
     }
 }
 
-/// A URL as reports, which are shown around, may have it.
+/// A URL without secrets, for reports.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     let had_query = url.query().is_some();
@@ -364,7 +364,7 @@ fn shown(url: &Url) -> String {
     if had_query { format!("{url}?…") } else { url.into() }
 }
 
-/// Reads what a stream has to say after the answer, for a short time.
+/// Reads the rest of a stream after the response for a short time.
 async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
@@ -374,11 +374,11 @@ async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
             }
         }
     };
-    // A stream that stays open is closed from here.
+    // A stream that stays open is closed.
     let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
 }
 
-/// The id of the request that a message is, if it is one, as JSON.
+/// The id of a request as JSON; `None` for other messages.
 fn asked(message: &[u8]) -> Option<String> {
     let message: Value = serde_json::from_slice(message).ok()?;
     message.get("method")?;

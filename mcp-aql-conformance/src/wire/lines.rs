@@ -1,4 +1,4 @@
-//! A message a line: standard input and output of a command, or two ends in memory.
+//! The transport with one message per line: standard input and output of a command, or memory.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,15 +17,15 @@ use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
 use crate::learn::Mode;
 use crate::secrets::{self, Secrets, is_secret};
 
-/// Bytes on their way in each direction, in memory.
+/// The buffer size in memory in each direction, in bytes.
 const BUFFER: usize = 64 << 10;
-/// How long a process takes to end after it has closed its standard output, unless it lives on.
+/// The time for a process to exit after it closed its standard output.
 const TO_END: Duration = Duration::from_millis(300);
-/// So many last lines of standard error are kept, to say why an adapter ended.
+/// The number of kept lines of standard error, which explain why an adapter ended.
 const LAST_WORDS: usize = 3;
 
-/// An adapter that speaks over standard input and output: started once for each connection, and asked for
-/// an endpoint mode by the variable `MCP_AQL_ENDPOINT_MODE`.
+/// An adapter on standard input and output. It is started once for each connection. The variable
+/// `MCP_AQL_ENDPOINT_MODE` selects the endpoint mode.
 ///
 /// ```
 /// use mcp_aql_conformance::CommandTarget;
@@ -40,7 +40,7 @@ pub struct CommandTarget {
 }
 
 impl CommandTarget {
-    /// A program with its arguments.
+    /// Creates a target with a program and its arguments.
     pub fn new(
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
@@ -52,7 +52,7 @@ impl CommandTarget {
         }
     }
 
-    /// Sets a variable of its environment, beside what it inherits.
+    /// Sets an environment variable besides the inherited ones.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));
@@ -76,15 +76,16 @@ impl Way for CommandTarget {
             if let Some(mode) = mode {
                 command.env("MCP_AQL_ENDPOINT_MODE", mode.as_str());
             }
-            // So that what it starts can be ended with it; and Ctrl-C is for us to answer.
+            // A process group of its own, so that child processes can be ended with it and Ctrl-C does not
+            // reach it.
             #[cfg(unix)]
             command.process_group(0);
             let mut child = command.spawn().map_err(|error| {
-                Lost::Unreachable(format!("{} does not start: {error}", self.describe()))
+                Lost::Unreachable(format!("cannot start {}: {error}", self.describe()))
             })?;
             let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
             let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-                return Err(Lost::Unreachable("it has no standard input and output".to_owned()));
+                return Err(Lost::Unreachable("the process has no standard input and output".to_owned()));
             };
             let group = Group::of(&child);
             let last_words = Arc::<Mutex<Vec<String>>>::default();
@@ -119,7 +120,7 @@ impl Way for CommandTarget {
     fn describe(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
         let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        // A report is shown around.
+        // Reports are published.
         Secrets::new(self.secrets()).masked(&words)
     }
 
@@ -134,7 +135,7 @@ impl Way for CommandTarget {
 
 type Serve = dyn Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync;
 
-/// An adapter in this very process: a message a line, in both directions.
+/// An adapter in this process, with one message per line in both directions.
 ///
 /// ```
 /// use mcp_aql_conformance::{MemoryTarget, Mode};
@@ -153,7 +154,7 @@ pub struct MemoryTarget {
 }
 
 impl MemoryTarget {
-    /// Each connection is handed to `serve`, which is to spawn a task that serves it.
+    /// Creates a target. `serve` gets each connection and must spawn a task that serves it.
     pub fn new(
         name: impl Into<String>,
         serve: impl Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync + 'static,
@@ -161,7 +162,7 @@ impl MemoryTarget {
         Self { name: name.into(), serve: Arc::new(serve), takes_modes: true }
     }
 
-    /// Is served as it is, and never asked for another mode.
+    /// Keeps the adapter in its own mode instead of selecting one.
     #[must_use]
     pub fn as_it_is(mut self) -> Self {
         self.takes_modes = false;
@@ -196,7 +197,7 @@ impl Way for MemoryTarget {
     }
 }
 
-/// Whoever can say why the other side ended.
+/// The source of the reason why the other side ended.
 #[derive(Debug)]
 enum Ended {
     Memory,
@@ -204,7 +205,7 @@ enum Ended {
         child: Arc<AsyncMutex<Child>>,
         group: Group,
         last_words: Arc<Mutex<Vec<String>>>,
-        /// Errs once there are no more of them.
+        /// Closed when there are no more lines.
         heard: oneshot::Receiver<()>,
     },
 }
@@ -212,34 +213,35 @@ enum Ended {
 impl Ended {
     async fn why(self) -> Lost {
         Lost::Closed(match self {
-            Self::Memory => "it stopped serving".to_owned(),
+            Self::Memory => "the adapter stopped serving".to_owned(),
             Self::Process { child, group, last_words, heard } => {
                 let status =
                     tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
                 let status = match status.await {
                     Ok(Ok(status)) => {
                         group.end();
-                        format!("the process ended, {status}")
+                        format!("the process exited, {status}")
                     }
-                    _ => "it closed its standard output".to_owned(),
+                    _ => "the process closed its standard output".to_owned(),
                 };
-                // They may come a little later than the end.
+                // Lines of standard error may arrive slightly later.
                 let _ = tokio::time::timeout(TO_END, heard).await;
                 let last_words =
                     last_words.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
                 match last_words.is_empty() {
                     true => status,
-                    false => format!("{status}; its last words: {last_words}"),
+                    false => format!("{status}; its last lines on standard error: {last_words}"),
                 }
             }
         })
     }
 }
 
-/// A process and all that it has started: a launcher may be gone long before the adapter that it launched.
+/// A process group. A launcher may exit before the adapter that it started.
 #[derive(Debug, Clone)]
 struct Group {
-    /// Until it is ended. The number may be that of others, once the process has been waited for.
+    /// The group leader until the group is killed. The system may reuse the number after the process was
+    /// waited for.
     #[cfg(unix)]
     leader: Arc<Mutex<Option<rustix::process::Pid>>>,
 }
@@ -251,17 +253,17 @@ impl Group {
         Self { leader: Arc::new(Mutex::new(id.and_then(rustix::process::Pid::from_raw))) }
     }
 
-    /// Ends all of it, once.
+    /// Kills the process group once.
     #[cfg(unix)]
     fn end(&self) {
         let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(leader) = leader {
-            // Usually nobody is left.
+            // Usually no process is left.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 
-    /// Elsewhere, the process alone is ended, as its own value sees to.
+    /// Other systems kill the process only, when its handle is dropped.
     #[cfg(not(unix))]
     const fn of(_child: &Child) -> Self {
         Self {}
@@ -299,7 +301,7 @@ impl Lines {
         self.group = Some(group);
     }
 
-    /// Why the other side is gone, which whoever reads from it learns a little later than those who write.
+    /// The reason why the other side ended. The reading task learns it slightly later than the writer.
     async fn end(&self) -> Option<Lost> {
         for _ in 0..50 {
             if let Some(why) = self.inbox.ended() {
@@ -316,8 +318,8 @@ impl Lines {
     }
 }
 
-/// A line that was written in part. If it is left like that, because whoever sends it stops waiting, what
-/// comes next would be taken for its end: so the connection is over.
+/// A partially written line. If the sender is cancelled in between, the next message would continue the
+/// line, so the connection is closed.
 struct Half<'a> {
     inbox: &'a Inbox,
     is_half: bool,
@@ -326,7 +328,7 @@ struct Half<'a> {
 impl Drop for Half<'_> {
     fn drop(&mut self) {
         if self.is_half {
-            self.inbox.end(Lost::Closed("it took only a part of a request".to_owned()));
+            self.inbox.end(Lost::Closed("a request was written in part only".to_owned()));
         }
     }
 }
@@ -359,7 +361,7 @@ impl Outgoing for Lines {
 
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            // Whoever is gone already needs no good-bye.
+            // Closing fails if the other side is gone.
             let _ = self.writer.lock().await.shutdown().await;
             *self.writer.lock().await = Box::new(tokio::io::sink());
             if let Some(child) = &self.child {
@@ -368,7 +370,7 @@ impl Outgoing for Lines {
                 if ended.is_err() {
                     let _ = child.start_kill();
                 }
-                // Now, for the number is free as soon as the process has been waited for.
+                // Kill before waiting, because the system may reuse the number afterwards.
                 if let Some(group) = &self.group {
                     group.end();
                 }
@@ -388,7 +390,7 @@ impl Drop for Lines {
     }
 }
 
-/// Takes line after line, until the other side hangs up or says too much.
+/// Reads lines until the other side closes or exceeds a limit.
 async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: Ended) {
     let mut reader = BufReader::with_capacity(BUFFER, read);
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! What is learned from every message, whoever asked for it.
+//! Statistics of all messages from the adapter.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,36 +6,36 @@ use serde_json::Value;
 
 use crate::secrets::Secrets;
 
-/// So many samples of each kind are kept; all are counted.
+/// The maximum number of kept samples of each kind; all are counted.
 const MOST_SAMPLES: usize = 5;
-/// So much of each sample, in characters.
+/// The maximum length of a sample, in characters.
 const LONGEST_SAMPLE: usize = 300;
 
-/// Sees every message of every connection of a run.
+/// Records every message of all connections of a run.
 #[derive(Debug, Default)]
 pub struct Tap {
     seen: Mutex<Seen>,
     secrets: Arc<Secrets>,
 }
 
-/// What was seen.
+/// The recorded statistics.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Seen {
-    /// Messages in all.
+    /// The number of messages.
     pub(crate) messages: usize,
-    /// Bytes of the longest.
+    /// The length of the longest message, in bytes.
     pub(crate) longest: usize,
-    /// What is no JSON object in UTF-8: how many, and some of them.
+    /// Messages that are not JSON objects in UTF-8.
     pub(crate) nonsense: Samples,
-    /// Answers to no request, or to one that was answered.
+    /// Responses to unknown or already answered requests.
     pub(crate) to_nobody: Samples,
-    /// Messages without `jsonrpc: "2.0"`, or with both `result` and `error`, or neither.
+    /// Messages without `jsonrpc: "2.0"`, or with both or neither of `result` and `error`.
     pub(crate) misshapen: Samples,
-    /// Texts that show the inside of the program.
+    /// Texts that expose internals of the program.
     pub(crate) leaks: Samples,
 }
 
-/// How many, and the first of them.
+/// A counter with its first samples.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Samples {
     pub(crate) count: usize,
@@ -52,17 +52,17 @@ impl Samples {
 }
 
 impl Tap {
-    /// One whose samples are without these.
+    /// Creates statistics that mask these secrets in samples.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
         Self { seen: Mutex::default(), secrets }
     }
 
-    /// What no sample may show.
+    /// The secrets that samples must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// What was seen so far.
+    /// The statistics so far.
     pub(crate) fn seen(&self) -> Seen {
         self.lock().clone()
     }
