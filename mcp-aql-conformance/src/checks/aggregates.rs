@@ -48,10 +48,10 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(filtered)),
     ),
     check(
-        "aggregates.items_left_out",
+        "aggregates.items_omitted",
         "A summary omits the items unless `include_items` is true",
         &["REQ-AGG-05"],
-        Body::Reads(later!(items_left_out)),
+        Body::Reads(later!(items_omitted)),
     ),
     check(
         "aggregates.include_items",
@@ -365,7 +365,7 @@ async fn beside(
     do_all(jobs).await;
 }
 
-async fn items_left_out(run: &Run, cases: &Cases) {
+async fn items_omitted(run: &Run, cases: &Cases) {
     beside(run, cases, "aggregate", json!({}), |operation, exchange| {
         // The documented default mode of an operation decides.
         if support(operation).get("default_mode").is_some_and(|mode| mode == "include_items") {

@@ -54,10 +54,10 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(item_form)),
     ),
     check(
-        "batch.one_bad_text",
+        "batch.invalid_text",
         "Invalid text in one item does not affect the other items",
         &["REQ-BAT-02", "REQ-BAT-05"],
-        Body::Reads(later!(one_bad_text)),
+        Body::Reads(later!(invalid_text)),
     ),
     check(
         "batch.extra_member",
@@ -66,10 +66,10 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(extra_member)),
     ),
     should(check(
-        "batch.as_many_as_stated",
+        "batch.max_operations",
         "A batch may have up to `max_batch_operations` items",
         &["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
-        Body::Reads(later!(as_many_as_stated)),
+        Body::Reads(later!(max_operations)),
     )),
     should(check(
         "batch.mixed",
@@ -372,7 +372,7 @@ async fn item_form(run: &Run, cases: &Cases) {
     }
 }
 
-async fn one_bad_text(run: &Run, cases: &Cases) {
+async fn invalid_text(run: &Run, cases: &Cases) {
     if is_without(run, cases).await {
         return;
     }
@@ -425,7 +425,7 @@ async fn extra_member(run: &Run, cases: &Cases) {
     }
 }
 
-async fn as_many_as_stated(run: &Run, cases: &Cases) {
+async fn max_operations(run: &Run, cases: &Cases) {
     /// The maximum number of items that the check sends.
     const MAX_ITEMS: u64 = 500;
     if is_without(run, cases).await {

@@ -39,10 +39,10 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(operators::filter_operators)),
     ),
     check(
-        "collections.applied_told",
+        "collections.applied_controls",
         "A page states the field and the order by which its items were sorted",
         &["REQ-COL-10"],
-        Body::Reads(later!(applied_told)),
+        Body::Reads(later!(applied_controls)),
     ),
     check(
         "collections.sort_unknown",
@@ -358,7 +358,7 @@ fn names_order(value: &Value, field: &str, order: &str) -> bool {
     }
 }
 
-async fn applied_told(run: &Run, cases: &Cases) {
+async fn applied_controls(run: &Run, cases: &Cases) {
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
         let Some(params) = params_with(run, operation, [], cases) else { return };
         let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };

@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(unknown_token)),
     },
     Check {
-        id: "confirmation.alike",
+        id: "confirmation.same_error",
         title: "Unknown and malformed tokens get the same error",
         requirements: &["REQ-TOK-15"],
         keyword: Keyword::Should,
@@ -113,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(misplaced)),
     },
     Check {
-        id: "confirmation.words",
+        id: "confirmation.codes",
         title: "Token failures have the codes of the protocol",
         requirements: &["REQ-TOK-07", "REQ-ERR-02"],
         keyword: Keyword::Must,

@@ -38,20 +38,20 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(values_kept)),
     },
     Check {
-        id: "creates.answer_true",
+        id: "creates.result_matches",
         title: "The result of a CREATE operation equals the item as read afterwards",
         requirements: &["REQ-CNF-13", "REQ-RQ-09"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(answer_true)),
+        body: Body::Changes(later!(result_matches)),
     },
     Check {
-        id: "creates.made_once",
+        id: "creates.created_once",
         title: "One call of a CREATE operation creates only the items that its result names",
         requirements: &["REQ-CNF-13"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(made_once)),
+        body: Body::Changes(later!(created_once)),
     },
     Check {
         id: "creates.defaults_shown",
@@ -238,7 +238,7 @@ async fn values_kept(run: &Run, cases: &Cases) {
     }
 }
 
-async fn answer_true(run: &Run, cases: &Cases) {
+async fn result_matches(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
         let Some(params) = cases.ok_or_skip(run.valid(create)) else { continue };
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
@@ -278,7 +278,7 @@ pub(super) fn agrees(
     });
 }
 
-async fn made_once(run: &Run, cases: &Cases) {
+async fn created_once(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
         let Some(list) = kind.operation(run, Role::List) else {
             cases.not_applicable(format!("no operation lists what `{}` creates", create.name));

@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Reads(later!(stated)),
     },
     Check {
-        id: "danger.words",
+        id: "danger.values",
         title: "Danger levels are safe, reversible, destructive, dangerous or forbidden",
         requirements: &["REQ-DNG-01"],
         keyword: Keyword::Must,

@@ -11,7 +11,7 @@ use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "deletes.gone",
+        id: "deletes.removed",
         title: "A deleted item cannot be read",
         requirements: &["REQ-CLS-02", "REQ-CNF-04"],
         keyword: Keyword::Must,
@@ -35,12 +35,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(twice)),
     },
     Check {
-        id: "deletes.only_that",
+        id: "deletes.only_named",
         title: "Deleting one item does not change the others",
         requirements: &["REQ-CLS-02", "REQ-CNF-04"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(only_that)),
+        body: Body::Alone(later!(only_named)),
     },
     Check {
         id: "deletes.reads_change_nothing",
@@ -162,7 +162,7 @@ fn expect_not_found(exchange: &Exchange, cases: &Cases) {
     });
 }
 
-async fn only_that(run: &Run, cases: &Cases) {
+async fn only_named(run: &Run, cases: &Cases) {
     for kind in run.kinds(Role::Delete, cases) {
         let Some(other) = run.make(kind, cases).await else { continue };
         let Some(before) = run.stored(&other, cases).await else { continue };

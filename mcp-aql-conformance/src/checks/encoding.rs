@@ -45,12 +45,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Reads(later!(unicode)),
     },
     Check {
-        id: "encoding.unharmed",
+        id: "encoding.round_trip",
         title: "Text of every script is returned unchanged",
         requirements: &["REQ-ENC-01", "REQ-CNF-13"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Changes(later!(unharmed)),
+        body: Body::Changes(later!(round_trip)),
     },
     Check {
         id: "encoding.binary",
@@ -303,7 +303,7 @@ fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
 }
 
 /// Compares text in created items with the submitted text.
-async fn unharmed(run: &Run, cases: &Cases) {
+async fn round_trip(run: &Run, cases: &Cases) {
     let mut is_any = false;
     for operation in run.adapter.of(Category::Create) {
         // Operations of the protocol do more than store their parameters.

@@ -56,20 +56,20 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Every(quoted),
     },
     Check {
-        id: "errors.says_what",
+        id: "errors.names_parameter",
         title: "Messages about a parameter name it and its expected type",
         requirements: &["REQ-ERR-05"],
         keyword: Keyword::Should,
         level: 1,
-        body: Body::Every(says_what),
+        body: Body::Every(names_parameter),
     },
     Check {
-        id: "errors.no_insides",
+        id: "errors.no_internals",
         title: "Messages do not expose internals of the program",
         requirements: &["REQ-ERR-04"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Seen(no_insides),
+        body: Body::Seen(no_internals),
     },
     Check {
         id: "errors.official_patterns",
@@ -455,7 +455,7 @@ fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
     }
 }
 
-fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
+fn names_parameter(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         let (code, message) = (text(error, "code"), text(error, "message"));
         if !code.starts_with("VALIDATION_") || is_about_many(error) {
@@ -484,7 +484,7 @@ fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
     }
 }
 
-fn no_insides(run: &Run, cases: &Cases) {
+fn no_internals(run: &Run, cases: &Cases) {
     let (leaks, paths) = (run.seen().leaks, run.paths());
     cases.expect(leaks.count + paths.count == 0, || {
         Finding::shown(

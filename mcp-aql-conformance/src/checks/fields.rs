@@ -49,10 +49,10 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(path_stops)),
     ),
     should(check(
-        "fields.path_told",
+        "fields.path_reported",
         "A path beyond a field without fields is rejected or reported in a warning",
         &["REQ-FLD-09"],
-        Body::Reads(later!(path_told)),
+        Body::Reads(later!(path_reported)),
     )),
     check(
         "fields.absent_skipped",
@@ -382,7 +382,7 @@ fn is_known_end(run: &Run, operation: &Operation, path: &[String]) -> bool {
     false
 }
 
-async fn path_told(run: &Run, cases: &Cases) {
+async fn path_reported(run: &Run, cases: &Cases) {
     each_path_beyond(run, cases, |operation, path, exchange| {
         if !is_known_end(run, operation, path) {
             return;

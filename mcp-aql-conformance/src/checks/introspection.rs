@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Learned(forms::protocol_form),
     },
     Check {
-        id: "introspection.protocol_words",
+        id: "introspection.protocol_values",
         title: "`_protocol` uses the protocol's values for conformance and mode",
         requirements: &["REQ-INT-06"],
         keyword: Keyword::Must,
@@ -273,12 +273,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Learned(content::concurrency_stated),
     },
     Check {
-        id: "introspection.concurrency_word",
+        id: "introspection.concurrency_value",
         title: "The concurrency category is one of the protocol's four",
         requirements: &["REQ-CON-01"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Learned(content::concurrency_word),
+        body: Body::Learned(content::concurrency_value),
     },
     Check {
         id: "introspection.strict_mode_hidden",

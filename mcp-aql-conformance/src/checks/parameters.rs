@@ -37,10 +37,10 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Changes(later!(places::nested_wins)),
     ),
     check(
-        "parameters.params_no_object",
+        "parameters.params_not_object",
         "A `params` that is not an object is rejected",
         &["REQ-RQ-01", "REQ-RQ-08"],
-        Body::Changes(later!(places::params_no_object)),
+        Body::Changes(later!(places::params_not_object)),
     ),
     check(
         "parameters.missing_required",

@@ -13,7 +13,7 @@ use crate::wire::{Answer, Connection, Lost, is_light};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "robustness.garbage",
+        id: "robustness.invalid_lines",
         title: "Lines that are not messages do not stop the adapter",
         requirements: &["REQ-RQ-08"],
         keyword: Keyword::Should,
@@ -37,12 +37,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Alone(later!(unknown_tool)),
     },
     Check {
-        id: "robustness.arguments_no_object",
+        id: "robustness.arguments_not_object",
         title: "Arguments that are not an object are rejected and do not stop the adapter",
         requirements: &["REQ-RQ-01", "REQ-RQ-08"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(arguments_no_object)),
+        body: Body::Alone(later!(arguments_not_object)),
     },
     Check {
         id: "robustness.duplicate_keys",
@@ -53,12 +53,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Alone(later!(duplicate_keys)),
     },
     Check {
-        id: "robustness.odd_ids",
+        id: "robustness.request_ids",
         title: "Every id that JSON-RPC allows is accepted",
         requirements: &["REQ-MCP-12"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Alone(later!(odd_ids)),
+        body: Body::Alone(later!(request_ids)),
     },
     Check {
         id: "robustness.pipelined",
@@ -69,12 +69,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Alone(later!(pipelined)),
     },
     Check {
-        id: "robustness.big_but_legal",
+        id: "robustness.large_request",
         title: "A request below the minimum limit is accepted",
         requirements: &["REQ-ENC-08", "REQ-ENC-10"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(big_but_legal)),
+        body: Body::Alone(later!(large_request)),
     },
     Check {
         id: "robustness.deep_json",
@@ -273,7 +273,7 @@ async fn unknown_tool(run: &Run, cases: &Cases) {
     probe.close().await;
 }
 
-async fn arguments_no_object(run: &Run, cases: &Cases) {
+async fn arguments_not_object(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     for arguments in ["[]", "\"introspect\"", "7", "true"] {
         let params =
@@ -315,7 +315,7 @@ async fn duplicate_keys(run: &Run, cases: &Cases) {
     probe.close().await;
 }
 
-async fn odd_ids(run: &Run, cases: &Cases) {
+async fn request_ids(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     for id in [json!("conformance"), json!(""), json!(0), json!(9_007_199_254_740_991_u64)] {
         let patience = probe.patience();
@@ -365,7 +365,7 @@ async fn pipelined(run: &Run, cases: &Cases) {
     probe.close().await;
 }
 
-async fn big_but_legal(run: &Run, cases: &Cases) {
+async fn large_request(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     let Some(connection) = probe.connection().await else { return };
     // The whole request stays below 64 KB, the minimum limit. No operation has such a long name, and

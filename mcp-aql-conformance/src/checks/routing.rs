@@ -29,12 +29,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Reads(later!(missing_operation)),
     },
     Check {
-        id: "routing.operation_not_text",
+        id: "routing.operation_not_string",
         title: "An `operation` that is not a string is rejected",
         requirements: &["REQ-RQ-01"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Reads(later!(operation_not_text)),
+        body: Body::Reads(later!(operation_not_string)),
     },
     Check {
         id: "routing.malformed_names",
@@ -45,12 +45,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Reads(later!(malformed_names)),
     },
     Check {
-        id: "routing.case_matters",
+        id: "routing.case_sensitive",
         title: "Names of operations are case-sensitive",
         requirements: &["REQ-RQ-02"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Reads(later!(case_matters)),
+        body: Body::Reads(later!(case_sensitive)),
     },
     Check {
         id: "routing.families",
@@ -179,7 +179,7 @@ async fn missing_operation(run: &Run, cases: &Cases) {
     }
 }
 
-async fn operation_not_text(run: &Run, cases: &Cases) {
+async fn operation_not_string(run: &Run, cases: &Cases) {
     for operation in [json!(7), json!(true), json!(null), json!([]), json!({ "name": "x" })] {
         refuses(
             run,
@@ -223,7 +223,7 @@ async fn malformed_names(run: &Run, cases: &Cases) {
     .await;
 }
 
-async fn case_matters(run: &Run, cases: &Cases) {
+async fn case_sensitive(run: &Run, cases: &Cases) {
     let variants = run.adapter.operations.iter().flat_map(|operation| {
         let hyphens = operation.name.replace('_', "-");
         [operation.name.to_ascii_uppercase(), hyphens].map(|name| (operation, name))

@@ -39,12 +39,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Alone(later!(tokens_end)),
     },
     Check {
-        id: "sessions.label_only",
+        id: "sessions.meta_identity",
         title: "`_meta` does not change the identity of a client",
         requirements: &["REQ-SES-05"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(label_only)),
+        body: Body::Alone(later!(meta_identity)),
     },
     Check {
         id: "sessions.no_progress_across",
@@ -204,7 +204,7 @@ async fn tokens_end(run: &Run, cases: &Cases) {
     });
 }
 
-async fn label_only(run: &Run, cases: &Cases) {
+async fn meta_identity(run: &Run, cases: &Cases) {
     let Some(first) = another(run, cases).await else { return };
     let Some(second) = another(run, cases).await else { return first.close().await };
     if let Some(gated) = gated(run, &first, cases).await {

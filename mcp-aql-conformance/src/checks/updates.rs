@@ -87,12 +87,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(merge::overwrites)),
     },
     Check {
-        id: "updates.answer_true",
+        id: "updates.result_matches",
         title: "The result of an UPDATE operation equals the item as read afterwards",
         requirements: &["REQ-UPD-07", "REQ-CNF-04"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(merge::answer_true)),
+        body: Body::Changes(later!(merge::result_matches)),
     },
     Check {
         id: "updates.preserves",

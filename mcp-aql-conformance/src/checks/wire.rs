@@ -26,12 +26,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Seen(json_rpc_form),
     },
     Check {
-        id: "wire.nobody_asked",
+        id: "wire.unexpected_response",
         title: "Every response belongs to a pending request",
         requirements: &["REQ-RSP-01"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Seen(nobody_asked),
+        body: Body::Seen(unexpected_response),
     },
     Check {
         id: "wire.answers",
@@ -106,7 +106,7 @@ fn json_rpc_form(run: &Run, cases: &Cases) {
     );
 }
 
-fn nobody_asked(run: &Run, cases: &Cases) {
+fn unexpected_response(run: &Run, cases: &Cases) {
     none_of(
         run.seen().to_nobody,
         "one response to each request, with the unchanged id of the request",

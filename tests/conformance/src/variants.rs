@@ -73,7 +73,7 @@ pub const VARIANTS: &[Variant] = &[
     Variant {
         // A list of the beds in each season, say.
         name: "a-list-with-several-entries-for-one-bed",
-        check: "creates.made_once",
+        check: "creates.created_once",
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "list_beds")
                 && succeeds(body)

@@ -480,7 +480,7 @@ async fn stays_as_it_was(office: Office) {
     assert!(left("stamp") > 0 && told.contains("and not found it there"), "{told}");
     assert!(left("remark") > 0 && told.contains("create_remark"), "{told}");
     // And it has tried: a run that makes nothing touches nothing either.
-    let check = report.checks().find(|check| check.id == "deletes.gone");
+    let check = report.checks().find(|check| check.id == "deletes.removed");
     assert!(check.is_some_and(|check| check.passed > 0), "{check:?}");
 }
 

@@ -310,7 +310,7 @@ pub(super) fn concurrency_stated(run: &Run, cases: &Cases) {
     });
 }
 
-pub(super) fn concurrency_word(run: &Run, cases: &Cases) {
+pub(super) fn concurrency_value(run: &Run, cases: &Cases) {
     let Some(stated) = run.adapter.protocol().get("concurrency") else {
         return cases.not_applicable("`_protocol` does not state the concurrency category");
     };

@@ -143,7 +143,7 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-pub(super) async fn params_no_object(run: &Run, cases: &Cases) {
+pub(super) async fn params_not_object(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().flat_map(|(operation, _)| {
         [json!("conformance"), json!(7), json!([]), json!(true)].map(|params| async move {
             let sent = json!({ "operation": operation.name, "params": params });

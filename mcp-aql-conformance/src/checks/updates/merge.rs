@@ -13,7 +13,7 @@ fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
 }
 
-pub(super) async fn answer_true(run: &Run, cases: &Cases) {
+pub(super) async fn result_matches(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let Some(now) = run.stored(&subject.thing, cases).await else { continue };
         // A field with a value, because results may omit fields without one.

@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "items-beside-summaries",
-        "aggregates.items_left_out",
+        "aggregates.items_omitted",
         Tamper::Body(|arguments, body| {
             if arguments["params"].get("include_items").is_none()
                 && summary(arguments, body).is_some()
@@ -101,7 +101,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "empty-list-beside-summaries",
-        "aggregates.items_left_out",
+        "aggregates.items_omitted",
         Tamper::Body(|arguments, body| {
             if arguments["params"].get("include_items").is_none()
                 && summary(arguments, body).is_some()

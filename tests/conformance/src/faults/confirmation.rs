@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "one-token-for-all-beds",
         check: "confirmation.other_params",
-        neighbours: &["sessions.label_only"],
+        neighbours: &["sessions.meta_identity"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "delete_bed") && fails_with(body, "TOKEN_SCOPE_MISMATCH") {
                 *body = done(arguments);
@@ -170,7 +170,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "form-of-tokens-told",
-        check: "confirmation.alike",
+        check: "confirmation.same_error",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             let is_malformed = token(arguments).is_some_and(|token| token.len() < 20);
@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "codes-of-its-own-for-tokens",
-        check: "confirmation.words",
+        check: "confirmation.codes",
         neighbours: &[],
         tamper: Tamper::Body(|_, body| {
             if fails_with(body, "TOKEN_ALREADY_USED") {

@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "danger-in-other-words",
-        check: "danger.words",
+        check: "danger.values",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if queries(arguments, "danger")

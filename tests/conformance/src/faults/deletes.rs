@@ -8,7 +8,7 @@ use super::{Fault, Tamper, calls, fails_with, succeeds};
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ghosts",
-        check: "deletes.gone",
+        check: "deletes.removed",
         neighbours: &["deletes.not_found"],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the-neighbour-too",
-        check: "deletes.only_that",
+        check: "deletes.only_named",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {

@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ascii-only",
         check: "encoding.unicode",
-        neighbours: &["encoding.unharmed", "wire.is_error"],
+        neighbours: &["encoding.round_trip", "wire.is_error"],
         tamper: Tamper::Body(|arguments, body| {
             if !arguments.to_string().is_ascii() {
                 *body = json!({ "success": false, "error": {
@@ -47,7 +47,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "text-is-put-right",
-        check: "encoding.unharmed",
+        check: "encoding.round_trip",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "create_bed")

@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault {
-        neighbours: &["fields.path_told"],
+        neighbours: &["fields.path_reported"],
         ..fault(
             "path-cut-at-a-scalar",
             "fields.path_stops",
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     fault(
         "path-beyond-a-scalar-untold",
-        "fields.path_told",
+        "fields.path_reported",
         Tamper::Body(|arguments, body| {
             if beyond(arguments).is_some() {
                 *body = json!({ "success": true, "data": { "bed": {} } });

@@ -62,7 +62,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "params-of-any-type",
-        "parameters.params_no_object",
+        "parameters.params_not_object",
         Tamper::Request(|request| {
             if let Some(Value::Object(arguments)) = arguments_of(request)
                 && arguments.get("operation").is_some_and(|operation| operation == "get_house")
@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault {
         // Message and details do not agree.
-        neighbours: &["errors.says_what", "errors.template", "parameters.order"],
+        neighbours: &["errors.names_parameter", "errors.template", "parameters.order"],
         ..fault(
             "missing-parameter-not-in-details",
             "parameters.missing_required",

@@ -8,7 +8,7 @@ use crate::proxy::{Calls, Proxy, Wire};
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "garbage-ends-the-connection",
-        check: "robustness.garbage",
+        check: "robustness.invalid_lines",
         neighbours: &["robustness.deep_json", "encoding.invalid_utf8"],
         tamper: Tamper::Proxy(|| Box::new(Fragile { what: |line| !line.contains(&b'{') })),
     },
@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "arguments-in-a-list-introspect",
-        check: "robustness.arguments_no_object",
+        check: "robustness.arguments_not_object",
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(arguments) = message.pointer_mut("/params/arguments")
@@ -50,8 +50,8 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ids-become-numbers",
-        check: "robustness.odd_ids",
-        neighbours: &["wire.nobody_asked"],
+        check: "robustness.request_ids",
+        neighbours: &["wire.unexpected_response"],
         tamper: Tamper::Answer(|_, answer| {
             if answer["id"].is_string() {
                 answer["id"] = json!(0);
@@ -66,7 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "small-limit-that-nobody-states",
-        check: "robustness.big_but_legal",
+        check: "robustness.large_request",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             let size = arguments.to_string().len();

@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unknown-operation-is-a-missing-thing",
         check: "routing.unknown_operation",
-        neighbours: &["routing.case_matters"],
+        neighbours: &["routing.case_sensitive"],
         tamper: Tamper::Body(|_, body| {
             if body["error"]["code"] == "NOT_FOUND_OPERATION" {
                 let message = "Resource 'operation' not found: 'this'";
@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "introspects-whatever-is-no-text",
-        check: "routing.operation_not_text",
+        check: "routing.operation_not_string",
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(Value::Object(arguments)) = message.pointer_mut("/params/arguments")
@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ignores-case-of-operations",
-        check: "routing.case_matters",
+        check: "routing.case_sensitive",
         neighbours: &["errors.details"],
         tamper: Tamper::Request(|message| {
             rename(message, str::to_lowercase);
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "hyphens-taken-for-underscores",
-        check: "routing.case_matters",
+        check: "routing.case_sensitive",
         neighbours: &["errors.details"],
         tamper: Tamper::Request(|message| {
             rename(message, |name| name.replace('-', "_"));

@@ -29,14 +29,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tokens-outlive-their-session",
         check: "sessions.tokens_end",
-        neighbours: &["sessions.label_only"],
+        neighbours: &["sessions.meta_identity"],
         tamper: Tamper::Shared(|shared| {
             Box::new(Lenient { shared, own: Vec::new(), needs_label: false })
         }),
     },
     Fault {
         name: "a-label-makes-somebody-else",
-        check: "sessions.label_only",
+        check: "sessions.meta_identity",
         neighbours: &[],
         tamper: Tamper::Shared(|shared| {
             Box::new(Lenient { shared, own: Vec::new(), needs_label: true })

@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "missing-input-unnamed",
         check: "updates.input_required",
         neighbours: &[
-            "errors.says_what",
+            "errors.names_parameter",
             "errors.template",
             "parameters.missing_required",
             "parameters.details_names",
@@ -263,7 +263,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "update-answers-with-what-was-before",
-        check: "updates.answer_true",
+        check: "updates.result_matches",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {

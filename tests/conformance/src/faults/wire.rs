@@ -36,7 +36,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "every-answer-twice",
-        check: "wire.nobody_asked",
+        check: "wire.unexpected_response",
         neighbours: &[],
         tamper: Tamper::Proxy(|| Box::new(Twice(3))),
     },
