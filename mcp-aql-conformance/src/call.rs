@@ -9,9 +9,9 @@ use crate::wire::{Answer, Connection, Lost, is_light};
 
 const ARGUMENTS: &str = "arguments";
 /// The maximum total time that a rate-limited call waits before its retries.
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(4);
 /// The minimum wait before a rate-limited call is retried.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
@@ -195,9 +195,10 @@ impl Patience {
         };
         let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
         let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let Some(pause) = pause.map(|pause| pause.max(SHORTEST_PAUSE)) else { return false };
+        let Some(pause) = pause.map(|pause| pause.max(MIN_RETRY_WAIT)) else { return false };
         self.waited = self.waited.saturating_add(pause);
-        if self.waited > LONGEST_PAUSE || until.is_some_and(|until| Instant::now() + pause >= until)
+        if self.waited > MAX_RETRY_WAIT
+            || until.is_some_and(|until| Instant::now() + pause >= until)
         {
             return false;
         }

@@ -11,16 +11,16 @@ use crate::learn::Category;
 use crate::secrets::Secrets;
 
 /// The maximum number of findings that one check keeps; all are counted.
-const MOST_FINDINGS: usize = 10;
+const MAX_FINDINGS: usize = 10;
 
 /// The maximum length of a reported text, in bytes.
-const LONGEST_TEXT: usize = 500;
+const MAX_TEXT_BYTES: usize = 500;
 /// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
-const LONGEST_SENTENCE: usize = 10_000;
+const MAX_MESSAGE_BYTES: usize = 10_000;
 /// The maximum number of reported elements of a list or an object.
-const MOST_ELEMENTS: usize = 100;
+const MAX_ELEMENTS: usize = 100;
 /// The maximum total length of one check's skip reasons, in bytes.
-const MOST_REASONS: usize = 64 << 10;
+const MAX_REASON_BYTES: usize = 64 << 10;
 
 /// A violation of a requirement. [`Report::checks`](crate::Report::checks) lists all findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl Finding {
         abridge(&mut self.sent);
         abridge(&mut self.received);
         for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
-            shorten(text, LONGEST_SENTENCE);
+            shorten(text, MAX_MESSAGE_BYTES);
         }
     }
 }
@@ -102,17 +102,17 @@ pub(crate) fn shorten(text: &mut String, longest: usize) {
 /// Masks the secrets in one of the runner's own messages and cuts its middle out if it is too long. The end
 /// stays because it may hold the suggestion.
 pub(crate) fn brief(text: &mut String, secrets: &Secrets) {
-    if text.len() <= LONGEST_SENTENCE {
+    if text.len() <= MAX_MESSAGE_BYTES {
         return;
     }
     // Mask before cutting: half a secret would not be recognized.
     secrets.mask(text);
-    let mut end = text.len().saturating_sub(LONGEST_TEXT);
+    let mut end = text.len().saturating_sub(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end += 1;
     }
     let end = text.get(end..).unwrap_or_default().to_owned();
-    shorten(text, LONGEST_SENTENCE - LONGEST_TEXT);
+    shorten(text, MAX_MESSAGE_BYTES - MAX_TEXT_BYTES);
     text.push_str(" … ");
     text.push_str(&end);
 }
@@ -120,24 +120,24 @@ pub(crate) fn brief(text: &mut String, secrets: &Secrets) {
 /// Shortens long texts, lists and objects. Checks of limits send very long ones.
 fn abridge(value: &mut Value) {
     match value {
-        Value::String(text) => shorten(text, LONGEST_TEXT),
+        Value::String(text) => shorten(text, MAX_TEXT_BYTES),
         Value::Array(items) => {
-            let more = items.len().saturating_sub(MOST_ELEMENTS);
+            let more = items.len().saturating_sub(MAX_ELEMENTS);
             if more > 0 {
-                items.truncate(MOST_ELEMENTS / 5);
-                let more = more + MOST_ELEMENTS - items.len();
+                items.truncate(MAX_ELEMENTS / 5);
+                let more = more + MAX_ELEMENTS - items.len();
                 items.push(Value::String(format!("… ({more} more)")));
             }
             items.iter_mut().for_each(abridge);
         }
         Value::Object(members) => {
-            let is_endless = members.len() > MOST_ELEMENTS;
-            if is_endless || members.keys().any(|name| name.len() > LONGEST_TEXT) {
-                let kept = if is_endless { MOST_ELEMENTS / 5 } else { MOST_ELEMENTS };
+            let is_endless = members.len() > MAX_ELEMENTS;
+            if is_endless || members.keys().any(|name| name.len() > MAX_TEXT_BYTES) {
+                let kept = if is_endless { MAX_ELEMENTS / 5 } else { MAX_ELEMENTS };
                 let more = members.len().saturating_sub(kept);
                 let first = std::mem::take(members).into_iter().take(kept);
                 members.extend(first.map(|(mut name, member)| {
-                    shorten(&mut name, LONGEST_TEXT);
+                    shorten(&mut name, MAX_TEXT_BYTES);
                     (name, member)
                 }));
                 if more > 0 {
@@ -243,7 +243,7 @@ impl Cases {
     pub(crate) fn fail(&self, mut finding: Finding) {
         let mut inner = self.lock();
         inner.found += 1;
-        if inner.findings.len() < MOST_FINDINGS {
+        if inner.findings.len() < MAX_FINDINGS {
             // Mask before cutting: half a secret would not be recognized.
             finding.mask(&self.secrets);
             finding.abridge();
@@ -270,7 +270,7 @@ impl Cases {
         if !inner.skipped.contains_key(&why)
             && let Some(text) = why.text()
         {
-            if inner.reasons + text.len() > MOST_REASONS {
+            if inner.reasons + text.len() > MAX_REASON_BYTES {
                 "…".clone_into(text);
             } else {
                 inner.reasons += text.len();
@@ -318,7 +318,7 @@ mod tests {
             cases.skip(Skip::Scarce(format!("number {number} of many similar ones")));
         }
         let kept: usize = cases.collected().skipped.keys().map(|skip| skip.reason().len()).sum();
-        assert!(kept < 2 * MOST_REASONS, "{kept}");
+        assert!(kept < 2 * MAX_REASON_BYTES, "{kept}");
         assert_eq!(cases.collected().skipped.values().sum::<usize>(), 10_001);
     }
 

@@ -11,9 +11,9 @@ use crate::call::TimeLimits;
 use crate::learn::{Category, Mode};
 
 /// The minimum time limit.
-const SHORTEST_LIMIT: Duration = Duration::from_millis(1);
+const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
 /// The maximum time limit. Longer ones might overflow an `Instant`.
-const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+const MAX_TIME_LIMIT: Duration = Duration::from_secs(86_400);
 
 /// The settings of a run. By default, it makes only calls of READ operations and calls that must fail.
 ///
@@ -78,7 +78,7 @@ impl Settings {
     /// seconds and 5 minutes.
     #[must_use]
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
-        let clamp = |limit: Duration| limit.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
+        let clamp = |limit: Duration| limit.clamp(MIN_TIME_LIMIT, MAX_TIME_LIMIT);
         self.limits = TimeLimits { request: clamp(limits.request), run: clamp(limits.run) };
         self
     }
@@ -300,10 +300,10 @@ impl File {
             ("request_seconds", file.limits.request_seconds),
             ("run_seconds", file.limits.run_seconds),
         ] {
-            if seconds.is_some_and(|seconds| !(1..=LONGEST_LIMIT.as_secs()).contains(&seconds)) {
+            if seconds.is_some_and(|seconds| !(1..=MAX_TIME_LIMIT.as_secs()).contains(&seconds)) {
                 return Err(ConfigError::Wrong(format!(
                     "`{name}` is a number of seconds, 1 to {}",
-                    LONGEST_LIMIT.as_secs()
+                    MAX_TIME_LIMIT.as_secs()
                 )));
             }
         }

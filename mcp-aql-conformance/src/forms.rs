@@ -9,7 +9,7 @@ use crate::cases::{Cases, Finding};
 use crate::learn::Category;
 
 /// The maximum number of faults that a message lists.
-const MOST_FAULTS: usize = 5;
+const MAX_FAULTS: usize = 5;
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy)]
@@ -193,9 +193,9 @@ fn whole(value: &Value) -> Option<u64> {
 /// Describes the faults in a message.
 pub(crate) fn told(faults: &[Fault]) -> String {
     let mut text =
-        faults.iter().take(MOST_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
-    if faults.len() > MOST_FAULTS {
-        text.push_str(&format!("; and {} more", faults.len() - MOST_FAULTS));
+        faults.iter().take(MAX_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
+    if faults.len() > MAX_FAULTS {
+        text.push_str(&format!("; and {} more", faults.len() - MAX_FAULTS));
     }
     text
 }

@@ -289,7 +289,7 @@ const CHANGING: [&str; 86] = [
     "write",
 ];
 /// Verbs that count at any place in a name: `bulk_delete`.
-const HARSH: [&str; 14] = [
+const DESTRUCTIVE: [&str; 14] = [
     "cancel",
     "create",
     "delete",
@@ -339,7 +339,7 @@ pub(crate) fn sounds_changing(name: &str) -> bool {
     // In `get_or_create` and `find_and_remove`, another verb follows.
     let mut is_verb = !READING.contains(&first);
     words.any(|word| {
-        let is_harsh = is_verb && HARSH.contains(&word);
+        let is_harsh = is_verb && DESTRUCTIVE.contains(&word);
         is_verb |= matches!(word, "and" | "or" | "then");
         is_harsh
     })
@@ -530,9 +530,9 @@ pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// The maximum number of tools, operations or types.
-const MOST_LISTED: usize = 5_000;
+const MAX_LISTED: usize = 5_000;
 /// The approximate maximum memory of a learned adapter in each mode, in bytes.
-const MOST_LEARNED: usize = 12 << 20;
+const MAX_LEARNED_BYTES: usize = 12 << 20;
 
 /// The memory in use by the learned parts.
 #[derive(Default)]
@@ -542,22 +542,22 @@ impl Taken {
     /// Reserves memory for several copies of a value.
     fn take(&self, times: usize, value: &Value) -> Result<(), Unlearned> {
         let more = weight(value).saturating_mul(times);
-        if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_LEARNED {
+        if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MAX_LEARNED_BYTES {
             return Ok(());
         }
         Err(Unlearned::NoAdapter(format!(
             "its tools and introspection take more than {} MiB",
-            MOST_LEARNED >> 20
+            MAX_LEARNED_BYTES >> 20
         )))
     }
 }
 
 /// Rejects lists that are too long.
 fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
-    if length <= MOST_LISTED {
+    if length <= MAX_LISTED {
         return Ok(());
     }
-    Err(Unlearned::NoAdapter(format!("it lists more than {MOST_LISTED} {what}")))
+    Err(Unlearned::NoAdapter(format!("it lists more than {MAX_LISTED} {what}")))
 }
 
 /// Reads all tools, page by page.

@@ -11,13 +11,13 @@ use crate::learn::{Operation, Parameter};
 use crate::run::Run;
 
 /// The maximum number of walked pages of a collection.
-const MOST_PAGES: usize = 200;
+const MAX_PAGES: usize = 200;
 /// The maximum number of walked items of a collection.
-const MOST_ITEMS: usize = 20_000;
+const MAX_ITEMS: usize = 20_000;
 /// The memory limit of all concurrent walks, in KiB.
-pub(crate) const MOST_KIB: usize = 12 << 10;
+pub(crate) const MAX_WALK_KIB: usize = 12 << 10;
 /// The maximum time to wait for memory of other walks.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const MEMORY_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
@@ -139,11 +139,11 @@ impl<'r> Walk<'r> {
 /// Reserves memory for a walk that already holds `has` KiB, if available.
 async fn taken(run: &Run, bytes: usize, has: usize) -> Option<SemaphorePermit<'_>> {
     let kib = bytes.div_ceil(1 << 10);
-    if kib.saturating_add(has) > MOST_KIB {
+    if kib.saturating_add(has) > MAX_WALK_KIB {
         return None;
     }
     let acquired = run.room_for_walks.acquire_many(u32::try_from(kib).ok()?);
-    tokio::time::timeout(LONGEST_WAIT, acquired).await.ok()?.ok()
+    tokio::time::timeout(MEMORY_WAIT_TIMEOUT, acquired).await.ok()?.ok()
 }
 
 /// Walks through all pages of this size. Returns `None` if the first call could not be made.
@@ -185,7 +185,7 @@ pub(crate) async fn walk<'r>(
             // Pages are reversed until the end of the walk.
             Way::Backward => walk.items.extend(found.rev()),
         }
-        let is_much = walk.items.len() > MOST_ITEMS;
+        let is_much = walk.items.len() > MAX_ITEMS;
         let goes_on = has(data, more);
         let next = cursor(data, cursor_name).map(str::to_owned);
         exchange.drop_text();
@@ -196,7 +196,7 @@ pub(crate) async fn walk<'r>(
         walk.broken = match &next {
             None => Some(Broken::NoCursor),
             Some(_) if next == at => Some(Broken::Endless),
-            Some(_) if walk.pages.len() >= MOST_PAGES || is_much => Some(Broken::Endless),
+            Some(_) if walk.pages.len() >= MAX_PAGES || is_much => Some(Broken::Endless),
             Some(_) => None,
         };
         if walk.broken.is_some() {
@@ -221,8 +221,9 @@ pub(crate) async fn all<'r>(
         match walk.broken {
             None => return Some(Items { items: walk.items, _room: walk.room }),
             Some(Broken::TooMuch) => cases.skip(too_much(operation)),
-            Some(_) => cases
-                .skip(Skip::NoFixture(format!("the pages of `{}` do not end", operation.name))),
+            Some(_) => {
+                cases.skip(Skip::NoFixture(format!("the pages of `{}` do not end", operation.name)))
+            }
         }
         return None;
     }
@@ -243,7 +244,7 @@ pub(crate) fn too_much(operation: &Operation) -> Skip {
     Skip::NoFixture(format!(
         "the items of `{}` take more than {} MiB: store fewer for the run",
         operation.name,
-        MOST_KIB >> 10
+        MAX_WALK_KIB >> 10
     ))
 }
 
@@ -335,14 +336,14 @@ pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -
 
 /// Reads pages by offset until one is empty.
 async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool {
-    const MANY: u64 = 100;
+    const DEFAULT_LIMIT: u64 = 100;
     let mut params = Map::new();
     if let Some(limit) = operation.parameter("limit") {
-        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(MANY);
-        params.insert("limit".to_owned(), most.min(MANY).into());
+        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(DEFAULT_LIMIT);
+        params.insert("limit".to_owned(), most.min(DEFAULT_LIMIT).into());
     }
     let (mut seen, mut last) = (0, Value::Null);
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         params.insert("offset".to_owned(), seen.into());
         let Some(exchange) = run.call(operation, params.clone(), cases).await else { return false };
         let Some(data) = exchange.data() else { return false };
@@ -352,7 +353,7 @@ async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool 
         }
         let page: Value = found.iter().map(|item| (*item).clone()).collect();
         seen += found.len();
-        if page == last || seen > MOST_ITEMS {
+        if page == last || seen > MAX_ITEMS {
             return false;
         }
         last = page;

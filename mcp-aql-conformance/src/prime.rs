@@ -15,9 +15,9 @@ use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
 /// The number of items below which the run creates more, for pages and groups.
-const FEW: usize = 5;
+const MIN_ITEMS: usize = 5;
 /// The number of concurrent calls.
-const AT_ONCE: usize = 8;
+const CONCURRENT_CALLS: usize = 8;
 
 impl Run {
     /// Reads existing items and creates missing ones.
@@ -25,7 +25,7 @@ impl Run {
         let most = self.look_around().await;
         self.meet_all().await;
         self.find_out_what_is_new().await;
-        if most < FEW {
+        if most < MIN_ITEMS {
             // Two rounds, because items of the first may be needed for the second.
             for _ in 0..2 {
                 if self.plant().await == 0 {
@@ -139,7 +139,7 @@ impl Run {
         });
         // A list instead of an iterator with closures, so that the future is `Send`.
         let calls: Vec<_> = calls.collect();
-        let counts: Vec<_> = stream::iter(calls).buffered(AT_ONCE).collect().await;
+        let counts: Vec<_> = stream::iter(calls).buffered(CONCURRENT_CALLS).collect().await;
         counts.into_iter().max().unwrap_or_default()
     }
 
@@ -153,7 +153,7 @@ impl Run {
             {
                 continue;
             }
-            for turn in 0..FEW {
+            for turn in 0..MIN_ITEMS {
                 let Some(exchange) = self.plant_one(operation, turn).await else { break };
                 if !exchange.succeeded() {
                     break;

@@ -19,13 +19,13 @@ use crate::wire::{Connection, Lost, Samples, Tap, Target};
 use crate::{checks, pages, values};
 
 /// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
-const MOST_SILENT: usize = 3;
+const MAX_CONSECUTIVE_TIMEOUTS: usize = 3;
 /// The maximum size of a result that is searched for file paths, in bytes.
-const MOST_SEARCHED: usize = 1 << 18;
+const MAX_SEARCHED_BYTES: usize = 1 << 18;
 /// The maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;
 /// The maximum number of times that a closed connection is reopened.
-const MOST_REOPENED: usize = 3;
+const MAX_REOPENED: usize = 3;
 
 /// A check of every call.
 pub(crate) type Look = fn(&Run, &Exchange, &Cases);
@@ -116,7 +116,7 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
-            room_for_walks: Semaphore::new(pages::MOST_KIB),
+            room_for_walks: Semaphore::new(pages::MAX_WALK_KIB),
             until,
             prolonged: OnceLock::new(),
             health: Mutex::default(),
@@ -356,7 +356,7 @@ impl Run {
             let mut health = self.health();
             health.deaths.push(why.to_string());
             health.reopened += 1;
-            if health.reopened > MOST_REOPENED || !matches!(why, Lost::Closed(_)) {
+            if health.reopened > MAX_REOPENED || !matches!(why, Lost::Closed(_)) {
                 health.lost = Some(why.clone());
                 return Err(why);
             }
@@ -433,7 +433,7 @@ impl Run {
                 {
                     health.silent += 1;
                     health.silent_since = Some(Instant::now());
-                    if health.silent >= MOST_SILENT {
+                    if health.silent >= MAX_CONSECUTIVE_TIMEOUTS {
                         health.lost = Some(Lost::TimedOut(*limit));
                     }
                 }
@@ -469,7 +469,7 @@ impl Run {
                 Reply::Protocol { .. } | Reply::Lost(_) => None,
             };
             let text = raw.and_then(Value::as_str).unwrap_or_default();
-            if text.len() <= MOST_SEARCHED && crate::leaks::path(text).is_some() {
+            if text.len() <= MAX_SEARCHED_BYTES && crate::leaks::path(text).is_some() {
                 self.shows_paths.store(true, Ordering::Relaxed);
             }
         }

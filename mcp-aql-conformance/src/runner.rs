@@ -17,7 +17,7 @@ use crate::secrets::Secrets;
 use crate::wire::{Connection, Lost, Tap, Target};
 
 /// The maximum number of concurrent checks.
-const IN_FLIGHT: usize = 64;
+const CONCURRENT_CHECKS: usize = 64;
 
 /// A progress event of a run.
 ///
@@ -333,7 +333,7 @@ impl Runner {
                 left_behind = run.clear_up().await;
             }
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
-            let at_once = if phase == 3 { 1 } else { IN_FLIGHT };
+            let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
             stream::iter(now)
                 .for_each_concurrent(at_once, |check| {
                     let (run, cases, told) = (&run, of(check), &told);

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The replacement of a secret.
 const MASK: &str = "***";
 /// The minimum length of a secret that is masked inside longer texts, in bytes.
-const SHORTEST: usize = 4;
+const MIN_SECRET_BYTES: usize = 4;
 /// Substrings in names of variables, headers and options with secret values.
 const PARTS: [&str; 7] =
     ["token", "secret", "passw", "passphrase", "apikey", "credential", "authorization"];
@@ -58,7 +58,7 @@ impl Secrets {
         for secret in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
             if text == secret {
                 MASK.clone_into(text);
-            } else if secret.len() >= SHORTEST && text.contains(secret.as_str()) {
+            } else if secret.len() >= MIN_SECRET_BYTES && text.contains(secret.as_str()) {
                 *text = text.replace(secret.as_str(), MASK);
             }
         }

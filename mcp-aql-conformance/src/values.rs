@@ -14,14 +14,14 @@ use crate::resources;
 use crate::run::Run;
 
 /// The maximum number of kept values per name.
-const MOST_HARVESTED: usize = 8;
+const MAX_VALUES_PER_NAME: usize = 8;
 /// The maximum length of names, in bytes.
-const LONGEST_NAME: usize = 200;
-const LONGEST_VALUE: usize = 1 << 10;
+const MAX_NAME_BYTES: usize = 200;
+const MAX_VALUE_BYTES: usize = 1 << 10;
 /// The maximum number of names.
-const MOST_NAMES: usize = 2_000;
+const MAX_NAMES: usize = 2_000;
 /// A number that identifies no item.
-const NOBODY: i64 = 987_654_321;
+const UNUSED_NUMBER: i64 = 987_654_321;
 
 /// Parameters with a meaning in the protocol.
 pub(crate) const STANDARD: [&str; 12] = [
@@ -237,9 +237,9 @@ fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     // `bed-7` becomes `bed-987654321`, because adapters may check the form of their identifiers.
     let like = samples.iter().filter_map(Value::as_str).find_map(|sample| {
         let stem = sample.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        (stem.len() < sample.len()).then(|| json!(format!("{stem}{NOBODY}")))
+        (stem.len() < sample.len()).then(|| json!(format!("{stem}{UNUSED_NUMBER}")))
     });
-    let numbers = (0..8).map(|more| json!(NOBODY + more));
+    let numbers = (0..8).map(|more| json!(UNUSED_NUMBER + more));
     let named = like.into_iter().chain(numbers).chain([json!("conformance-nobody")]);
     named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
 }
@@ -326,22 +326,22 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
             }
         }
         Value::Array(items) => {
-            items.iter().take(MOST_HARVESTED).for_each(|item| harvest(operation, item, found));
+            items.iter().take(MAX_VALUES_PER_NAME).for_each(|item| harvest(operation, item, found));
         }
         _ => {}
     }
 }
 
 fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
-    let is_long = value.as_str().is_some_and(|text| text.len() > LONGEST_VALUE);
-    if is_long || name.len() > LONGEST_NAME {
+    let is_long = value.as_str().is_some_and(|text| text.len() > MAX_VALUE_BYTES);
+    if is_long || name.len() > MAX_NAME_BYTES {
         return;
     }
-    if found.len() >= MOST_NAMES && !found.contains_key(name) {
+    if found.len() >= MAX_NAMES && !found.contains_key(name) {
         return;
     }
     let values = found.entry(name.to_owned()).or_default();
-    if values.len() < MOST_HARVESTED && !values.contains(value) {
+    if values.len() < MAX_VALUES_PER_NAME && !values.contains(value) {
         values.push(value.clone());
     }
 }
@@ -400,8 +400,8 @@ mod tests {
     #[test]
     fn unused_value_has_the_form_of_the_samples() {
         let number = json!({ "type": "integer", "minimum": 1 });
-        assert_eq!(nobody_of(number.clone(), &[]), Some(json!(NOBODY)));
-        assert_eq!(nobody_of(number, &[json!(NOBODY)]), Some(json!(NOBODY + 1)));
+        assert_eq!(nobody_of(number.clone(), &[]), Some(json!(UNUSED_NUMBER)));
+        assert_eq!(nobody_of(number, &[json!(UNUSED_NUMBER)]), Some(json!(UNUSED_NUMBER + 1)));
         let text = json!({ "type": "string" });
         assert_eq!(nobody_of(text.clone(), &[]), Some(json!("conformance-nobody")));
         assert_eq!(nobody_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
@@ -436,7 +436,7 @@ mod tests {
         data.insert("a".repeat(201), json!(1));
         data.insert("a".to_owned(), json!("x".repeat(1_025)));
         harvest("list_beds", &data.into(), &mut found);
-        assert_eq!(found.len(), MOST_NAMES);
+        assert_eq!(found.len(), MAX_NAMES);
         assert!(found.keys().all(|name| name.starts_with('n')));
     }
 

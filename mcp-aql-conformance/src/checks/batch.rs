@@ -111,7 +111,9 @@ async fn is_without(run: &Run, cases: &Cases) -> bool {
             let Some(exchange) = send(run, &tool, items, cases).await else { return true };
             let is_without = exchange.failure().is_some();
             if is_without {
-                cases.not_applicable("batches are rejected, and `capabilities` does not list `batch`");
+                cases.not_applicable(
+                    "batches are rejected, and `capabilities` does not list `batch`",
+                );
             }
             is_without
         }
@@ -176,7 +178,11 @@ async fn claimed(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     "_protocol.capabilities.batch",
-                    if claimed { "results, because the capability is claimed" } else { "a failure" },
+                    if claimed {
+                        "results, because the capability is claimed"
+                    } else {
+                        "a failure"
+                    },
                     "state in the capability whether batches are supported",
                 )
             });
@@ -433,8 +439,9 @@ async fn max_operations(run: &Run, cases: &Cases) {
     }
     let stated = run.adapter.protocol().pointer("/limits/max_batch_operations");
     let Some(stated) = stated.and_then(Value::as_u64).filter(|stated| *stated < MAX_ITEMS) else {
-        return cases
-            .not_applicable("`_protocol.limits` does not state `max_batch_operations`, or it is too large to test");
+        return cases.not_applicable(
+            "`_protocol.limits` does not state `max_batch_operations`, or it is too large to test",
+        );
     };
     // Each item fails on its own because the operation does not exist.
     let absent = item(&run.absent_operation(), Map::new());
@@ -580,9 +587,8 @@ async fn pending_whole(run: &Run, cases: &Cases) {
     let Some(exchange) = send(run, &operation.tool, sent, cases).await else { return };
     let pending = exchange.body().and_then(|body| body.pointer("/pending_operations/0/params"));
     let Some(pending) = pending else {
-        return cases.skip(Skip::NoFixture(
-            "a batch that halts and returns its pending items".to_owned(),
-        ));
+        return cases
+            .skip(Skip::NoFixture("a batch that halts and returns its pending items".to_owned()));
     };
     cases.expect(Some(pending) == second.get("params"), || {
         Finding::of(

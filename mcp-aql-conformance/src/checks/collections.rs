@@ -17,7 +17,7 @@ use crate::run::{Run, arguments, do_all};
 use crate::values::{self, Shape};
 
 /// The maximum number of fields that are tried as sort fields.
-const MOST_FIELDS: usize = 8;
+const MAX_SORT_FIELDS: usize = 8;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
@@ -398,7 +398,7 @@ fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
         }
     }
     fields.retain(|field| runs(items, field).len() > 1);
-    fields.truncate(MOST_FIELDS);
+    fields.truncate(MAX_SORT_FIELDS);
     fields
 }
 
@@ -501,7 +501,9 @@ async fn filter_keys(run: &Run, cases: &Cases) {
                     format!("{}: filter.{name}", operation.name),
                     match is_listed {
                         true => "a success, because introspection lists the key",
-                        false => "a VALIDATION failure, because introspection does not list the key",
+                        false => {
+                            "a VALIDATION failure, because introspection does not list the key"
+                        }
                     },
                     "generate the filter's type from the keys that the filter supports",
                 )
@@ -550,7 +552,9 @@ async fn sort_fields(run: &Run, cases: &Cases) {
                     format!("{}: sort by {name}", operation.name),
                     match is_listed(name) {
                         true => "a success, because the description lists the field",
-                        false => "a VALIDATION failure, because the description does not list the field",
+                        false => {
+                            "a VALIDATION failure, because the description does not list the field"
+                        }
                     },
                     "generate the description of `sort` from the sortable fields",
                 )
@@ -622,7 +626,9 @@ async fn search_words(run: &Run, cases: &Cases) {
         query.is_some_and(|query| query.kind == "string") && !says_otherwise(operation)
     });
     if operations.is_empty() {
-        cases.not_applicable("no READ operation searches plain text with several words as alternatives");
+        cases.not_applicable(
+            "no READ operation searches plain text with several words as alternatives",
+        );
     }
     let jobs = operations.into_iter().map(|operation| async move {
         let Some(params) = params_with(run, operation, [], cases) else { return };
@@ -700,7 +706,9 @@ fn search_query(run: &Run, cases: &Cases) {
         } else if operation.name.starts_with("list_") {
             is_any = true;
             let is_required = query.is_some_and(|query| query.required);
-            cases.expect(!is_required, || finding("an optional `query`, because the operation lists everything"));
+            cases.expect(!is_required, || {
+                finding("an optional `query`, because the operation lists everything")
+            });
         }
     }
     if !is_any {

@@ -451,7 +451,10 @@ async fn nothing_before(run: &Run, cases: &Cases) {
         cases.expect(is_untouched, || {
             asked.finding(
                 &asked.exchange,
-                format!("the {} unchanged, because the call is not confirmed yet", asked.thing.resource.name),
+                format!(
+                    "the {} unchanged, because the call is not confirmed yet",
+                    asked.thing.resource.name
+                ),
                 "request confirmation before the operation runs",
             )
         });

@@ -237,7 +237,7 @@ async fn levels(run: &Run, cases: &Cases) {
                 &operation.name,
                 level,
                 format!("{expected}, for its category"),
-                    "label operations by their effect on stored data; the defaults are safe for READ, \
+                "label operations by their effect on stored data; the defaults are safe for READ, \
                      destructive for DELETE and reversible for the rest",
             )
         });
@@ -351,9 +351,8 @@ async fn as_stated(run: &Run, cases: &Cases) {
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
     let Some(named) = named.and_then(Value::as_str) else {
         // The check `confirmation.issued` reports a missing level.
-        return cases.skip(Skip::NoFixture(
-            "a confirmation request with a danger level".to_owned(),
-        ));
+        return cases
+            .skip(Skip::NoFixture("a confirmation request with a danger level".to_owned()));
     };
     let told = stated.level(asked.operation);
     let is_described = told.is_none() && describes(asked.operation, named);

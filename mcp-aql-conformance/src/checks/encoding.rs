@@ -69,7 +69,10 @@ const TEXTS: [(&str, &str); 6] = [
     ("composed and decomposed", "\u{e9}t\u{e9} e\u{301}te\u{301} \u{fb01}"),
     ("beyond the basic plane", "🌱🏡👩\u{200d}🌾 𝒳 \u{10ffff}"),
     ("unusual spaces and line ends", "a\u{a0}b\u{2028}c\u{200b}d\u{feff}e"),
-    ("characters with a meaning in other formats", "<b>&amp; \"quoted\" 'too' \\ / %20 ${x} {{y}} ;--"),
+    (
+        "characters with a meaning in other formats",
+        "<b>&amp; \"quoted\" 'too' \\ / %20 ${x} {{y}} ;--",
+    ),
 ];
 
 /// Whether a parameter accepts any text.

@@ -181,7 +181,9 @@ fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
                 format!("{}: {code}", subject(exchange)),
                 match instead {
                     Some(instead) => format!("instead of {code}: {instead}"),
-                    None => format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, ")),
+                    None => {
+                        format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, "))
+                    }
                 },
                 "use the code of the registry that fits; VALIDATION_INVALID_VALUE, \
                  NOT_FOUND_RESOURCE, PERMISSION_DENIED and INTERNAL_ERROR cover most failures",

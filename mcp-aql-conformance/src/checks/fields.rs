@@ -14,7 +14,7 @@ use crate::run::{Run, do_all};
 use crate::values::{self, Shape};
 
 /// The maximum number of items that are searched for one without some field.
-const MOST_TRIED: usize = 6;
+const MAX_TRIED_ITEMS: usize = 6;
 const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
 
 pub(super) const CHECKS: &[Check] = &[
@@ -445,7 +445,7 @@ async fn lacking<'a>(
     }
     let mut shows_nulls = false;
     let mut shows_any = false;
-    for turn in 0..MOST_TRIED {
+    for turn in 0..MAX_TRIED_ITEMS {
         let Ok(mut params) = values::valid(run, operation, turn) else { continue };
         if pages::is_paged(operation) {
             // A single item lacks more fields than a page of items.
@@ -647,8 +647,12 @@ async fn computed_claims(run: &Run, cases: &Cases) {
                         &tried,
                         format!("{}: {parameter} by {path}", operation.name),
                         match claimed {
-                            true => format!("a success, because introspection states `{claim}: true`"),
-                            false => format!("a failure, because introspection states `{claim}: false`"),
+                            true => {
+                                format!("a success, because introspection states `{claim}: true`")
+                            }
+                            false => {
+                                format!("a failure, because introspection states `{claim}: false`")
+                            }
                         },
                         "state for each computed field whether it is filterable and sortable",
                     )

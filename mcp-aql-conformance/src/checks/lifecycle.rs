@@ -132,9 +132,9 @@ pub(super) const CHECKS: &[Check] = &[
 const CORE: [&str; 5] = ["pending", "running", "completed", "failed", "cancelled"];
 const FINAL: [&str; 3] = ["completed", "failed", "cancelled"];
 /// The interval between two state queries.
-const PAUSE: Duration = Duration::from_millis(10);
+const STATE_QUERY_INTERVAL: Duration = Duration::from_millis(10);
 /// The maximum number of state queries.
-const MOST_LOOKS: usize = 400;
+const MAX_STATE_QUERIES: usize = 400;
 
 /// An operation that starts executions, and the operations on these.
 #[derive(Clone, Copy)]
@@ -255,7 +255,9 @@ impl Execution<'_> {
 
     async fn look(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
         let Some(read) = self.starter.steering.read else {
-            cases.skip(Skip::NoFixture("a READ operation with a parameter `execution_id`".to_owned()));
+            cases.skip(Skip::NoFixture(
+                "a READ operation with a parameter `execution_id`".to_owned(),
+            ));
             return None;
         };
         self.call(run, read, cases).await
@@ -265,13 +267,13 @@ impl Execution<'_> {
     async fn follow(&self, run: &Run, cases: &Cases) -> Option<Vec<Exchange>> {
         let mut seen = vec![self.begun.clone()];
         let until = Instant::now() + run.settings.limits.request;
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_STATE_QUERIES {
             let is_over = seen.last().and_then(|last| member(last, "status")).is_none_or(is_final);
             if is_over || Instant::now() >= until {
                 break;
             }
             if seen.len() > 1 {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(STATE_QUERY_INTERVAL).await;
             }
             seen.push(self.look(run, cases).await?);
         }
@@ -434,7 +436,10 @@ async fn terminal(run: &Run, cases: &Cases) {
             ..Finding::of(
                 tried.as_ref().unwrap_or(&after),
                 &starter.operation.name,
-                format!("still {}, because the execution was finished", status(&end).unwrap_or_default()),
+                format!(
+                    "still {}, because the execution was finished",
+                    status(&end).unwrap_or_default()
+                ),
                 "reject cancelling a finished execution, and keep its state",
             )
         });
@@ -614,7 +619,9 @@ async fn retry(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &again,
                 &starter.operation.name,
-                format!("a failure and still {status}, because only failed executions can be retried"),
+                format!(
+                    "a failure and still {status}, because only failed executions can be retried"
+                ),
                 "retry failed executions only",
             )
         });

@@ -323,7 +323,9 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
     // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
     if exchange.operation() == "introspect" {
         if run.adapter.reads().next().is_none() {
-            cases.not_applicable("only `introspect` accepts large payloads, and its failures have no details");
+            cases.not_applicable(
+                "only `introspect` accepts large payloads, and its failures have no details",
+            );
         }
         return;
     }

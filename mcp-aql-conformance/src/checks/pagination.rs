@@ -13,13 +13,13 @@ use crate::run::{Run, arguments, do_all};
 use crate::values;
 
 /// The page size of walks. It is small to get several pages.
-const SMALL: usize = 2;
+const SMALL_PAGE_SIZE: usize = 2;
 /// The maximum number of items of a walked list.
 const MAX_ITEMS: usize = 200;
 /// The parameters of numbered paging. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];
 /// A number above every page size.
-const HUGE: u64 = 1_000_000;
+const HUGE_PAGE_SIZE: u64 = 1_000_000;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
@@ -210,7 +210,7 @@ fn both_ways(run: &Run, cases: &Cases) {
 }
 
 async fn form(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": SMALL }), |operation, exchange, data| {
+    each_page(run, cases, json!({ "first": SMALL_PAGE_SIZE }), |operation, exchange, data| {
         let info = pages::info(data);
         let is_switch =
             |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_boolean));
@@ -234,7 +234,7 @@ async fn form(run: &Run, cases: &Cases) {
 }
 
 async fn items_or_edges(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": SMALL }), |operation, exchange, data| {
+    each_page(run, cases, json!({ "first": SMALL_PAGE_SIZE }), |operation, exchange, data| {
         let is_list = |name: &str| data.get(name).is_some_and(Value::is_array);
         let edges = data.get("edges").and_then(Value::as_array).into_iter().flatten();
         let has_form = edges.into_iter().all(|edge| {
@@ -265,16 +265,16 @@ async fn both_walks<'r>(
         cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
         return None;
     }
-    if big.items.len() <= SMALL || big.items.len() > MAX_ITEMS {
+    if big.items.len() <= SMALL_PAGE_SIZE || big.items.len() > MAX_ITEMS {
         cases.skip(Skip::Scarce(format!(
             "`{}` returns {} items; the check needs {} to {MAX_ITEMS}",
             operation.name,
             big.items.len(),
-            SMALL + 1
+            SMALL_PAGE_SIZE + 1
         )));
         return None;
     }
-    let small = pages::walk(run, operation, &params, (way, SMALL), cases).await?;
+    let small = pages::walk(run, operation, &params, (way, SMALL_PAGE_SIZE), cases).await?;
     if [&big, &small].iter().any(|walk| walk.broken == Some(Broken::TooMuch)) {
         cases.skip(pages::too_much(operation));
         return None;
@@ -324,11 +324,13 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
         let why = match small.broken {
             Some(Broken::NoPage) => "a valid page".to_owned(),
             Some(Broken::NoCursor) => format!("`{cursor}` whenever `{more}` is true"),
-            Some(Broken::Endless | Broken::TooMuch) => "a last page: the cursors never end".to_owned(),
+            Some(Broken::Endless | Broken::TooMuch) => {
+                "a last page: the cursors never end".to_owned()
+            }
             None => format!("the same {} items in the same order, each once", big.items.len()),
         };
         let too_long = small.pages.iter().find(|page| {
-            page.data().and_then(pages::items).is_some_and(|items| items.len() > SMALL)
+            page.data().and_then(pages::items).is_some_and(|items| items.len() > SMALL_PAGE_SIZE)
         });
         let is_whole = small.broken.is_none()
             && same_items(run, operation, &small.items, &big.items)
@@ -338,7 +340,7 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
                 too_long.unwrap_or(last),
                 format!("{}: all pages by `{how_many}`", operation.name),
                 match too_long {
-                    Some(_) => format!("at most {SMALL} items on a page"),
+                    Some(_) => format!("at most {SMALL_PAGE_SIZE} items on a page"),
                     None => format!("{why}; the pages had {} together", small.items.len()),
                 },
                 "make a cursor identify one item in a unique order",
@@ -496,7 +498,7 @@ async fn bad_cursor(run: &Run, cases: &Cases) {
     let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
     let told = (
         "a VALIDATION failure that names `after`",
-             "check cursors first, and reject unreadable ones instead of starting anew or failing otherwise",
+        "check cursors first, and reject unreadable ones instead of starting anew or failing otherwise",
     );
     refuses_cursors(run, cases, &cursors, told).await;
 }
@@ -519,7 +521,7 @@ async fn forged_cursor(run: &Run, cases: &Cases) {
     }
     let told = (
         "a VALIDATION failure that names `after`: because this list did not issue the cursor",
-             "sign cursors together with their list, and reject all others: an empty page looks like the \
+        "sign cursors together with their list, and reject all others: an empty page looks like the \
               end of the list",
     );
     refuses_cursors(run, cases, &cursors, told).await;
@@ -577,7 +579,8 @@ async fn clamp(run: &Run, cases: &Cases) {
                 "state the maximum page size in the description, and omit `maximum`",
             ));
         }
-        let Some(params) = params_with(run, operation, [("first", json!(HUGE))], cases) else {
+        let Some(params) = params_with(run, operation, [("first", json!(HUGE_PAGE_SIZE))], cases)
+        else {
             return;
         };
         let Some(exchange) = run.call(operation, params, cases).await else { return };
@@ -673,8 +676,8 @@ async fn numbered_form(run: &Run, cases: &Cases) {
         cases.not_applicable("no READ operation documents `offset` or `page`");
     }
     let styles = [
-        ("page", json!({ "page": 1, "page_size": SMALL })),
-        ("limit", json!({ "limit": SMALL, "offset": 0 })),
+        ("page", json!({ "page": 1, "page_size": SMALL_PAGE_SIZE })),
+        ("limit", json!({ "limit": SMALL_PAGE_SIZE, "offset": 0 })),
     ];
     let mut calls = Vec::new();
     for operation in numbered {

@@ -18,7 +18,7 @@ pub(super) const OPERATION: &str = "query_relationships";
 /// The maximum number of elements that are searched for one with relationships.
 const MAX_ROOTS: usize = 24;
 /// The maximum number of records that are read one by one.
-const MOST_RECORDS: usize = 100;
+const MAX_RECORDS: usize = 100;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
@@ -146,7 +146,7 @@ async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, 
         if tried.contains(&root) {
             continue;
         }
-        let more = json!({ "depth": furthest(operation), "first": MOST_RECORDS });
+        let more = json!({ "depth": furthest(operation), "first": MAX_RECORDS });
         let exchange = ask(run, operation, (&root, "both"), more, cases).await?;
         if !records(&exchange).is_empty() {
             return Some((operation, root, exchange));
@@ -275,7 +275,7 @@ async fn seen(
     root: (&Value, &str),
     cases: &Cases,
 ) -> Option<(BTreeSet<String>, Exchange)> {
-    let exchange = ask(run, operation, root, json!({ "first": MOST_RECORDS }), cases).await?;
+    let exchange = ask(run, operation, root, json!({ "first": MAX_RECORDS }), cases).await?;
     let seen = records(&exchange).into_iter().map(Value::to_string).collect();
     Some((seen, exchange))
 }
@@ -317,7 +317,7 @@ async fn depth(run: &Run, cases: &Cases) {
     }
     let mut before = 0;
     for depth in 1..=furthest(operation).min(3) {
-        let more = json!({ "depth": depth, "first": MOST_RECORDS });
+        let more = json!({ "depth": depth, "first": MAX_RECORDS });
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };
         let records = records(&exchange);
@@ -364,7 +364,7 @@ async fn max_depth(run: &Run, cases: &Cases) {
             "state the real maximum depth",
         )
     });
-    let more = json!({ "depth": most.saturating_add(1), "first": MOST_RECORDS });
+    let more = json!({ "depth": most.saturating_add(1), "first": MAX_RECORDS });
     let Some(exchange) = ask(run, operation, (&root, "both"), more, cases).await else { return };
     let is_within = records(&exchange).iter().all(|record| {
         record.get("depth").and_then(Value::as_u64).is_none_or(|depth| depth <= most)
@@ -387,7 +387,7 @@ async fn narrowed(run: &Run, cases: &Cases) {
     };
     for kind in types {
         let more = json!({
-            "depth": furthest(operation), "first": MOST_RECORDS, "relationship": kind,
+            "depth": furthest(operation), "first": MAX_RECORDS, "relationship": kind,
         });
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };
@@ -440,12 +440,7 @@ async fn cycle_end(run: &Run, cases: &Cases) {
     let edges: Vec<_> = list(&exchange, "/graph/edges").into_iter().map(Value::to_string).collect();
     let unique_edges: BTreeSet<_> = edges.iter().collect();
     cases.expect(unique.len() == ids.len() && unique_edges.len() == edges.len(), || {
-        Finding::of(
-            &exchange,
-            OPERATION,
-            "every node and every edge once",
-            "skip visited nodes",
-        )
+        Finding::of(&exchange, OPERATION, "every node and every edge once", "skip visited nodes")
     });
 }
 
@@ -455,7 +450,7 @@ async fn in_pages(run: &Run, cases: &Cases) {
         return cases.not_applicable("`query_relationships` does not document pages");
     }
     let whole: Vec<_> = records(&all).into_iter().cloned().collect();
-    if whole.len() < 2 || whole.len() >= MOST_RECORDS {
+    if whole.len() < 2 || whole.len() >= MAX_RECORDS {
         return cases.skip(Skip::NoFixture(
             "an element with enough relationships for two pages".to_owned(),
         ));
@@ -473,16 +468,12 @@ async fn in_pages(run: &Run, cases: &Cases) {
         let data = exchange.data();
         let has_more = data.is_some_and(|data| pages::has(data, "hasNextPage"));
         after = data.and_then(|data| pages::cursor(data, "endCursor")).map(|cursor| json!(cursor));
-        if !has_more || after.is_none() || found.len() > MOST_RECORDS {
+        if !has_more || after.is_none() || found.len() > MAX_RECORDS {
             cases.expect(found == whole, || {
                 Finding::of(
                     &exchange,
                     format!("{OPERATION}: first"),
-                    format!(
-                        "{} records on all pages together, not {}",
-                        whole.len(),
-                        found.len()
-                    ),
+                    format!("{} records on all pages together, not {}", whole.len(), found.len()),
                     "return the records in a stable order",
                 )
             });

@@ -95,7 +95,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Lines that are not requests. None of them may be answered with a result.
-const GARBAGE: [&str; 13] = [
+const INVALID_LINES: [&str; 13] = [
     "this is no JSON",
     "{",
     "{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"tools/list\"",
@@ -112,7 +112,7 @@ const GARBAGE: [&str; 13] = [
 ];
 
 /// The time limit of a reply to an invalid message.
-const PATIENCE: Duration = Duration::from_secs(3);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A connection of the check that is replaced when it breaks.
 struct Probe<'a> {
@@ -142,7 +142,7 @@ impl<'a> Probe<'a> {
     }
 
     fn patience(&self) -> Duration {
-        PATIENCE.min(self.run.settings.limits.request)
+        REPLY_TIMEOUT.min(self.run.settings.limits.request)
     }
 
     /// Checks that the connection still answers an ordinary call. Otherwise reports a finding and lets the
@@ -230,7 +230,7 @@ fn told(answer: &Answer) -> Value {
 
 async fn garbage(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
-    for line in GARBAGE {
+    for line in INVALID_LINES {
         let Some(connection) = probe.connection().await else { return };
         // An HTTP server may reject the line with a status.
         let _ = connection.send_raw(line.as_bytes()).await;

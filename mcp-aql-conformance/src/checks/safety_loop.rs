@@ -303,7 +303,7 @@ async fn wrong_code(run: &Run, cases: &Cases) {
 
 fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
     /// The minimum length of a tested code in bytes. Shorter ones may occur in any text.
-    const SHORTEST: usize = 12;
+    const MIN_CODE_BYTES: usize = 12;
     if !has_loop(run, cases)
         || !matches!(exchange.operation(), "confirm_operation" | "verify_challenge")
         || exchange.failure().is_none()
@@ -312,7 +312,7 @@ fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let given = |name: &str| exchange.arguments.get("params")?.get(name)?.as_str();
     let Some(code) = given("code").or_else(|| given("confirmation_token")) else { return };
-    if code.len() < SHORTEST {
+    if code.len() < MIN_CODE_BYTES {
         return;
     }
     cases.expect(!exchange.received().to_string().contains(code), || {

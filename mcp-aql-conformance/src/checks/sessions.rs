@@ -57,11 +57,11 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The maximum number of operations that are tried to find one that requires confirmation.
-const MOST_TRIED: usize = 8;
+const MAX_TRIED_OPERATIONS: usize = 8;
 
 /// The maximum number of waits for progress, and their duration.
-const PAUSES: usize = 20;
-const PAUSE: Duration = Duration::from_millis(10);
+const MAX_PROGRESS_WAITS: usize = 20;
+const PROGRESS_WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
 fn id_of(protocol: &Value) -> Option<&str> {
     protocol.get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty())
@@ -142,7 +142,7 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         .filter(|operation| operation.required().any(|parameter| is_identifier(&parameter.name)));
     let named: Vec<_> = named.collect();
     let mut skipped = None;
-    for operation in named.iter().copied().take(MOST_TRIED) {
+    for operation in named.iter().copied().take(MAX_TRIED_OPERATIONS) {
         let params = match run.forbids(operation).map_or_else(|| run.of_nobody(operation), Err) {
             Ok(params) => params,
             Err(why) => {
@@ -167,7 +167,7 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     }
     match skipped {
         Some(why) => cases.skip(why),
-        None if named.len() <= MOST_TRIED => super::confirmation::none(run, cases).await,
+        None if named.len() <= MAX_TRIED_OPERATIONS => super::confirmation::none(run, cases).await,
         None => cases.skip(Skip::NoFixture(
             "an operation on single items that requires confirmation".to_owned(),
         )),
@@ -270,11 +270,11 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
     // Waits for progress up to the maximum time.
-    for _ in 0..PAUSES {
+    for _ in 0..MAX_PROGRESS_WAITS {
         if !progress(&first).is_empty() {
             break;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(PROGRESS_WAIT_INTERVAL).await;
     }
     let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
     let other = run.send_on(&second, &run.adapter.introspect, asked).await;

@@ -119,9 +119,9 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// The largest integer that all JSON parsers represent exactly.
-const LARGEST: f64 = 9_007_199_254_740_991.0;
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_991.0;
 /// The maximum number of warnings.
-const MOST_WARNINGS: usize = 10;
+const MAX_WARNINGS: usize = 10;
 
 /// Whether a call is a batch.
 pub(super) fn is_batch(exchange: &Exchange) -> bool {
@@ -281,7 +281,7 @@ fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
         })
         .collect();
     let are_sorted = ranks.is_sorted();
-    let are_few = warnings.len() <= MOST_WARNINGS;
+    let are_few = warnings.len() <= MAX_WARNINGS;
     let are_unique = !warnings
         .iter()
         .enumerate()
@@ -291,7 +291,7 @@ fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             subject(exchange),
             format!(
-                "at most {MOST_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
+                "at most {MAX_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
                 warnings.len()
             ),
             "sort warnings by `severity`, remove duplicates, and keep the first ten",
@@ -548,7 +548,7 @@ fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
 fn is_big(value: &Value) -> Option<&Value> {
     match value {
         Value::Number(number) => {
-            let is_big = number.as_f64().is_some_and(|number| number.abs() > LARGEST);
+            let is_big = number.as_f64().is_some_and(|number| number.abs() > MAX_EXACT_INTEGER);
             is_big.then_some(value)
         }
         Value::Object(members) => members.values().find_map(is_big),

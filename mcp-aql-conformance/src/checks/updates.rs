@@ -236,7 +236,7 @@ impl<'a> Subject<'a> {
         let exchange = self.call(run, [("input", input)], cases).await?;
         if !exchange.succeeded() {
             cases.skip(Skip::NoFixture(format!(
-                    "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
+                "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
                      change in `read_only` under [resources.{}]",
                 names.join("`, `"),
                 self.update.name,

@@ -99,10 +99,7 @@ fn run(command: Command) -> Result<Ended, String> {
         Command::Report { file, output } => {
             let text = output::read(&file)?;
             let report: Report = serde_json::from_str(&text).map_err(|error| {
-                format!(
-                    "`{}` is not a report of `test --format json`: {error}",
-                    file.display()
-                )
+                format!("`{}` is not a report of `test --format json`: {error}", file.display())
             })?;
             output.write(&report)?;
             Ok(Ended::Well)

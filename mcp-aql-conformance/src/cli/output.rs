@@ -7,9 +7,9 @@ use clap::{Args, ValueEnum};
 use mcp_aql_conformance::Report;
 
 /// The maximum number of obstacles in the summary; the report has all of them.
-const MOST_OBSTACLES: usize = 5;
+const MAX_OBSTACLES: usize = 5;
 /// The maximum size of a report file, in bytes.
-const LONGEST_REPORT: u64 = 256 << 20;
+const MAX_REPORT_BYTES: u64 = 256 << 20;
 
 /// The formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -127,10 +127,10 @@ pub(crate) fn read(file: &Path) -> Result<String, String> {
     let wrong = |error: std::io::Error| format!("cannot read `{}`: {error}", file.display());
     let mut text = String::new();
     if file == Path::new("-") {
-        std::io::stdin().lock().take(LONGEST_REPORT).read_to_string(&mut text).map_err(wrong)?;
+        std::io::stdin().lock().take(MAX_REPORT_BYTES).read_to_string(&mut text).map_err(wrong)?;
     } else {
         let file = std::fs::File::open(file).map_err(wrong)?;
-        file.take(LONGEST_REPORT).read_to_string(&mut text).map_err(wrong)?;
+        file.take(MAX_REPORT_BYTES).read_to_string(&mut text).map_err(wrong)?;
     }
     Ok(text)
 }
@@ -161,9 +161,9 @@ pub(crate) fn last_lines(report: &Report) -> String {
             summary.not_applicable
         ));
     }
-    let shown = report.obstacles.iter().take(MOST_OBSTACLES);
+    let shown = report.obstacles.iter().take(MAX_OBSTACLES);
     lines.extend(shown.map(|obstacle| format!("  {}", plain(obstacle))));
-    let more = report.obstacles.len().saturating_sub(MOST_OBSTACLES);
+    let more = report.obstacles.len().saturating_sub(MAX_OBSTACLES);
     if more > 0 {
         lines.push(format!("  and {more} more"));
     }
@@ -177,7 +177,7 @@ pub(crate) fn plain_lines(text: &str) -> String {
 
 /// Shortens a text of the adapter to one line without control characters.
 pub(crate) fn plain(text: &str) -> String {
-    const LONGEST: usize = 400;
+    const MAX_LINE_CHARS: usize = 400;
     let shown = |letter| if mcp_aql_text::is_hidden(letter) { ' ' } else { letter };
-    text.chars().take(LONGEST).map(shown).collect()
+    text.chars().take(MAX_LINE_CHARS).map(shown).collect()
 }

@@ -9,7 +9,7 @@ use mcp_aql_conformance::Progress;
 use super::output::plain;
 
 /// The minimum interval between two updates of the line.
-const AT_MOST_EVERY: Duration = Duration::from_millis(50);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Shows the progress on standard error if that is a terminal.
 pub(crate) struct Watch {
@@ -41,7 +41,7 @@ impl Watch {
                 format!("{}: {operations} operations", shown.about)
             }
             Progress::Checked { check, done, total } => {
-                let is_due = shown.last.is_none_or(|last| last.elapsed() >= AT_MOST_EVERY);
+                let is_due = shown.last.is_none_or(|last| last.elapsed() >= UPDATE_INTERVAL);
                 if !is_due && done < total {
                     return;
                 }

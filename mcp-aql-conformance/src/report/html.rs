@@ -10,7 +10,7 @@ use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
 /// The maximum length of a shown value, in bytes.
-const MOST: usize = 6000;
+const MAX_VALUE_BYTES: usize = 6000;
 const STYLE: &str = include_str!("style.css");
 const VERDICTS: [Verdict; 5] =
     [Verdict::Fail, Verdict::Warn, Verdict::Skip, Verdict::Pass, Verdict::NotApplicable];
@@ -253,7 +253,7 @@ fn html_of_finding(finding: &Finding, modes: &str, out: &mut String) {
 }
 
 fn html_of_value(name: &str, value: &Value, out: &mut String) {
-    let shown = show::shown(value, MOST);
+    let shown = show::shown(value, MAX_VALUE_BYTES);
     let _ = write!(out, "<dt>{name}</dt><dd><pre tabindex=\"0\">{}</pre>", Escaped(&shown.text));
     if let Some(note) = shown.note() {
         let _ = write!(out, "<p class=\"more\">{}</p>", Escaped(&note));

@@ -6,7 +6,7 @@ use super::show::{self, line};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 
 /// The maximum length of a shown value, in bytes.
-const MOST: usize = 4000;
+const MAX_VALUE_BYTES: usize = 4000;
 
 /// Text inside XML or HTML, escaped. `show::clean` has replaced the characters that XML does not allow.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
@@ -120,7 +120,7 @@ fn told(check: &CheckReport) -> String {
     for (finding, modes) in check.told() {
         let _ = writeln!(told, "\n{}{modes}", line(&finding.subject));
         let mut value = |name: &str, value: &serde_json::Value| {
-            let shown = show::shown(value, MOST);
+            let shown = show::shown(value, MAX_VALUE_BYTES);
             let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
             let _ = writeln!(told, "{name}: {}{note}", shown.text);
         };

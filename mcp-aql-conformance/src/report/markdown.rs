@@ -9,7 +9,7 @@ use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
 /// The maximum length of a shown value, in bytes.
-const MOST: usize = 1500;
+const MAX_VALUE_BYTES: usize = 1500;
 
 impl Report {
     /// Renders Markdown for the summary of a CI job, a comment or an issue.
@@ -173,7 +173,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// Renders a value as a code block.
 fn block(value: &Value) -> String {
-    let shown = show::shown(value, MOST);
+    let shown = show::shown(value, MAX_VALUE_BYTES);
     let fence = "`".repeat(longest_run(&shown.text).max(2) + 1);
     let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
     format!("{fence}json\n{}{note}\n{fence}", shown.text)

@@ -13,13 +13,13 @@ use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
 /// The maximum length of a value on one line.
-const ONE_LINE: usize = 90;
+const MAX_LINE_BYTES: usize = 90;
 /// The maximum length of a name or a sentence, in characters.
-const MOST_OF_A_SENTENCE: usize = 600;
+const MAX_SENTENCE_CHARS: usize = 600;
 /// The label of failed checks.
 pub(super) const FAILED: &str = "failed";
 /// The reason of a check without cases, if it has none.
-pub(super) const NOTHING: &str = "nothing came up to test it with";
+pub(super) const NO_CASE: &str = "nothing came up to test it with";
 
 /// Makes invisible characters visible: control characters, and those that change the direction of text.
 pub(super) fn clean(text: &str) -> String {
@@ -37,7 +37,7 @@ pub(super) fn clean(text: &str) -> String {
 /// Formats a name or a sentence on one line and shortens it.
 pub(super) fn line(text: &str) -> String {
     let mut characters = text.chars();
-    let kept: String = characters.by_ref().take(MOST_OF_A_SENTENCE).collect();
+    let kept: String = characters.by_ref().take(MAX_SENTENCE_CHARS).collect();
     let more = characters.count();
     let mut kept = clean(&kept).replace('\n', " ");
     if more > 0 {
@@ -74,7 +74,7 @@ fn write(value: &Value, indent: usize, out: &mut Cut) {
         Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
         _ => Vec::new(),
     };
-    if parts.is_empty() || fits(value, ONE_LINE.saturating_sub(indent)) {
+    if parts.is_empty() || fits(value, MAX_LINE_BYTES.saturating_sub(indent)) {
         out.json(value);
         return;
     }
@@ -363,7 +363,7 @@ impl Report {
                 }
             }
             if check.verdict == Verdict::Skip && check.skipped.is_empty() {
-                let entry = left_out.entry(NOTHING.to_owned());
+                let entry = left_out.entry(NO_CASE.to_owned());
                 entry.or_default().checks.push(&check.id);
             }
         }
@@ -427,7 +427,7 @@ impl CheckReport {
             return format!("not applicable: {}", line(why));
         }
         let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
-        if why.is_empty() { NOTHING.to_owned() } else { why.join("; ") }
+        if why.is_empty() { NO_CASE.to_owned() } else { why.join("; ") }
     }
 }
 

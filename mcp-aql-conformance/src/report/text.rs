@@ -9,7 +9,7 @@ use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
 /// The maximum length of a shown value, in bytes.
-const MOST: usize = 1200;
+const MAX_VALUE_BYTES: usize = 1200;
 
 /// ANSI colors, if enabled.
 struct Paint(bool);
@@ -185,7 +185,7 @@ fn text_of_finding(finding: &Finding, modes: &str, paint: &Paint, out: &mut Stri
 }
 
 fn value(value: &Value, paint: &Paint) -> String {
-    let shown = show::shown(value, MOST);
+    let shown = show::shown(value, MAX_VALUE_BYTES);
     match shown.note() {
         Some(note) => format!("{}\n{}", shown.text, paint.dim(&note)),
         None => shown.text,

@@ -16,27 +16,28 @@ use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
 /// The maximum number of concurrent removals.
-const AT_ONCE: usize = 8;
+const CONCURRENT_REMOVALS: usize = 8;
 /// The maximum number of removals per session, because adapters limit the confirmations of a session.
-const IN_ONE_SESSION: usize = 100;
+const REMOVALS_PER_SESSION: usize = 100;
 /// The minimum time for the removal after the time limit of the run.
-const TO_CLEAR_UP: Duration = Duration::from_secs(20);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Run {
     /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
-        self.prolong(TO_CLEAR_UP);
+        self.prolong(REMOVAL_TIMEOUT);
         let mut made = self.resources().left();
         // Later items may depend on earlier ones.
         made.reverse();
         let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for part in made.chunks(IN_ONE_SESSION) {
+        for part in made.chunks(REMOVALS_PER_SESSION) {
             // A list instead of an iterator with closures, so that the future is `Send`.
             let going: Vec<_> = part
                 .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
                 .collect();
-            let gone: Vec<_> = stream::iter(going).buffer_unordered(AT_ONCE).collect().await;
+            let gone: Vec<_> =
+                stream::iter(going).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
                 |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
             );
@@ -105,10 +106,7 @@ impl Run {
             return Err("its identifier is unknown".to_owned());
         };
         if !self.resources().is_new(made) {
-            return Err(format!(
-                "it may have existed before the call of `{}`",
-                kind.create
-            ));
+            return Err(format!("it may have existed before the call of `{}`", kind.create));
         }
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
@@ -146,9 +144,9 @@ fn name_of(id: &Value) -> String {
 
 /// The first names and the number of the others.
 fn shortened(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().checked_sub(SHOWN) {
+    const MAX_NAMES: usize = 5;
+    let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MAX_NAMES) {
         Some(more @ 1..) => format!("{shown} and {more} more"),
         _ => shown,
     }

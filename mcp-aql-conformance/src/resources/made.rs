@@ -10,7 +10,7 @@ use super::{EXECUTION, Proof, Resource, Resources};
 use crate::call::Exchange;
 
 /// The maximum memory for identifiers in results, in bytes.
-const MOST_MET: usize = 8 << 20;
+const MAX_KNOWN_BYTES: usize = 8 << 20;
 
 /// An item that the run created.
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ impl Resources {
     fn meet_one(&self, known: &mut BTreeMap<String, u64>, id: &Value, now: u64) {
         let id = id.to_string();
         if !known.contains_key(&id)
-            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MOST_MET
+            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MAX_KNOWN_BYTES
         {
             known.insert(id, now);
         }
@@ -168,7 +168,7 @@ impl Resources {
     /// Whether a result contained this identifier before that call was sent.
     fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
         // Beyond the memory limit, any identifier may have existed.
-        if self.met_bytes.load(Ordering::Relaxed) > MOST_MET {
+        if self.met_bytes.load(Ordering::Relaxed) > MAX_KNOWN_BYTES {
             return true;
         }
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);

@@ -68,7 +68,7 @@ impl Run {
             match operations.find(|name| !RESERVED.contains(name)) {
                 None => cases.not_applicable(format!("no {category} operation acts on items")),
                 Some(operation) => cases.skip(Skip::NoFixture(format!(
-                            "items that the run can create and `{operation}` acts on: name under \
+                    "items that the run can create and `{operation}` acts on: name under \
                              [resources.NAME] the operations that create and change or remove one"
                 ))),
             }

@@ -7,19 +7,19 @@ use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// The maximum length of a generated text.
-const LONGEST: usize = 4_096;
+const MAX_TEXT_BYTES: usize = 4_096;
 /// The repetition counts that are tried in order for an unbounded repetition.
 const REPEATS: [u32; 7] = [1, 0, 2, 3, 8, 16, 32];
 /// The preferred characters of a class.
 const PLAIN: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ";
 
 /// The memory limit of an ordinary compiled pattern, in bytes.
-const SMALL: usize = 256 << 10;
+const PATTERN_BYTES: usize = 256 << 10;
 /// The memory limit of a large compiled pattern such as `^\w{1,64}$`, in bytes.
-const LARGE: usize = 4 << 20;
-const MOST_LARGE: usize = 4;
+const LARGE_PATTERN_BYTES: usize = 4 << 20;
+const MAX_LARGE_PATTERNS: usize = 4;
 /// The maximum number of cached patterns.
-const MOST_KEPT: usize = 64;
+const MAX_CACHED_PATTERNS: usize = 64;
 
 /// A cache of compiled patterns; `None` for invalid ones.
 #[derive(Default)]
@@ -33,16 +33,19 @@ impl Kept {
         if let Some(known) = self.patterns.get(pattern) {
             return known.clone();
         }
-        if self.patterns.len() >= MOST_KEPT {
+        if self.patterns.len() >= MAX_CACHED_PATTERNS {
             *self = Self::default();
         }
         let compile = |limit| {
-            RegexBuilder::new(pattern).size_limit(limit).dfa_size_limit(limit.min(SMALL)).build()
+            RegexBuilder::new(pattern)
+                .size_limit(limit)
+                .dfa_size_limit(limit.min(PATTERN_BYTES))
+                .build()
         };
-        let regex = match compile(SMALL) {
-            Err(regex::Error::CompiledTooBig(_)) if self.large < MOST_LARGE => {
+        let regex = match compile(PATTERN_BYTES) {
+            Err(regex::Error::CompiledTooBig(_)) if self.large < MAX_LARGE_PATTERNS => {
                 self.large += 1;
-                compile(LARGE).ok()
+                compile(LARGE_PATTERN_BYTES).ok()
             }
             other => other.ok(),
         };
@@ -77,7 +80,7 @@ struct Writer {
 
 impl Writer {
     fn write(&mut self, hir: &Hir) -> Option<()> {
-        if self.text.len() > LONGEST {
+        if self.text.len() > MAX_TEXT_BYTES {
             return None;
         }
         match hir.kind() {

@@ -11,13 +11,13 @@ use super::pattern;
 use crate::learn::{Adapter, Parameter, Type};
 
 /// The maximum depth of nested types.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 /// The maximum number of members of a union.
-const MOST_MEMBERS: usize = 200;
+const MAX_UNION_MEMBERS: usize = 200;
 /// The maximum number of steps to check or to generate one value.
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 /// The maximum length of generated texts.
-const LONGEST: usize = 65_536;
+const MAX_TEXT_CHARS: usize = 65_536;
 
 /// The shape of a parameter, of a field of a type, or of the items of a list.
 #[derive(Debug, Clone, Copy)]
@@ -194,7 +194,7 @@ impl<'a> Shape<'a> {
             }
             let members = details.and_then(|details| details.get("members")?.as_array());
             for member in members.into_iter().flatten().filter_map(Value::as_str) {
-                if names.len() < MOST_MEMBERS && !names.contains(&member) {
+                if names.len() < MAX_UNION_MEMBERS && !names.contains(&member) {
                     names.push(member);
                 }
             }
@@ -221,12 +221,12 @@ impl<'a> Shape<'a> {
 
     /// Whether a value has the type and satisfies the constraints.
     pub(crate) fn accepts(self, value: &Value) -> bool {
-        self.admits(value, 0, &Cell::new(MOST_STEPS))
+        self.admits(value, 0, &Cell::new(MAX_STEPS))
     }
 
     /// Values beyond the depth and step limits are accepted.
     fn admits(self, value: &Value, depth: usize, steps: &Cell<usize>) -> bool {
-        if depth > DEEPEST || !step(steps) {
+        if depth > MAX_DEPTH || !step(steps) {
             return true;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
@@ -295,11 +295,11 @@ impl<'a> Shape<'a> {
 
     /// Generates a valid value; another `turn` gives another one if possible.
     pub(crate) fn made(self, turn: usize) -> Option<Value> {
-        self.make(turn, 0, &Cell::new(MOST_STEPS)).filter(|value| self.accepts(value))
+        self.make(turn, 0, &Cell::new(MAX_STEPS)).filter(|value| self.accepts(value))
     }
 
     fn make(self, turn: usize, depth: usize, steps: &Cell<usize>) -> Option<Value> {
-        if depth > DEEPEST || !step(steps) {
+        if depth > MAX_DEPTH || !step(steps) {
             return None;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
@@ -373,8 +373,8 @@ impl<'a> Shape<'a> {
             return Some(made).filter(|text| fits(text));
         }
         let least = self.count("minLength").unwrap_or_default();
-        let most = self.count("maxLength").unwrap_or(LONGEST);
-        if least > LONGEST {
+        let most = self.count("maxLength").unwrap_or(MAX_TEXT_CHARS);
+        if least > MAX_TEXT_CHARS {
             return None;
         }
         let long = format!("conformance {turn}");
@@ -421,12 +421,13 @@ impl<'a> Shape<'a> {
         if self.text("pattern").is_none() && self.text("format").is_none() {
             for length in ["minLength", "maxLength"].into_iter().filter_map(|name| self.count(name))
             {
-                if length > 0 && length <= LONGEST {
+                if length > 0 && length <= MAX_TEXT_CHARS {
                     edges.push(json!("x".repeat(length)));
                 }
             }
             // Lengths count characters, not bytes.
-            if let Some(most) = self.count("maxLength").filter(|most| (1..=LONGEST).contains(most))
+            if let Some(most) =
+                self.count("maxLength").filter(|most| (1..=MAX_TEXT_CHARS).contains(most))
             {
                 edges.push(json!("é".repeat(most)));
             }
@@ -477,7 +478,7 @@ impl<'a> Shape<'a> {
         let written = kinds
             .iter()
             .filter(|kind| matches!(kind, Kind::Whole | Kind::Number | Kind::Flag))
-            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MOST_STEPS)));
+            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MAX_STEPS)));
         if let Some(text) = written.map(|value| json!(value.to_string()))
             && !takes(&text)
         {
@@ -522,7 +523,7 @@ impl<'a> Shape<'a> {
                 }
                 Kind::Fields(fields) => {
                     let Some(Value::Object(whole)) =
-                        self.make_kind(kind, 0, 0, &Cell::new(MOST_STEPS))
+                        self.make_kind(kind, 0, 0, &Cell::new(MAX_STEPS))
                     else {
                         continue;
                     };
@@ -547,10 +548,12 @@ impl<'a> Shape<'a> {
     }
 
     fn wrong_text(self, add: &mut impl FnMut(Fault, Value)) {
-        if let Some(least) = self.count("minLength").filter(|least| (1..=LONGEST).contains(least)) {
+        if let Some(least) =
+            self.count("minLength").filter(|least| (1..=MAX_TEXT_CHARS).contains(least))
+        {
             add(Fault::Short, json!("x".repeat(least - 1)));
         }
-        if let Some(most) = self.count("maxLength").filter(|most| *most <= LONGEST) {
+        if let Some(most) = self.count("maxLength").filter(|most| *most <= MAX_TEXT_CHARS) {
             add(Fault::Long, json!("x".repeat(most + 1)));
         }
         let length = |text: &&&str| {

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::sealed::Way;
-use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
+use super::{Inbox, Link, Lost, MAX_MESSAGE_BYTES, Outgoing, Tap, Target};
 use crate::config::ConfigError;
 use crate::learn::Mode;
 use crate::secrets::{decoded, is_secret};
@@ -23,15 +23,15 @@ use crate::secrets::{decoded, is_secret};
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The size up to which replies are read concurrently, in bytes; longer ones are read one at a time.
-const SMALL: usize = 256 << 10;
+const CONCURRENT_REPLY_BYTES: usize = 256 << 10;
 /// The time to read a stream after the response, so that its connection can be reused.
-const AFTER_THE_ANSWER: Duration = Duration::from_millis(200);
+const STREAM_GRACE_PERIOD: Duration = Duration::from_millis(200);
 /// The time limit for deleting the session.
-const GOOD_BYE: Duration = Duration::from_secs(2);
+const SESSION_DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The minimum length of a query value that counts as secret under any name.
-const SHORTEST_KEY: usize = 8;
+const MIN_KEY_BYTES: usize = 8;
 /// The maximum reported length of a reply that is not MCP.
-const TOLD: usize = 200;
+const REPORTED_CHARS: usize = 200;
 
 /// An adapter over streamable HTTP.
 ///
@@ -91,14 +91,12 @@ impl UrlTarget {
     /// [`ConfigError::Wrong`] if the header is invalid or reserved.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
         let wrong = |why: &str| ConfigError::Wrong(format!("the header `{name}` {why}"));
-        let parsed =
-            HeaderName::try_from(name).map_err(|_| wrong("has an invalid name"))?;
+        let parsed = HeaderName::try_from(name).map_err(|_| wrong("has an invalid name"))?;
         if [SESSION, VERSION, ACCEPT, CONTENT_TYPE].contains(&parsed) {
             return Err(wrong("is set by the runner itself"));
         }
         // The message must not contain the value, which may be a secret.
-        let mut value = HeaderValue::try_from(value)
-            .map_err(|_| wrong("has an invalid value"))?;
+        let mut value = HeaderValue::try_from(value).map_err(|_| wrong("has an invalid value"))?;
         value.set_sensitive(true);
         self.headers.insert(parsed, value);
         Ok(self)
@@ -138,7 +136,7 @@ impl Way for UrlTarget {
         add(query);
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             // Short values such as `true` are too common to be masked.
-            if is_secret(name) || value.len() >= SHORTEST_KEY {
+            if is_secret(name) || value.len() >= MIN_KEY_BYTES {
                 add(value);
             }
         }
@@ -199,7 +197,7 @@ impl Http {
         if status.is_redirection() {
             let to =
                 response.headers().get(LOCATION).map(|to| String::from_utf8_lossy(to.as_bytes()));
-            let to: String = to.unwrap_or_default().chars().take(TOLD).collect();
+            let to: String = to.unwrap_or_default().chars().take(REPORTED_CHARS).collect();
             return Err(Lost::Redirected(status.as_u16(), to));
         }
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
@@ -232,7 +230,7 @@ impl Http {
             // The status is sufficient, and replies to notifications are ignored.
             _ if response.status() != StatusCode::OK || asked.is_none() => Ok(()),
             other => {
-                let other: String = other.chars().take(TOLD).collect();
+                let other: String = other.chars().take(REPORTED_CHARS).collect();
                 let body = self.beginning(response).await;
                 Err(Lost::Unfit(format!("content type `{other}`, {body}")))
             }
@@ -244,10 +242,10 @@ impl Http {
         let mut body = Vec::new();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
-            if body.len() + chunk.len() > LONGEST_MESSAGE {
-                return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
+            if body.len() + chunk.len() > MAX_MESSAGE_BYTES {
+                return Err(self.flooded(Lost::TooLong(MAX_MESSAGE_BYTES)));
             }
-            if body.len() + chunk.len() > SMALL && long.is_none() {
+            if body.len() + chunk.len() > CONCURRENT_REPLY_BYTES && long.is_none() {
                 long = self.room_for_long.acquire().await.ok();
             }
             body.extend_from_slice(&chunk);
@@ -261,7 +259,7 @@ impl Http {
             Ok(Some(chunk)) => {
                 let text = String::from_utf8_lossy(&chunk);
                 let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                format!("`{}`", text.chars().take(TOLD).collect::<String>())
+                format!("`{}`", text.chars().take(REPORTED_CHARS).collect::<String>())
             }
             Ok(None) => "without a body".to_owned(),
             Err(error) => self.failed(&error).to_string(),
@@ -273,17 +271,17 @@ impl Http {
         let mut events = Events::default();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
-            for byte_run in chunk.chunks(SMALL) {
+            for byte_run in chunk.chunks(CONCURRENT_REPLY_BYTES) {
                 for message in events.take(byte_run) {
                     if !self.inbox.take(&message) {
                         return Err(self.inbox.ended().unwrap_or(Lost::Flooded));
                     }
                 }
-                if events.held() > LONGEST_MESSAGE {
-                    return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
+                if events.held() > MAX_MESSAGE_BYTES {
+                    return Err(self.flooded(Lost::TooLong(MAX_MESSAGE_BYTES)));
                 }
             }
-            if events.held() > SMALL && long.is_none() {
+            if events.held() > CONCURRENT_REPLY_BYTES && long.is_none() {
                 long = self.room_for_long.acquire().await.ok();
             } else if events.held() == 0 {
                 long = None;
@@ -323,7 +321,7 @@ impl Http {
         Some(async move {
             let told = client.send(&url, Method::DELETE, headers, Vec::new());
             // Servers may reject the request.
-            let _ = tokio::time::timeout(GOOD_BYE, told).await;
+            let _ = tokio::time::timeout(SESSION_DELETE_TIMEOUT, told).await;
         })
     }
 }
@@ -369,13 +367,13 @@ async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
             let goes_on = events.take(&chunk).iter().all(|message| inbox.take(message));
-            if !goes_on || events.held() > SMALL {
+            if !goes_on || events.held() > CONCURRENT_REPLY_BYTES {
                 return;
             }
         }
     };
     // A stream that stays open is closed.
-    let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
+    let _ = tokio::time::timeout(STREAM_GRACE_PERIOD, reading).await;
 }
 
 /// The id of a request as JSON; `None` for other messages.

@@ -13,16 +13,16 @@ use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 
 use super::sealed::Way;
-use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
+use super::{Inbox, Link, Lost, MAX_MESSAGE_BYTES, Outgoing, Tap, Target};
 use crate::learn::Mode;
 use crate::secrets::{self, Secrets, is_secret};
 
 /// The buffer size in memory in each direction, in bytes.
 const BUFFER: usize = 64 << 10;
 /// The time for a process to exit after it closed its standard output.
-const TO_END: Duration = Duration::from_millis(300);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
 /// The number of kept lines of standard error, which explain why an adapter ended.
-const LAST_WORDS: usize = 3;
+const STDERR_LINES: usize = 3;
 
 /// An adapter on standard input and output. It is started once for each connection. The variable
 /// `MCP_AQL_ENDPOINT_MODE` selects the endpoint mode.
@@ -85,7 +85,9 @@ impl Way for CommandTarget {
             })?;
             let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
             let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-                return Err(Lost::Unreachable("the process has no standard input and output".to_owned()));
+                return Err(Lost::Unreachable(
+                    "the process has no standard input and output".to_owned(),
+                ));
             };
             let group = Group::of(&child);
             let last_words = Arc::<Mutex<Vec<String>>>::default();
@@ -216,7 +218,7 @@ impl Ended {
             Self::Memory => "the adapter stopped serving".to_owned(),
             Self::Process { child, group, last_words, heard } => {
                 let status =
-                    tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
+                    tokio::time::timeout(EXIT_TIMEOUT, async { child.lock().await.wait().await });
                 let status = match status.await {
                     Ok(Ok(status)) => {
                         group.end();
@@ -225,7 +227,7 @@ impl Ended {
                     _ => "the process closed its standard output".to_owned(),
                 };
                 // Lines of standard error may arrive slightly later.
-                let _ = tokio::time::timeout(TO_END, heard).await;
+                let _ = tokio::time::timeout(EXIT_TIMEOUT, heard).await;
                 let last_words =
                     last_words.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
                 match last_words.is_empty() {
@@ -307,7 +309,7 @@ impl Lines {
             if let Some(why) = self.inbox.ended() {
                 return Some(why);
             }
-            tokio::time::sleep(TO_END / 25).await;
+            tokio::time::sleep(EXIT_TIMEOUT / 25).await;
         }
         None
     }
@@ -411,8 +413,8 @@ async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: 
         };
         line.extend_from_slice(part.get(..taken).unwrap_or_default());
         reader.consume(taken + usize::from(is_whole));
-        if line.len() > LONGEST_MESSAGE {
-            return inbox.end(Lost::TooLong(LONGEST_MESSAGE));
+        if line.len() > MAX_MESSAGE_BYTES {
+            return inbox.end(Lost::TooLong(MAX_MESSAGE_BYTES));
         }
         if is_whole {
             let text = line.trim_ascii();
@@ -446,7 +448,7 @@ async fn listen(
                     continue;
                 }
                 let mut words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
-                if words.len() == LAST_WORDS {
+                if words.len() == STDERR_LINES {
                     words.remove(0);
                 }
                 words.push(text);

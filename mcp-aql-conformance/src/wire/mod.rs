@@ -32,19 +32,19 @@ const MCP_VERSION: &str = "2025-11-25";
 /// The maximum length of a message in bytes. The protocol allows responses of up to 100 MB, but the memory
 /// of the runner is limited. This covers the default limit of 10 MB with the overhead of JSON-RPC and
 /// quoting.
-pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 24 << 20;
 /// The time limit for the other side to close; then it is ended.
-const LONGEST_GOOD_BYE: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The maximum number of kept notifications and of unrequested messages.
-const MOST_UNASKED: usize = 10_000;
+const MAX_UNREQUESTED: usize = 10_000;
 /// The maximum size of unrequested messages, in bytes.
-const MOST_UNASKED_BYTES: usize = 2 << 20;
+const MAX_UNREQUESTED_BYTES: usize = 2 << 20;
 /// The maximum number of values in a message, because values take more memory than bytes on the wire. An
 /// object counts as several.
-const MOST_VALUES: usize = 500_000;
-const OBJECT: usize = 16;
+const MAX_VALUES: usize = 500_000;
+const OBJECT_WEIGHT: usize = 16;
 /// The length up to which messages are not checked for their number of values, in bytes.
-const SMALL_MESSAGE: usize = 64 << 10;
+const UNCHECKED_MESSAGE_BYTES: usize = 64 << 10;
 
 /// A way to reach an adapter: a command, a URL, or memory. Every connection is a separate session.
 ///
@@ -116,12 +116,14 @@ pub enum Lost {
     TooLong(usize),
     /// The adapter sends too many unrequested messages.
     #[error(
-        "too many unrequested messages: more than {MOST_UNASKED} or {MOST_UNASKED_BYTES} \
+        "too many unrequested messages: more than {MAX_UNREQUESTED} or {MAX_UNREQUESTED_BYTES} \
          bytes"
     )]
     Flooded,
     /// A message has too many values.
-    #[error("a message with too many values: more than {0}, where an object counts as {OBJECT}")]
+    #[error(
+        "a message with too many values: more than {0}, where an object counts as {OBJECT_WEIGHT}"
+    )]
     TooMany(usize),
     /// The HTTP server rejected the message.
     #[error("HTTP status {0}{hint}", hint = hint(*.0))]
@@ -207,7 +209,7 @@ impl Inbox {
     /// Dispatches a received message. Returns false if the connection should be closed.
     pub(crate) fn take(&self, text: &[u8]) -> bool {
         if !is_light(text) {
-            self.end(Lost::TooMany(MOST_VALUES));
+            self.end(Lost::TooMany(MAX_VALUES));
             return false;
         }
         let message = match std::str::from_utf8(text).map(serde_json::from_str::<Value>) {
@@ -254,7 +256,7 @@ impl Inbox {
             }
             (None, _) => {
                 let mut state = self.lock();
-                if state.notifications.len() < MOST_UNASKED {
+                if state.notifications.len() < MAX_UNREQUESTED {
                     state.notifications.push(message);
                 }
             }
@@ -267,7 +269,8 @@ impl Inbox {
         let mut state = self.lock();
         state.unasked += 1;
         state.unasked_bytes += text.len();
-        let goes_on = state.unasked <= MOST_UNASKED && state.unasked_bytes <= MOST_UNASKED_BYTES;
+        let goes_on =
+            state.unasked <= MAX_UNREQUESTED && state.unasked_bytes <= MAX_UNREQUESTED_BYTES;
         drop(state);
         if !goes_on {
             self.end(Lost::Flooded);
@@ -327,7 +330,7 @@ async fn send_answers(
 
 /// Whether a JSON text has at most the maximum number of values.
 pub(crate) fn is_light(text: &[u8]) -> bool {
-    if text.len() <= SMALL_MESSAGE {
+    if text.len() <= UNCHECKED_MESSAGE_BYTES {
         return true;
     }
     let (mut count, mut in_text, mut escaped) = (1, false, false);
@@ -337,11 +340,11 @@ pub(crate) fn is_light(text: &[u8]) -> bool {
             b'\\' if in_text => escaped = true,
             b'"' => in_text = !in_text,
             b',' | b'[' if !in_text => count += 1,
-            b'{' if !in_text => count += OBJECT,
+            b'{' if !in_text => count += OBJECT_WEIGHT,
             _ => {}
         }
     }
-    count <= MOST_VALUES
+    count <= MAX_VALUES
 }
 
 /// A connection, which is one session.
@@ -526,7 +529,7 @@ impl Connection {
 
     /// Closes the connection.
     pub(crate) async fn close(self) {
-        self.link.outgoing.close(self.limit.min(LONGEST_GOOD_BYE)).await;
+        self.link.outgoing.close(self.limit.min(CLOSE_TIMEOUT)).await;
     }
 }
 
@@ -547,7 +550,7 @@ mod tests {
         let inbox = Inbox::new(Arc::default());
         let text = "x".repeat(64 << 10);
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": text });
-        for id in 0..MOST_UNASKED_BYTES / text.len() + 10 {
+        for id in 0..MAX_UNREQUESTED_BYTES / text.len() + 10 {
             let id = id.to_string();
             let mut answer = asked(&inbox, &id);
             assert!(inbox.take(log.to_string().as_bytes()), "after {id} answers");

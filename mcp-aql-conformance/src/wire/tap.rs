@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::secrets::Secrets;
 
 /// The maximum number of kept samples of each kind; all are counted.
-const MOST_SAMPLES: usize = 5;
+const MAX_SAMPLES: usize = 5;
 /// The maximum length of a sample, in characters.
-const LONGEST_SAMPLE: usize = 300;
+const MAX_SAMPLE_CHARS: usize = 300;
 
 /// Records every message of all connections of a run.
 #[derive(Debug, Default)]
@@ -45,8 +45,8 @@ pub(crate) struct Samples {
 impl Samples {
     pub(crate) fn add(&mut self, sample: &str) {
         self.count += 1;
-        if self.first.len() < MOST_SAMPLES {
-            self.first.push(sample.chars().take(LONGEST_SAMPLE).collect());
+        if self.first.len() < MAX_SAMPLES {
+            self.first.push(sample.chars().take(MAX_SAMPLE_CHARS).collect());
         }
     }
 }

@@ -17,7 +17,7 @@ struct Note {
     /// Identifier.
     #[resource(id)]
     note_id: String,
-    /// What it says.
+    /// The text of the note.
     text: String,
 }
 
@@ -33,11 +33,11 @@ impl Notes {
 
 #[operations]
 impl Notes {
-    /// Write a note down.
+    /// Create a note.
     #[operation(category = "CREATE")]
     fn create_note(
         &self,
-        /// What it says.
+        /// The text of the note.
         #[param(min_length = 1, max_length = 1000)]
         text: String,
     ) -> Note {
@@ -64,7 +64,7 @@ fn notes() -> AdapterBuilder {
     Adapter::builder("notes").operations(Notes::default()).without_config()
 }
 
-/// What a test that runs this would print when it fails.
+/// The panic message of a failing assertion.
 async fn complaint(asserting: impl Future<Output = ()>) -> String {
     let Err(panic) = AssertUnwindSafe(asserting).catch_unwind().await else {
         return "nothing".to_owned();

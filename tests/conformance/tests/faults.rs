@@ -1,4 +1,4 @@
-//! The runner finds nothing in the garden, and every fault where it is meant to.
+//! The runner has no findings for the garden, and finds every fault with its check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-/// So many runs at once: some only wait.
+/// The number of concurrent runs. Some of them only wait.
 const AT_ONCE: usize = 8;
 
-/// Checks that no fault is made for, and why not.
+/// Checks without a fault, with the reasons.
 const WITHOUT_A_FAULT: &[(&str, &str)] = &[];
 
 fn target(tamper: Option<&'static Tamper>) -> MemoryTarget {
@@ -36,13 +36,13 @@ fn settings() -> Settings {
     Settings::default().allow_all()
 }
 
-/// Time enough for a garden that shares its processors with others, and not too much where it is silent.
+/// Time limits for gardens that share the processors, but short enough for silent ones.
 fn impatient() -> Settings {
     settings()
         .time_limits(TimeLimits { request: Duration::from_secs(10), run: Duration::from_secs(240) })
 }
 
-/// Checks to which something comes only with the calls of all others.
+/// Checks that only see calls of other checks.
 const SEEN_IN_PASSING: [&str; 6] = [
     "errors.details",
     "errors.quoted",
@@ -52,13 +52,11 @@ const SEEN_IN_PASSING: [&str; 6] = [
     "wire.stays_open",
 ];
 
-/// Checks that compare every answer with what introspection says of it, and so find many faults beside the
-/// check that is meant for them.
+/// Checks that compare every reply with introspection and therefore find many other faults.
 const COMPARES_EVERY_ANSWER: [&str; 1] = ["shapes.as_typed"];
 
-/// The areas that look for this fault: its own, those of its neighbours, and those that look at every call.
-/// With `WHOLE=1` in the environment, all of them: that takes the processor minutes, and is for whoever
-/// adds a check or a fault.
+/// The areas that look for this fault: its own, those of its neighbours, and those that examine every call.
+/// With `WHOLE=1` in the environment, all areas; use it after adding a check or a fault.
 fn looking_for(fault: &Fault) -> Settings {
     let area = |check: &&'static str| check.split('.').next().unwrap_or(check);
     if std::env::var_os("WHOLE").is_some() || SEEN_IN_PASSING.contains(&fault.check) {
@@ -68,7 +66,7 @@ fn looking_for(fault: &Fault) -> Settings {
     areas.chain(["errors", "shapes", "wire"]).fold(impatient(), Settings::category)
 }
 
-/// The checks that found something, with what they found first.
+/// The checks with findings, with the first finding of each.
 fn found(report: &Report) -> BTreeMap<String, String> {
     report
         .checks()
@@ -96,13 +94,13 @@ async fn the_garden_has_no_fault() {
     let found = found(&report);
     assert!(found.is_empty(), "{}", list(&found));
     assert_eq!(report.modes.len(), 2, "{:?}", report.obstacles);
-    // Nothing was allowed to be left out for want of a value.
+    // No case was skipped for a missing value.
     assert_eq!((report.conformance_level, report.exit_code()), (2, 0), "{:#?}", report.obstacles);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_is_found_by_its_check_and_by_no_other() {
-    // What even the faultless garden shows where only one of its modes is looked at.
+    // The findings for the faultless garden in a single mode.
     let usual = found(&Runner::new(target(None).as_it_is(), settings()).run().await);
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut runs = JoinSet::new();
@@ -132,7 +130,7 @@ async fn every_fault_is_found_by_its_check_and_by_no_other() {
     assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
 }
 
-/// What is wrong with how this fault was found.
+/// The problem with the result for this fault, if any.
 fn problem(fault: &Fault, report: &Report, usual: &BTreeMap<String, String>) -> Option<String> {
     let mut found = found(report);
     let mut told = Vec::new();
@@ -178,10 +176,10 @@ async fn right_variants_have_no_fault() {
     assert!(problems.is_empty(), "\n{}", problems.join("\n\n"));
 }
 
-/// The number of calls of a tool without a name that `WITHOUT_DETAILS` has seen.
+/// The number of calls of tools without a name.
 static NAMELESS_CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// A garden that lists `get_house` and has no details of it.
+/// A garden that lists `get_house` without details.
 static WITHOUT_DETAILS: Tamper = Tamper::Answer(|request, answer| {
     if request.pointer("/params/name").is_some_and(|name| name == "") {
         NAMELESS_CALLS.fetch_add(1, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use crate::learn::Category;
 use crate::run::Run;
 
 /// A name of nothing.
-const NOBODY: &str = "conformance_probe_of_nothing";
+const UNKNOWN_NAME: &str = "conformance_probe_of_nothing";
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "introspect" });
@@ -53,7 +53,7 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
 
 pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
     for (query, member) in [("operations", "operation"), ("types", "type")] {
-        let exchange = run.introspect(json!({ "query": query, "name": NOBODY })).await;
+        let exchange = run.introspect(json!({ "query": query, "name": UNKNOWN_NAME })).await;
         if let Some(lost) = exchange.lost() {
             cases.skip(Skip::CutShort(lost.to_string()));
             continue;
@@ -71,7 +71,7 @@ pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn bad_query(run: &Run, cases: &Cases) {
-    bare_failure(run, json!({ "query": NOBODY }), "naming the values of `query`", cases)
+    bare_failure(run, json!({ "query": UNKNOWN_NAME }), "naming the values of `query`", cases)
         .await;
 }
 

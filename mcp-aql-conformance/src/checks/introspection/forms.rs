@@ -59,12 +59,7 @@ pub(super) fn unique_names(run: &Run, cases: &Cases) {
         let mut seen = BTreeSet::new();
         for name in names {
             cases.expect(seen.insert(name), || {
-                Finding::shown(
-                    format!("{what} `{name}`"),
-                    name,
-                    "unique names",
-                    "use unique names",
-                )
+                Finding::shown(format!("{what} `{name}`"), name, "unique names", "use unique names")
             });
         }
     };

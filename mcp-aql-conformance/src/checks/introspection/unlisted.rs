@@ -94,7 +94,9 @@ async fn look_up(run: &Run, name: String, cases: &Cases) {
         Finding::of(
             exchange,
             &name,
-            format!("`{name}` in the list of operations, or a failure, because the operation does not exist"),
+            format!(
+                "`{name}` in the list of operations, or a failure, because the operation does not exist"
+            ),
             "generate the list from all registered operations",
         )
     };

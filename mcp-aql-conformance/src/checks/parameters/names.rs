@@ -193,8 +193,7 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
     let jobs = calls.into_iter().map(|(operation, parameter, params, is_named)| async move {
         let sent = arguments(&operation.name, params);
         let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        let is_refused =
-            exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
+        let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
         if is_named && !is_refused {
             // The operation may have used the other spelling first.
             return cases.skip(Skip::Unsafe(operation.name.clone()));

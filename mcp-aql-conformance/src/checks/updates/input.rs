@@ -129,28 +129,31 @@ pub(super) async fn identifier_inside(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
-    const NOBODY: &str = "conformance_probe";
+    const UNKNOWN_FIELD: &str = "conformance_probe";
     for subject in subjects(run, cases).await {
-        let mut inputs = vec![only(NOBODY, json!("x"))];
+        let mut inputs = vec![only(UNKNOWN_FIELD, json!("x"))];
         let nested = subject
             .thing
             .resource
             .changeable(run)
             .into_iter()
             .filter(|field| !field.shape.fields().is_empty());
-        inputs.extend(nested.map(|field| only(field.name, only(NOBODY, json!("x")))));
+        inputs.extend(nested.map(|field| only(field.name, only(UNKNOWN_FIELD, json!("x")))));
         for input in inputs {
             let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                 continue;
             };
             let holds = exchange.failure().is_some_and(|failure| {
-                failure.code == "VALIDATION_UNKNOWN_FIELD" && failure.message.contains(NOBODY)
+                failure.code == "VALIDATION_UNKNOWN_FIELD"
+                    && failure.message.contains(UNKNOWN_FIELD)
             });
             cases.expect(holds, || {
                 Finding::of(
                     &exchange,
                     &subject.update.name,
-                    format!("a failure VALIDATION_UNKNOWN_FIELD whose message names '{NOBODY}'"),
+                    format!(
+                        "a failure VALIDATION_UNKNOWN_FIELD whose message names '{UNKNOWN_FIELD}'"
+                    ),
                     "reject unknown fields at every depth instead of ignoring them",
                 )
             });

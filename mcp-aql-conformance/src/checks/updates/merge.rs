@@ -60,9 +60,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
                     ..Finding::of(
                         &exchange,
                         subject.field(name),
-                        format!(
-                            "`{name}` with the new value {value} after the update"
-                        ),
+                        format!("`{name}` with the new value {value} after the update"),
                         "store the values in `input`",
                     )
                 });
@@ -172,12 +170,12 @@ fn whole(shape: Shape<'_>) -> Option<Value> {
 
 /// Types may be recursive, so the depth is limited.
 fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
-    const DEEPEST: usize = 3;
+    const MAX_DEPTH: usize = 3;
     let fields = shape.fields();
     if fields.is_empty() {
         return shape.made(1);
     }
-    if depth >= DEEPEST {
+    if depth >= MAX_DEPTH {
         return None;
     }
     let members = fields
@@ -368,7 +366,10 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
                 ..Finding::of(
                     &exchange,
                     subject.field(field.name),
-                    format!("an item without `{}`, because null removes optional fields", field.name),
+                    format!(
+                        "an item without `{}`, because null removes optional fields",
+                        field.name
+                    ),
                     "distinguish null from omitted fields, and remove the field",
                 )
             });

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::parameters::{change, details, drop_if};
 use super::{Fault, Tamper, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// The expression that is asked for, and the summary that is answered.
+/// The requested expression and the returned summary.
 fn summary<'a, 'b>(
     arguments: &'a Value,
     body: &'b mut Value,

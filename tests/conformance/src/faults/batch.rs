@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, Tamper, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::parameters::{change, details, drop_if, shown};
 use super::{Fault, Tamper, asks_for, calls};
 
-/// The fields of the type of a filter, if introspection answers with them.
+/// The fields of a filter's type in a reply of introspection.
 fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut Vec<Value>> {
     if !asks_for(arguments, "BedFilter") {
         return None;

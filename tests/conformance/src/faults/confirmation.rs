@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::shadow::{Mindful, Renaming};
 use super::{Fault, Tamper, calls, fails_with, succeeds};
 
-/// The token that a call brings.
+/// The token in a call.
 fn token(arguments: &Value) -> Option<&str> {
     arguments["params"]["_confirmation"].as_str()
 }
 
-/// What a call of this operation answers where it did its work.
+/// The result of this operation when it ran.
 fn done(arguments: &Value) -> Value {
     json!({ "success": true, "data": { "removed": { "bed_id": arguments["params"]["bed_id"] } } })
 }
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].as_str().unwrap_or_default();
-                // A bed that never was is asked for by many.
+                // Many checks request a bed that never existed.
                 let was_there = !bed.ends_with("987654321");
                 if calls(arguments, "delete_bed")
                     && was_there

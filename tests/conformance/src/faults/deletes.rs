@@ -54,7 +54,7 @@ pub(super) const FAULTS: &[Fault] = &[
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
-                // Where one bed is made, looked at, another one made and deleted, the first is gone too.
+                // Creating, reading, creating and deleting beds in this order also deletes the first one.
                 const STEPS: [&str; 5] =
                     ["create_bed", "get_bed", "create_bed", "delete_bed", "delete_bed"];
                 let operation = arguments["operation"].as_str().unwrap_or_default();

@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Takes a member out of the details.
+/// Removes a member from the details.
 fn without(body: &mut Value, member: &str) {
     if let Some(Value::Object(details)) = body.pointer_mut("/error/details") {
         details.remove(member);

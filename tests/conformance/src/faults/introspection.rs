@@ -413,7 +413,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// A list that `introspect` answers with, if this is it.
+/// A list in a reply of `introspect`.
 fn list_in<'a>(arguments: &Value, body: &'a mut Value, name: &str) -> Option<&'a mut Vec<Value>> {
     if !calls(arguments, "introspect") {
         return None;
@@ -421,7 +421,7 @@ fn list_in<'a>(arguments: &Value, body: &'a mut Value, name: &str) -> Option<&'a
     body.pointer_mut("/data")?.get_mut(name)?.as_array_mut()
 }
 
-/// The details of an operation, if these are they.
+/// The details of an operation in a reply of `introspect`.
 fn details_in<'a>(
     arguments: &Value,
     body: &'a mut Value,

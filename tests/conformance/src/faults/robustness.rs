@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Hangs up on some lines that are no JSON.
+/// Hangs up on some lines that are not JSON.
 struct Fragile {
     what: fn(&[u8]) -> bool,
 }
@@ -108,7 +108,7 @@ impl Proxy for Fragile {
     }
 }
 
-/// Succeeds with whatever it does not know.
+/// Returns a success for everything unknown.
 struct Yes;
 
 impl Proxy for Yes {
@@ -122,7 +122,7 @@ impl Proxy for Yes {
     }
 }
 
-/// With many questions for details at once, gives everybody the first answer.
+/// Returns the first reply to all concurrent requests for details.
 #[derive(Default)]
 struct Confused {
     calls: Calls,
@@ -172,7 +172,7 @@ impl Proxy for Offended {
     }
 }
 
-/// Reads every message and writes it anew: of two members with one name, the last remains.
+/// Re-encodes every message, which drops the first of two equal names.
 struct LastName;
 
 impl Proxy for LastName {

@@ -136,7 +136,7 @@ fn introspection() -> serde_json::Map<String, Value> {
     arguments.as_object().cloned().unwrap_or_default()
 }
 
-/// Changes the name of the operation that is called.
+/// Changes the name of the called operation.
 fn rename(message: &mut Value, change: impl Fn(&str) -> String) {
     if let Some(operation) = message.pointer_mut("/params/arguments/operation")
         && let Some(name) = operation.as_str()
@@ -145,7 +145,7 @@ fn rename(message: &mut Value, change: impl Fn(&str) -> String) {
     }
 }
 
-/// Looks at an object, or at each of a list.
+/// Applies a change to an object, or to each item of a list.
 fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     match value {
         Some(Value::Array(items)) => items.iter_mut().for_each(change),
@@ -154,7 +154,7 @@ fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     }
 }
 
-/// Calls an operation or a parameter otherwise, wherever its name stands.
+/// Renames an operation or a parameter in all places.
 pub(super) struct Renamed(pub(super) &'static str, pub(super) &'static str);
 
 impl Proxy for Renamed {

@@ -194,7 +194,7 @@ fn with_tool(request: &Value, answer: &mut Value, name: &str, change: impl FnOnc
     });
 }
 
-/// Words of a tool's description.
+/// Replaces words in a tool's description.
 fn rewrite(request: &Value, answer: &mut Value, name: &str, from: &str, to: &str) {
     with_tool(request, answer, name, |tool| {
         let text = tool["description"].as_str().unwrap_or_default().replace(from, to);
