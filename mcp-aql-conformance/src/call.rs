@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use crate::cases::Skip;
-use crate::wire::{Answer, Connection, Lost, is_light};
+use crate::wire::{Answer, Connection, NoResponse, is_light};
 
 const ARGUMENTS: &str = "arguments";
 /// The maximum total time that a rate-limited call waits before its retries.
@@ -43,7 +43,7 @@ pub(crate) enum Reply {
         raw: Value,
     },
     /// The connection returned no reply.
-    Lost(Lost),
+    NoResponse(NoResponse),
 }
 
 /// A structured failure.
@@ -87,7 +87,7 @@ impl Exchange {
     pub(crate) fn into_body(self) -> Option<Value> {
         match self.reply {
             Reply::Result { body, .. } => body,
-            Reply::Protocol { .. } | Reply::Lost(_) => None,
+            Reply::Protocol { .. } | Reply::NoResponse(_) => None,
         }
     }
 
@@ -100,7 +100,7 @@ impl Exchange {
     pub(crate) fn body(&self) -> Option<&Value> {
         match &self.reply {
             Reply::Result { body, .. } => body.as_ref(),
-            Reply::Protocol { .. } | Reply::Lost(_) => None,
+            Reply::Protocol { .. } | Reply::NoResponse(_) => None,
         }
     }
 
@@ -141,16 +141,16 @@ impl Exchange {
     }
 
     /// The reason for a missing reply, if the connection returned none.
-    pub(crate) fn lost(&self) -> Option<&Lost> {
+    pub(crate) fn no_response(&self) -> Option<&NoResponse> {
         match &self.reply {
-            Reply::Lost(lost) => Some(lost),
+            Reply::NoResponse(lost) => Some(lost),
             Reply::Result { .. } | Reply::Protocol { .. } => None,
         }
     }
 
     /// Whether the HTTP server rejected the request for its size (status 413).
     pub(crate) fn was_too_long(&self) -> bool {
-        matches!(self.lost(), Some(Lost::Status(413)))
+        matches!(self.no_response(), Some(NoResponse::Status(413)))
     }
 
     /// The request, in the form that findings report.
@@ -164,16 +164,16 @@ impl Exchange {
             Reply::Result { body: Some(body), .. } => body.clone(),
             Reply::Result { raw, body: None } => raw.clone(),
             Reply::Protocol { raw, .. } => json!({ "error": raw }),
-            Reply::Lost(lost) => Value::String(lost.to_string()),
+            Reply::NoResponse(lost) => Value::String(lost.to_string()),
         }
     }
 
     /// A short description of the reply for messages.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         match (&self.reply, self.failure()) {
             (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
             (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),
-            (Reply::Lost(lost), None) => lost.to_string(),
+            (Reply::NoResponse(lost), None) => lost.to_string(),
             (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
             (Reply::Result { .. }, None) => "not an operation result".to_owned(),
         }
@@ -182,14 +182,18 @@ impl Exchange {
 
 /// The time that one call has waited for the adapter's rate limit.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct RateLimitWait {
     waited: Duration,
 }
 
-impl Patience {
+impl RateLimitWait {
     /// Waits as long as a rate-limited reply demands, up to `MAX_RETRY_WAIT` in total. Returns false if the
     /// call was not limited or cannot be retried in time.
-    pub(crate) async fn waits(&mut self, exchange: &Exchange, until: Option<Instant>) -> bool {
+    pub(crate) async fn wait_if_limited(
+        &mut self,
+        exchange: &Exchange,
+        until: Option<Instant>,
+    ) -> bool {
         let Some(failure) = exchange.failure().filter(|_| exchange.too_fast().is_some()) else {
             return false;
         };
@@ -233,7 +237,7 @@ impl From<Answer> for Reply {
                 Self::Result { raw, body }
             }
             Answer::Error { code, raw, .. } => Self::Protocol { code, raw },
-            Answer::Lost(lost) => Self::Lost(lost),
+            Answer::NoResponse(lost) => Self::NoResponse(lost),
         }
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn shorten(text: &mut String, longest: usize) {
 
 /// Masks the secrets in one of the runner's own messages and cuts its middle out if it is too long. The end
 /// stays because it may hold the suggestion.
-pub(crate) fn brief(text: &mut String, secrets: &Secrets) {
+pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
     if text.len() <= MAX_MESSAGE_BYTES {
         return;
     }
@@ -211,13 +211,13 @@ impl Skip {
 /// The cases of one check in one mode, collected while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
-    inner: Mutex<Collected>,
+    inner: Mutex<CaseResults>,
     secrets: Arc<Secrets>,
 }
 
 /// The collected results.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Collected {
+pub(crate) struct CaseResults {
     pub(crate) passed: usize,
     pub(crate) findings: Vec<Finding>,
     /// The number of findings, including those beyond `MAX_FINDINGS`.
@@ -265,7 +265,7 @@ impl Cases {
     pub(crate) fn skip(&self, mut why: Skip) {
         let mut inner = self.lock();
         if let Some(text) = why.text() {
-            brief(text, &self.secrets);
+            shorten_message(text, &self.secrets);
         }
         if !inner.skipped.contains_key(&why)
             && let Some(text) = why.text()
@@ -287,15 +287,15 @@ impl Cases {
     /// Marks the check as not applicable: the adapter documents that it does not have the feature.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {
         let mut why = why.into();
-        brief(&mut why, &self.secrets);
+        shorten_message(&mut why, &self.secrets);
         self.lock().not_applicable.get_or_insert(why);
     }
 
-    pub(crate) fn collected(&self) -> Collected {
+    pub(crate) fn results(&self) -> CaseResults {
         self.lock().clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Collected> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CaseResults> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -311,15 +311,15 @@ mod tests {
         let cases = Cases::new(Arc::new(Secrets::new(["s3cret".to_owned()])));
         let long = format!("{}s3cret{}: give one", "a".repeat(1_897), "b".repeat(20_000));
         cases.skip(Skip::NoFixture(long));
-        let reason = cases.collected().skipped.keys().next().map(Skip::reason).unwrap_or_default();
+        let reason = cases.results().skipped.keys().next().map(Skip::reason).unwrap_or_default();
         assert!(reason.contains("a***") && !reason.contains("s3"), "{reason}");
         assert!(reason.len() < 3_000 && reason.ends_with("b: give one"), "{reason}");
         for number in 0..10_000 {
             cases.skip(Skip::Scarce(format!("number {number} of many similar ones")));
         }
-        let kept: usize = cases.collected().skipped.keys().map(|skip| skip.reason().len()).sum();
+        let kept: usize = cases.results().skipped.keys().map(|skip| skip.reason().len()).sum();
         assert!(kept < 2 * MAX_REASON_BYTES, "{kept}");
-        assert_eq!(cases.collected().skipped.values().sum::<usize>(), 10_001);
+        assert_eq!(cases.results().skipped.values().sum::<usize>(), 10_001);
     }
 
     #[test]

@@ -159,11 +159,11 @@ pub struct File {
     /// The operations on each resource, by its name.
     pub resources: BTreeMap<String, Resource>,
     /// Excluded operations and checks.
-    pub skip: Vec<LeftOut>,
+    pub skip: Vec<Exclusion>,
     /// Environment variables of the adapter.
     pub env: BTreeMap<String, String>,
     /// Further ways to reach the same adapter, by mode: `semantic` or `single`.
-    pub modes: BTreeMap<Mode, Reach>,
+    pub modes: BTreeMap<Mode, ModeTarget>,
     /// Headers for HTTP.
     pub headers: BTreeMap<String, String>,
     /// Texts that reports must not show. They include the values of `${NAME}`.
@@ -207,7 +207,7 @@ pub struct Resource {
 /// `[[skip]]`: an excluded operation or check with the reason.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LeftOut {
+pub struct Exclusion {
     /// An operation that is never called.
     pub operation: Option<String>,
     /// A check that does not run.
@@ -216,7 +216,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-impl std::fmt::Display for LeftOut {
+impl std::fmt::Display for Exclusion {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (what, name) = match (&self.operation, &self.check) {
             (Some(operation), _) => ("operation", operation),
@@ -230,7 +230,7 @@ impl std::fmt::Display for LeftOut {
 /// `[modes.NAME]`: the way to reach the adapter in that mode.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Reach {
+pub struct ModeTarget {
     /// A command with its arguments.
     pub command: Vec<String>,
     /// A URL.

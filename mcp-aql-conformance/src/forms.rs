@@ -107,7 +107,7 @@ impl Form {
         finding: impl FnOnce(String) -> Finding,
     ) -> bool {
         let faults = self.faults(value);
-        cases.expect(faults.is_empty(), || finding(told(&faults)))
+        cases.expect(faults.is_empty(), || finding(describe_faults(&faults)))
     }
 
     fn look(&self, value: &Value, path: &str, faults: &mut Vec<Fault>) {
@@ -191,7 +191,7 @@ fn whole(value: &Value) -> Option<u64> {
 }
 
 /// Describes the faults in a message.
-pub(crate) fn told(faults: &[Fault]) -> String {
+pub(crate) fn describe_faults(faults: &[Fault]) -> String {
     let mut text =
         faults.iter().take(MAX_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
     if faults.len() > MAX_FAULTS {
@@ -449,9 +449,9 @@ mod tests {
     fn reports_missing_unknown_and_invalid_members_with_their_paths() {
         assert!(BED.fits(&json!({ "bed_id": "b1", "zone": "north", "rows": [1, 2.0] })));
         let faults = BED.faults(&json!({ "zone": "west", "rows": [0, 1.5], "depth": 3 }));
-        let told: Vec<_> = faults.iter().map(Fault::to_string).collect();
+        let reported: Vec<_> = faults.iter().map(Fault::to_string).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "`/bed_id`: is missing; a string that is not empty",
                 "`/zone`: \"north\" or \"south\"",
@@ -460,7 +460,7 @@ mod tests {
                 "`/depth`: a form without this member",
             ]
         );
-        assert_eq!(super::told(&BED.faults(&json!([]))), "the value: an object");
+        assert_eq!(super::describe_faults(&BED.faults(&json!([]))), "the value: an object");
         assert!(!BED.fits(&json!({ "bed_id": " ", "rows": [] })));
     }
 

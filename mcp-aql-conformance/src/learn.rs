@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
 
-use crate::call::{Exchange, Patience, weight};
+use crate::call::{Exchange, RateLimitWait, weight};
 use crate::config::ConfigError;
-use crate::wire::{Answer, Connection, Lost};
+use crate::wire::{Answer, Connection, NoResponse};
 
 /// The endpoint mode: the tools through which operations are called.
 ///
@@ -379,11 +379,11 @@ impl Operation {
     /// Whether the operation changes nothing. The category, the permissions, the name and the other details
     /// must agree.
     pub(crate) fn is_read(&self) -> bool {
-        let says = |name: &str| self.details().get(name).filter(|told| !told.is_null());
+        let says = |name: &str| self.details().get(name).filter(|reported| !reported.is_null());
         let is_risky = ["danger_level", "danger"]
             .into_iter()
             .filter_map(says)
-            .any(|told| told.is_string() && told != "safe");
+            .any(|reported| reported.is_string() && reported != "safe");
         self.category == Some(Category::Read)
             && self.permissions == Some((true, false))
             && !sounds_changing(&self.name)
@@ -441,16 +441,16 @@ pub(crate) struct Adapter {
 /// Returned when an adapter could not be learned.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum Unlearned {
+pub(crate) enum LearnError {
     /// The connection failed.
     #[error(transparent)]
-    Lost(#[from] Lost),
+    NoResponse(#[from] NoResponse),
     /// The server is not an MCP-AQL adapter.
     #[error("not an MCP-AQL adapter: {0}")]
-    NoAdapter(String),
+    NotAnAdapter(String),
     /// The configuration names an operation that the adapter does not have.
     #[error("it has no operation `{1}`, which `{0}` of the configuration names")]
-    NotThere(&'static str, String),
+    UnknownOperation(&'static str, String),
     /// The adapter ignores the selected mode.
     #[error("asked for {asked} mode, it still serves {serves} mode")]
     OtherMode {
@@ -536,16 +536,16 @@ const MAX_LEARNED_BYTES: usize = 12 << 20;
 
 /// The memory in use by the learned parts.
 #[derive(Default)]
-struct Taken(AtomicUsize);
+struct MemoryBudget(AtomicUsize);
 
-impl Taken {
+impl MemoryBudget {
     /// Reserves memory for several copies of a value.
-    fn take(&self, times: usize, value: &Value) -> Result<(), Unlearned> {
+    fn reserve(&self, times: usize, value: &Value) -> Result<(), LearnError> {
         let more = weight(value).saturating_mul(times);
         if self.0.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MAX_LEARNED_BYTES {
             return Ok(());
         }
-        Err(Unlearned::NoAdapter(format!(
+        Err(LearnError::NotAnAdapter(format!(
             "its tools and introspection take more than {} MiB",
             MAX_LEARNED_BYTES >> 20
         )))
@@ -553,15 +553,15 @@ impl Taken {
 }
 
 /// Rejects lists that are too long.
-fn check_length(what: &str, length: usize) -> Result<(), Unlearned> {
+fn check_length(what: &str, length: usize) -> Result<(), LearnError> {
     if length <= MAX_LISTED {
         return Ok(());
     }
-    Err(Unlearned::NoAdapter(format!("it lists more than {MAX_LISTED} {what}")))
+    Err(LearnError::NotAnAdapter(format!("it lists more than {MAX_LISTED} {what}")))
 }
 
 /// Reads all tools, page by page.
-async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unlearned> {
+async fn tools(connection: &Connection, budget: &MemoryBudget) -> Result<Vec<Tool>, LearnError> {
     let mut tools = Vec::new();
     let mut cursor = None;
     for _ in 0..100 {
@@ -569,17 +569,17 @@ async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unle
         let result = match connection.request("tools/list", &params).await {
             Answer::Result(result) => result,
             Answer::Error { code, message, .. } => {
-                return Err(Unlearned::NoAdapter(format!(
+                return Err(LearnError::NotAnAdapter(format!(
                     "`tools/list` returned the JSON-RPC error {code}: {message}"
                 )));
             }
-            Answer::Lost(lost) => return Err(lost.into()),
+            Answer::NoResponse(lost) => return Err(lost.into()),
         };
         let Some(page) = result.get("tools").and_then(Value::as_array) else {
-            return Err(Unlearned::NoAdapter("`tools/list` returned no `tools`".to_owned()));
+            return Err(LearnError::NotAnAdapter("`tools/list` returned no `tools`".to_owned()));
         };
         // The endpoint tools are stored twice.
-        taken.take(2, &result)?;
+        budget.reserve(2, &result)?;
         tools.extend(page.iter().filter_map(|raw| {
             Some(Tool {
                 name: text(raw.get("name"))?,
@@ -599,10 +599,10 @@ async fn tools(connection: &Connection, taken: &Taken) -> Result<Vec<Tool>, Unle
 /// Learns an adapter. If it serves both modes at once, `of_all` selects one.
 ///
 /// # Errors
-/// [`Unlearned`] if the server is not an MCP-AQL adapter or does not answer.
-pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, Unlearned> {
-    let taken = &Taken::default();
-    let tools = tools(connection, taken).await?;
+/// [`LearnError`] if the server is not an MCP-AQL adapter or does not answer.
+pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapter, LearnError> {
+    let budget = &MemoryBudget::default();
+    let tools = tools(connection, budget).await?;
     let mut prefixes: Vec<&str> = Vec::new();
     for (prefix, _) in tools.iter().filter_map(|tool| tool_parts(&tool.name)) {
         if !prefixes.contains(&prefix) {
@@ -612,7 +612,7 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
     if prefixes.is_empty() {
         let names: Vec<_> = tools.iter().take(5).map(|tool| format!("`{}`", tool.name)).collect();
         let more = if tools.len() > 5 { ", …" } else { "" };
-        return Err(Unlearned::NoAdapter(match tools.len() {
+        return Err(LearnError::NotAnAdapter(match tools.len() {
             0 => "it has no tools".to_owned(),
             count => format!(
                 "none of its {count} tools ({}{more}) is named `mcp_aql`, `mcp_aql_read` or similar",
@@ -630,28 +630,28 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
         order.sort_by_key(|name| !name.ends_with("_read"));
         for tool in order {
             let exchange = ask(connection, &tool, json!({ "query": "operations" })).await;
-            if let Some(lost) = exchange.lost() {
+            if let Some(lost) = exchange.no_response() {
                 return Err(lost.clone().into());
             }
             if exchange.data().and_then(|data| data.get("operations")).is_some_and(Value::is_array)
             {
                 let reply = exchange.into_body().unwrap_or_default();
                 // The entries are stored in the reply, in the list and in each operation.
-                taken.take(3, &reply)?;
+                budget.reserve(3, &reply)?;
                 learned = Some((endpoints, mode, serves_all, tool, reply));
                 break 'prefixes;
             }
-            last = exchange.told();
+            last = exchange.summary();
         }
     }
     let Some((endpoints, mode, serves_all, introspect, operations_reply)) = learned else {
-        return Err(Unlearned::NoAdapter(format!(
+        return Err(LearnError::NotAnAdapter(format!(
             "no endpoint tool returns a list of operations for `introspect`; the last one returned {last}"
         )));
     };
     let types_reply = ask(connection, &introspect, json!({ "query": "types" })).await;
     let types_reply = types_reply.into_body().unwrap_or_default();
-    taken.take(3, &types_reply)?;
+    budget.reserve(3, &types_reply)?;
     let details = |query: &'static str, list: Vec<Value>| {
         let introspect = introspect.clone();
         let asked = list.into_iter().map(move |listed| {
@@ -661,8 +661,8 @@ pub(crate) async fn learn(connection: &Connection, of_all: Mode) -> Result<Adapt
                 let params = json!({ "query": query, "name": name });
                 let exchange = ask(connection, &introspect, params).await;
                 let reply = exchange.into_body().unwrap_or_default();
-                taken.take(1, &reply)?;
-                Ok::<_, Unlearned>((listed, reply))
+                budget.reserve(1, &reply)?;
+                Ok::<_, LearnError>((listed, reply))
             }
         });
         futures_util::StreamExt::buffered(futures_util::stream::iter(asked), 8)
@@ -734,10 +734,10 @@ fn face(tools: &[Tool], prefix: &str, of_all: Mode) -> (Vec<Tool>, Mode, bool) {
 
 async fn ask(connection: &Connection, tool: &str, params: Value) -> Exchange {
     let mut arguments = json!({ "operation": "introspect", "params": params });
-    let mut patience = Patience::default();
+    let mut rate_limit = RateLimitWait::default();
     loop {
         let exchange = Exchange::make(connection, tool, arguments, None).await;
-        if !patience.waits(&exchange, None).await {
+        if !rate_limit.wait_if_limited(&exchange, None).await {
             return exchange;
         }
         arguments = exchange.arguments;

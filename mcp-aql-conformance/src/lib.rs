@@ -51,7 +51,7 @@ mod forms;
 mod leaks;
 mod learn;
 mod pages;
-mod prime;
+mod preparation;
 pub mod report;
 mod resources;
 mod run;

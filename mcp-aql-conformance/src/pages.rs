@@ -58,12 +58,12 @@ pub(crate) fn is_paged(operation: &Operation) -> bool {
 
 /// The direction of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Forward,
     Backward,
 }
 
-impl Way {
+impl Direction {
     /// The parameters for the size and the cursor, and the members for the next cursor and for more pages.
     pub(crate) const fn words(self) -> [&'static str; 4] {
         match self {
@@ -81,7 +81,7 @@ pub(crate) struct Walk<'r> {
     /// All items in the order of the collection.
     pub(crate) items: Vec<Value>,
     /// The reason why the walk stopped early, if it did.
-    pub(crate) broken: Option<Broken>,
+    pub(crate) broken: Option<WalkError>,
     /// The reserved memory.
     room: Option<SemaphorePermit<'r>>,
 }
@@ -104,7 +104,7 @@ impl std::ops::Deref for Items<'_> {
 
 /// The reason why a walk stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum WalkError {
     /// A call failed or did not return a page.
     NoPage,
     /// A page states that there are more, but has no cursor.
@@ -117,8 +117,8 @@ pub(crate) enum Broken {
 
 impl<'r> Walk<'r> {
     /// Puts the items into the order of the collection.
-    fn ended(mut self, way: Way) -> Self {
-        if way == Way::Backward {
+    fn ended(mut self, way: Direction) -> Self {
+        if way == Direction::Backward {
             self.items.reverse();
         }
         self
@@ -151,7 +151,7 @@ pub(crate) async fn walk<'r>(
     run: &'r Run,
     operation: &Operation,
     params: &Map<String, Value>,
-    (way, size): (Way, usize),
+    (way, size): (Direction, usize),
     cases: &Cases,
 ) -> Option<Walk<'r>> {
     let [how_many, from, cursor_name, more] = way.words();
@@ -165,25 +165,25 @@ pub(crate) async fn walk<'r>(
         }
         let mut exchange = run.call(operation, params, cases).await?;
         let Some(data) = exchange.data() else {
-            walk.broken = Some(Broken::NoPage);
+            walk.broken = Some(WalkError::NoPage);
             walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
         // The page and its items.
         if !walk.take(run, 2 * weight(data)).await {
-            walk.broken = Some(Broken::TooMuch);
+            walk.broken = Some(WalkError::TooMuch);
             return Some(walk.ended(way));
         }
         let Some(found) = items(data) else {
-            walk.broken = Some(Broken::NoPage);
+            walk.broken = Some(WalkError::NoPage);
             walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
         let found = found.into_iter().cloned();
         match way {
-            Way::Forward => walk.items.extend(found),
+            Direction::Forward => walk.items.extend(found),
             // Pages are reversed until the end of the walk.
-            Way::Backward => walk.items.extend(found.rev()),
+            Direction::Backward => walk.items.extend(found.rev()),
         }
         let is_much = walk.items.len() > MAX_ITEMS;
         let goes_on = has(data, more);
@@ -194,9 +194,9 @@ pub(crate) async fn walk<'r>(
             return Some(walk.ended(way));
         }
         walk.broken = match &next {
-            None => Some(Broken::NoCursor),
-            Some(_) if next == at => Some(Broken::Endless),
-            Some(_) if walk.pages.len() >= MAX_PAGES || is_much => Some(Broken::Endless),
+            None => Some(WalkError::NoCursor),
+            Some(_) if next == at => Some(WalkError::Endless),
+            Some(_) if walk.pages.len() >= MAX_PAGES || is_much => Some(WalkError::Endless),
             Some(_) => None,
         };
         if walk.broken.is_some() {
@@ -217,10 +217,10 @@ pub(crate) async fn all<'r>(
         params.entry("fields").or_insert_with(|| "full".into());
     }
     if is_paged(operation) {
-        let walk = walk(run, operation, &params, (Way::Forward, 100), cases).await?;
+        let walk = walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
         match walk.broken {
             None => return Some(Items { items: walk.items, _room: walk.room }),
-            Some(Broken::TooMuch) => cases.skip(too_much(operation)),
+            Some(WalkError::TooMuch) => cases.skip(too_much(operation)),
             Some(_) => {
                 cases.skip(Skip::NoFixture(format!("the pages of `{}` do not end", operation.name)))
             }

@@ -9,13 +9,13 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::call::{Exchange, Patience, Reply};
+use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
 use crate::config::Settings;
 use crate::learn::{Adapter, Category, Mode, Operation};
 use crate::resources::Resources;
 use crate::secrets::Secrets;
-use crate::wire::{Connection, Lost, Samples, Tap, Target};
+use crate::wire::{Connection, NoResponse, Samples, Tap, Target};
 use crate::{checks, pages, values};
 
 /// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
@@ -28,7 +28,7 @@ const CASES_AT_ONCE: usize = 16;
 const MAX_REOPENED: usize = 3;
 
 /// A check of every call.
-pub(crate) type Look = fn(&Run, &Exchange, &Cases);
+pub(crate) type ExchangeCheck = fn(&Run, &Exchange, &Cases);
 
 /// The context of checks: the learned adapter, and methods for permitted calls.
 pub(crate) struct Run {
@@ -52,7 +52,7 @@ pub(crate) struct Run {
     /// Values in results by the name of their parameter.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
     /// Values that identify no item, by operation and parameter.
-    nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
+    missing_ids: Mutex<BTreeMap<(String, String), Vec<Value>>>,
     /// File paths in errors that no request contained.
     paths: Mutex<Samples>,
     /// Whether results or introspection contain file paths as well, which makes them the adapter's subject.
@@ -66,7 +66,7 @@ pub(crate) struct Run {
     /// The resources and the items that the run created.
     resources: Resources,
     /// The checks that examine every call.
-    every: Vec<(Look, Arc<Cases>)>,
+    every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
 
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ struct Health {
     /// The time when the last of them timed out.
     silent_since: Option<Instant>,
     reopened: usize,
-    lost: Option<Lost>,
+    lost: Option<NoResponse>,
     /// The reasons why the adapter closed connections.
     deaths: Vec<String>,
 }
@@ -87,7 +87,7 @@ impl std::fmt::Debug for Run {
 }
 
 /// The parts of a run.
-pub(crate) struct Parts {
+pub(crate) struct RunParts {
     pub(crate) adapter: Adapter,
     pub(crate) settings: Arc<Settings>,
     pub(crate) target: Arc<dyn Target>,
@@ -95,12 +95,13 @@ pub(crate) struct Parts {
     pub(crate) tap: Arc<Tap>,
     pub(crate) connection: Connection,
     pub(crate) until: Instant,
-    pub(crate) every: Vec<(Look, Arc<Cases>)>,
+    pub(crate) every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
 
 impl Run {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
+    pub(crate) fn new(parts: RunParts) -> Self {
+        let RunParts { adapter, settings, target, asked_mode, tap, connection, until, every } =
+            parts;
         let at_once = at_once(&adapter, settings.in_flight);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
@@ -121,7 +122,7 @@ impl Run {
             prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
-            nobodies: Mutex::default(),
+            missing_ids: Mutex::default(),
             shows_paths: AtomicBool::new(shows_paths),
             paths: Mutex::default(),
             asks: OnceLock::new(),
@@ -164,7 +165,7 @@ impl Run {
 
     fn left_out(&self, operation: &str) -> Option<String> {
         let named =
-            |left_out: &&crate::config::LeftOut| left_out.operation.as_deref() == Some(operation);
+            |left_out: &&crate::config::Exclusion| left_out.operation.as_deref() == Some(operation);
         self.settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
     }
 
@@ -186,7 +187,9 @@ impl Run {
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
+        if let Some(why) =
+            self.forbids(operation).or_else(|| self.ownership_skip_reason(operation, &arguments))
+        {
             cases.skip(why);
             return None;
         }
@@ -232,7 +235,7 @@ impl Run {
                 return Some(why);
             }
             let aimed = self.aimed(operation, item);
-            let why = self.spares(operation, &aimed);
+            let why = self.ownership_skip_reason(operation, &aimed);
             if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
                 return why;
             }
@@ -289,16 +292,16 @@ impl Run {
     /// Sends a call, and skips the case if the adapter is unresponsive. Waits and retries if the adapter
     /// limits the rate.
     async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
-        let mut patience = Patience::default();
+        let mut rate_limit = RateLimitWait::default();
         loop {
             let exchange = self.send(tool, arguments, None).await;
-            if let Some(lost) = exchange.lost().filter(|_| !exchange.was_too_long()) {
+            if let Some(lost) = exchange.no_response().filter(|_| !exchange.was_too_long()) {
                 // The check `wire.answers` reports a single missing reply.
                 cases.skip(Skip::CutShort(lost.to_string()));
                 return None;
             }
             let Some(too_fast) = exchange.too_fast() else { return Some(exchange) };
-            if !patience.waits(&exchange, Some(self.until)).await {
+            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
                 cases.skip(too_fast);
                 return None;
             }
@@ -311,12 +314,16 @@ impl Run {
         let room = self.room.acquire().await;
         let connection = match &room {
             Ok(_) => self.connection().await,
-            Err(_) => Err(Lost::Closed("the run is over".to_owned())),
+            Err(_) => Err(NoResponse::Closed("the run is over".to_owned())),
         };
         let connection = match connection {
             Ok(connection) => connection,
             Err(lost) => {
-                return Exchange { tool: tool.to_owned(), arguments, reply: Reply::Lost(lost) };
+                return Exchange {
+                    tool: tool.to_owned(),
+                    arguments,
+                    reply: Reply::NoResponse(lost),
+                };
             }
         };
         let begun = self.begun();
@@ -328,10 +335,10 @@ impl Run {
     /// Calls `introspect`.
     pub(crate) async fn introspect(&self, params: Value) -> Exchange {
         let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
-        let mut patience = Patience::default();
+        let mut rate_limit = RateLimitWait::default();
         loop {
             let exchange = self.send(&self.adapter.introspect, arguments, None).await;
-            if !patience.waits(&exchange, Some(self.until)).await {
+            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
                 return exchange;
             }
             arguments = exchange.arguments;
@@ -339,12 +346,12 @@ impl Run {
     }
 
     /// The connection, which is reopened if the adapter has closed it.
-    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Lost> {
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, NoResponse> {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
         }
         if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
-            return Err(Lost::TimedOut(self.settings.limits.run));
+            return Err(NoResponse::TimedOut(self.settings.limits.run));
         }
         let current = Arc::clone(&*self.connection.read().await);
         let Some(why) = current.ended() else { return Ok(current) };
@@ -356,7 +363,7 @@ impl Run {
             let mut health = self.health();
             health.deaths.push(why.to_string());
             health.reopened += 1;
-            if health.reopened > MAX_REOPENED || !matches!(why, Lost::Closed(_)) {
+            if health.reopened > MAX_REOPENED || !matches!(why, NoResponse::Closed(_)) {
                 health.lost = Some(why.clone());
                 return Err(why);
             }
@@ -384,7 +391,7 @@ impl Run {
     }
 
     /// Opens another connection, which is another session.
-    pub(crate) async fn open(&self) -> Result<Connection, Lost> {
+    pub(crate) async fn open(&self) -> Result<Connection, NoResponse> {
         let limit = self.settings.limits.request;
         Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
     }
@@ -410,7 +417,7 @@ impl Run {
         let begun = self.begun();
         let was_open = connection.ended().is_none();
         let exchange = Exchange::make(connection, tool, arguments, meta).await;
-        if was_open && let Some(lost @ Lost::Closed(_)) = exchange.lost() {
+        if was_open && let Some(lost @ NoResponse::Closed(_)) = exchange.no_response() {
             self.health().deaths.push(lost.to_string());
         }
         self.note(&exchange, begun);
@@ -426,15 +433,15 @@ impl Run {
     fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
         {
             let mut health = self.health();
-            match exchange.lost() {
+            match exchange.no_response() {
                 // Concurrent timeouts count as one.
-                Some(Lost::TimedOut(limit))
+                Some(NoResponse::TimedOut(limit))
                     if health.silent_since.is_none_or(|since| started >= since) =>
                 {
                     health.silent += 1;
                     health.silent_since = Some(Instant::now());
                     if health.silent >= MAX_CONSECUTIVE_TIMEOUTS {
-                        health.lost = Some(Lost::TimedOut(*limit));
+                        health.lost = Some(NoResponse::TimedOut(*limit));
                     }
                 }
                 Some(_) => {}
@@ -466,7 +473,7 @@ impl Run {
         if exchange.succeeded() && exchange.operation() != "introspect" {
             let raw = match &exchange.reply {
                 Reply::Result { raw, .. } => raw.pointer("/content/0/text"),
-                Reply::Protocol { .. } | Reply::Lost(_) => None,
+                Reply::Protocol { .. } | Reply::NoResponse(_) => None,
             };
             let text = raw.and_then(Value::as_str).unwrap_or_default();
             if text.len() <= MAX_SEARCHED_BYTES && crate::leaks::path(text).is_some() {
@@ -543,20 +550,25 @@ impl Run {
     }
 
     /// The values that identify no item, issued for this parameter.
-    pub(crate) fn nobodies(&self, operation: &str, parameter: &str) -> Vec<Value> {
-        let nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn missing_ids(&self, operation: &str, parameter: &str) -> Vec<Value> {
+        let missing_ids = self.missing_ids.lock().unwrap_or_else(PoisonError::into_inner);
         let of = (operation.to_owned(), parameter.to_owned());
-        nobodies.get(&of).cloned().unwrap_or_default()
+        missing_ids.get(&of).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn note_nobody(&self, operation: &str, parameter: &str, value: Value) {
-        let mut nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
-        nobodies.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
+    pub(crate) fn note_missing_id(&self, operation: &str, parameter: &str, value: Value) {
+        let mut missing_ids = self.missing_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        missing_ids.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
     }
 
     /// Whether this value was issued to identify no item, and still does not.
-    pub(crate) fn is_nobody(&self, operation: &Operation, parameter: &str, value: &Value) -> bool {
-        self.nobodies(&operation.name, parameter).contains(value)
+    pub(crate) fn is_missing_id(
+        &self,
+        operation: &Operation,
+        parameter: &str,
+        value: &Value,
+    ) -> bool {
+        self.missing_ids(&operation.name, parameter).contains(value)
             && !self.harvested(parameter).contains(value)
     }
 
@@ -566,11 +578,11 @@ impl Run {
     }
 
     /// Whether items were created with this operation to have items to read.
-    pub(crate) fn was_planted(&self, operation: &str) -> bool {
+    pub(crate) fn was_created_for_reads(&self, operation: &str) -> bool {
         self.planted.lock().unwrap_or_else(PoisonError::into_inner).contains(operation)
     }
 
-    pub(crate) fn note_planted(&self, operation: &str) {
+    pub(crate) fn note_created_for_reads(&self, operation: &str) {
         let mut planted = self.planted.lock().unwrap_or_else(PoisonError::into_inner);
         planted.insert(operation.to_owned());
     }
@@ -581,7 +593,7 @@ impl Run {
     }
 
     /// The statistics of all messages so far.
-    pub(crate) fn seen(&self) -> crate::wire::Seen {
+    pub(crate) fn seen(&self) -> crate::wire::MessageStatistics {
         self.tap.seen()
     }
 
@@ -595,7 +607,7 @@ impl Run {
     }
 
     /// The reason why the adapter no longer answers, if it does not.
-    pub(crate) fn lost(&self) -> Option<Lost> {
+    pub(crate) fn no_response(&self) -> Option<NoResponse> {
         self.health().lost.clone()
     }
 
@@ -635,8 +647,11 @@ impl Run {
     ///
     /// # Errors
     /// [`Skip::NoFixture`] if there is no value of the form of one of them.
-    pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
-        values::of_nobody(self, operation)
+    pub(crate) fn with_missing_ids(
+        &self,
+        operation: &Operation,
+    ) -> Result<Map<String, Value>, Skip> {
+        values::with_missing_ids(self, operation)
     }
 }
 
@@ -677,7 +692,8 @@ pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
 impl checks::Check {
     /// The reason why the configuration excludes the check, if it does.
     pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
-        let named = |left_out: &&crate::config::LeftOut| left_out.check.as_deref() == Some(self.id);
+        let named =
+            |left_out: &&crate::config::Exclusion| left_out.check.as_deref() == Some(self.id);
         settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
     }
 }

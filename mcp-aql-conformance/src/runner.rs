@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use crate::cases::{Cases, Collected, Skip};
+use crate::cases::{CaseResults, Cases, Skip};
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
-use crate::learn::{self, Adapter, Mode, Unlearned};
+use crate::learn::{self, Adapter, LearnError, Mode};
 use crate::report::{CheckReport, Report};
-use crate::run::{Look, Parts, Run};
+use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
-use crate::wire::{Connection, Lost, Tap, Target};
+use crate::wire::{Connection, NoResponse, Tap, Target};
 
 /// The maximum number of concurrent checks.
 const CONCURRENT_CHECKS: usize = 64;
@@ -57,7 +57,7 @@ pub enum Progress {
     LeftBehind(Vec<String>),
 }
 
-type Tell = dyn Fn(Progress) + Send + Sync;
+type ProgressCallback = dyn Fn(Progress) + Send + Sync;
 
 /// Runs the checks against a [`Target`].
 ///
@@ -76,7 +76,7 @@ type Tell = dyn Fn(Progress) + Send + Sync;
 pub struct Runner {
     target: Arc<dyn Target>,
     settings: Arc<Settings>,
-    tell: Arc<Tell>,
+    progress_callback: Arc<ProgressCallback>,
     secrets: Arc<Secrets>,
 }
 
@@ -87,21 +87,21 @@ impl std::fmt::Debug for Runner {
 }
 
 /// The results of one mode.
-pub(crate) struct Surface {
+pub(crate) struct ModeResults {
     pub(crate) adapter: Adapter,
     pub(crate) asked: Option<Mode>,
-    pub(crate) collected: BTreeMap<&'static str, Collected>,
+    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     /// Items that the run created and could not remove.
     pub(crate) left_behind: Vec<String>,
 }
 
 /// The results of all modes.
-pub(crate) struct Whole {
-    pub(crate) surfaces: Vec<Surface>,
+pub(crate) struct RunResults {
+    pub(crate) surfaces: Vec<ModeResults>,
     /// The reasons why modes could not be learned. `None` is the adapter as started.
-    pub(crate) unlearned: Vec<(Option<Mode>, Unlearned)>,
+    pub(crate) unlearned: Vec<(Option<Mode>, LearnError)>,
     /// The results of checks across modes.
-    pub(crate) collected: BTreeMap<&'static str, Collected>,
+    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     pub(crate) took: Duration,
 }
 
@@ -115,13 +115,16 @@ impl Runner {
     pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
         let secrets = settings.file.secrets.iter().cloned().chain(target.secrets());
         let secrets = Arc::new(Secrets::new(secrets));
-        Self { target, settings: Arc::new(settings), tell: Arc::new(|_| {}), secrets }
+        Self { target, settings: Arc::new(settings), progress_callback: Arc::new(|_| {}), secrets }
     }
 
     /// Sets a callback for progress events.
     #[must_use]
-    pub fn on_progress(mut self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.tell = Arc::new(tell);
+    pub fn on_progress(
+        mut self,
+        progress_callback: impl Fn(Progress) + Send + Sync + 'static,
+    ) -> Self {
+        self.progress_callback = Arc::new(progress_callback);
         self
     }
 
@@ -131,10 +134,10 @@ impl Runner {
         Report::judge(&self.target.describe(), &self.settings, &self.secrets, &whole)
     }
 
-    async fn whole(&self) -> Whole {
+    async fn whole(&self) -> RunResults {
         let started = Instant::now();
         let until = started + self.settings.limits.run;
-        let mut whole = Whole {
+        let mut whole = RunResults {
             surfaces: Vec::new(),
             unlearned: Vec::new(),
             collected: BTreeMap::new(),
@@ -175,7 +178,7 @@ impl Runner {
     }
 
     /// Runs the checks across modes.
-    fn of_modes(&self, whole: &Whole) -> BTreeMap<&'static str, Collected> {
+    fn of_modes(&self, whole: &RunResults) -> BTreeMap<&'static str, CaseResults> {
         let checks = self.wanted().filter_map(|check| match check.body {
             Body::Modes(look) => Some((check, look)),
             _ => None,
@@ -187,7 +190,7 @@ impl Runner {
                     Some(why) => cases.skip(Skip::LeftOut(why)),
                     None => look(whole, &self.settings, &cases),
                 }
-                (check.id, cases.collected())
+                (check.id, cases.results())
             })
             .collect()
     }
@@ -199,33 +202,33 @@ impl Runner {
         of_all: Mode,
         tap: &Arc<Tap>,
         until: Instant,
-        every: Vec<(Look, Arc<Cases>)>,
-    ) -> Result<Run, Unlearned> {
+        every: Vec<(ExchangeCheck, Arc<Cases>)>,
+    ) -> Result<Run, LearnError> {
         let limit = self.settings.limits.request;
         let learning = async {
             let connection = Connection::open(&*self.target, asked, tap, limit).await?;
             let adapter = learn::learn(&connection, of_all).await?;
-            Ok::<_, Unlearned>((connection, adapter))
+            Ok::<_, LearnError>((connection, adapter))
         };
         let (connection, adapter) = tokio::time::timeout_at(until.into(), learning)
             .await
-            .unwrap_or(Err(Lost::TimedOut(self.settings.limits.run).into()))?;
+            .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
         if let Some(asked) = asked
             && asked != adapter.mode
         {
-            return Err(Unlearned::OtherMode { asked, serves: adapter.mode });
+            return Err(LearnError::OtherMode { asked, serves: adapter.mode });
         }
         // The check `modes.same_operations` reports operations that the other mode lacks.
         if asked.is_none() {
             self.find_named(&adapter)?;
         }
         self.learn_secrets(&adapter);
-        (self.tell)(Progress::Learned {
+        (self.progress_callback)(Progress::Learned {
             name: adapter.name().to_owned(),
             mode: adapter.mode,
             operations: adapter.operations.len(),
         });
-        Ok(Run::new(Parts {
+        Ok(Run::new(RunParts {
             adapter,
             settings: Arc::clone(&self.settings),
             target: Arc::clone(&self.target),
@@ -238,8 +241,8 @@ impl Runner {
     }
 
     /// Reports progress.
-    pub(crate) fn tell(&self, progress: Progress) {
-        (self.tell)(progress);
+    pub(crate) fn report_progress(&self, progress: Progress) {
+        (self.progress_callback)(progress);
     }
 
     /// The secrets that reports must not contain.
@@ -258,13 +261,13 @@ impl Runner {
 
     /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not
     /// protect the operation.
-    fn find_named(&self, adapter: &Adapter) -> Result<(), Unlearned> {
+    fn find_named(&self, adapter: &Adapter) -> Result<(), LearnError> {
         let file = &self.settings.file;
         let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
         let left_out = left_out.map(|name| ("[[skip]]", name));
         let given = file.params.keys().map(|name| ("[params]", name));
         match left_out.chain(given).find(|(_, name)| adapter.operation(name).is_none()) {
-            Some((place, name)) => Err(Unlearned::NotThere(place, name.clone())),
+            Some((place, name)) => Err(LearnError::UnknownOperation(place, name.clone())),
             None => Ok(()),
         }
     }
@@ -302,7 +305,7 @@ impl Runner {
         asked: Option<Mode>,
         of_all: Mode,
         until: Instant,
-    ) -> Result<Surface, Unlearned> {
+    ) -> Result<ModeResults, LearnError> {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
         let wanted: Vec<_> =
@@ -319,13 +322,13 @@ impl Runner {
             })
             .collect();
         let run = self.learned(asked, of_all, tap, until, every).await?;
-        run.prime().await;
+        run.prepare().await;
         let done = Mutex::new(0_usize);
         let total = wanted.len();
-        let told = |check: &'static Check| {
+        let reported = |check: &'static Check| {
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             *done += 1;
-            (self.tell)(Progress::Checked { check: check.id, done: *done, total });
+            (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
         };
         let mut left_behind = Vec::new();
         for phase in [0, 1, 2, 3, 4] {
@@ -336,20 +339,20 @@ impl Runner {
             let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
             stream::iter(now)
                 .for_each_concurrent(at_once, |check| {
-                    let (run, cases, told) = (&run, of(check), &told);
+                    let (run, cases, reported) = (&run, of(check), &reported);
                     async move {
                         one(run, check, &cases).await;
-                        told(check);
+                        reported(check);
                     }
                 })
                 .await;
         }
-        let collected = cases.iter().map(|(check, cases)| (*check, cases.collected())).collect();
+        let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let (adapter, connection) = run.into_parts();
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        Ok(Surface { adapter, asked, collected, left_behind })
+        Ok(ModeResults { adapter, asked, collected, left_behind })
     }
 }
 
@@ -370,7 +373,7 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
         return;
     }
     if !matches!(check.body, Body::Learned(_) | Body::Every(_) | Body::Seen(_) | Body::Modes(_))
-        && let Some(lost) = run.lost()
+        && let Some(lost) = run.no_response()
     {
         cases.skip(Skip::CutShort(lost.to_string()));
         return;
@@ -387,7 +390,7 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     }
 }
 
-impl Whole {
+impl RunResults {
     /// The results of a check in all modes.
     pub(crate) fn of(&self, check: &Check) -> CheckReport {
         let surfaces = self

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::shape::{Fault, Shape, Wrong};
+pub(crate) use self::shape::{Fault, InvalidValue, Shape};
 use crate::cases::Skip;
 use crate::learn::{Category, Operation, Parameter};
 use crate::resources;
@@ -66,7 +66,10 @@ pub(crate) fn valid(
 
 /// The required parameters with identifiers of missing items, for calls that must fail before any item is
 /// looked up and must change nothing otherwise.
-pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+pub(crate) fn with_missing_ids(
+    run: &Run,
+    operation: &Operation,
+) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
     let is_new = operation.category == Some(Category::Create);
     // Without an identifier, the operation is called with the configured parameters.
@@ -80,13 +83,14 @@ pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, 
         let value = if is_identifier(&parameter.name) && !is_new {
             // READ operations may read an existing item if no missing one is known.
             let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
-            nobody(run, operation, parameter).or_else(somebody)
+            missing_id(run, operation, parameter).or_else(somebody)
         } else if is_new || operation.is_read() || parameter.name == "input" {
-            of(run, operation, parameter, 0).or_else(|| nobody(run, operation, parameter))
+            of(run, operation, parameter, 0).or_else(|| missing_id(run, operation, parameter))
         } else {
             // Other parameters may identify items as well (`path`, `number`), and examples may have
             // existing ones.
-            nobody(run, operation, parameter).or_else(|| Shape::of(&run.adapter, parameter).made(0))
+            missing_id(run, operation, parameter)
+                .or_else(|| Shape::of(&run.adapter, parameter).made(0))
         };
         let value = value.ok_or_else(|| {
             Skip::NoFixture(format!(
@@ -215,22 +219,22 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
 
 /// A well-formed value that identifies no item; `None` if there are too few possible values. The value is
 /// reused as long as no item has it.
-pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
+pub(crate) fn missing_id(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
     let harvested = run.harvested(&parameter.name);
-    let given = run.nobodies(&operation.name, &parameter.name);
+    let given = run.missing_ids(&operation.name, &parameter.name);
     if let Some(value) = given.into_iter().find(|value| !harvested.contains(value)) {
         return Some(value);
     }
     let shape = Shape::of(&run.adapter, parameter);
     let samples: Vec<_> =
         harvested.iter().chain(in_examples(operation, &parameter.name)).cloned().collect();
-    let value = nobody_like(shape, &samples)?;
-    run.note_nobody(&operation.name, &parameter.name, value.clone());
+    let value = missing_id_like(shape, &samples)?;
+    run.note_missing_id(&operation.name, &parameter.name, value.clone());
     Some(value)
 }
 
 /// A value of this form that differs from all samples and is most likely unused.
-fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
+fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     if shape.words().is_some() {
         return None;
     }
@@ -257,7 +261,7 @@ pub(crate) fn hits_nothing(value: &Value) -> bool {
 
 /// Invalid values of a parameter, except those that could match an item after a conversion in an operation
 /// that changes data.
-pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<InvalidValue> {
     let mut wrong = Shape::of(&run.adapter, parameter).wrong();
     if is_aim(operation, parameter) {
         wrong.retain(|wrong| hits_nothing(&wrong.value));
@@ -282,7 +286,7 @@ pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
 
 /// Whether a value was generated: neither the adapter nor the configuration contains it. Such a value may
 /// violate rules that introspection cannot express.
-pub(crate) fn is_made_up(
+pub(crate) fn is_generated(
     run: &Run,
     operation: &Operation,
     parameter: &Parameter,
@@ -295,8 +299,8 @@ pub(crate) fn is_made_up(
         || parameter.member("default") == Some(value)
         || in_examples(operation, &parameter.name).any(|shown| shown == value)
         || run.harvested(&parameter.name).contains(value);
-    let is_told = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
-    !is_known && !is_told
+    let is_reported = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
+    !is_known && !is_reported
 }
 
 /// The resource in the name of an operation: `bed` of `list_beds`.
@@ -378,8 +382,8 @@ mod tests {
     }
 
     /// An unused value of a parameter with this definition.
-    fn nobody_of(raw: Value, samples: &[Value]) -> Option<Value> {
-        nobody_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
+    fn missing_id_of(raw: Value, samples: &[Value]) -> Option<Value> {
+        missing_id_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
     }
 
     #[test]
@@ -393,25 +397,25 @@ mod tests {
             json!({ "type": "integer", "minimum": 1, "maximum": 5000 }),
             json!({ "type": "boolean" }),
         ] {
-            assert_eq!(nobody_of(narrow.clone(), &[]), None, "{narrow}");
+            assert_eq!(missing_id_of(narrow.clone(), &[]), None, "{narrow}");
         }
     }
 
     #[test]
     fn unused_value_has_the_form_of_the_samples() {
         let number = json!({ "type": "integer", "minimum": 1 });
-        assert_eq!(nobody_of(number.clone(), &[]), Some(json!(UNUSED_NUMBER)));
-        assert_eq!(nobody_of(number, &[json!(UNUSED_NUMBER)]), Some(json!(UNUSED_NUMBER + 1)));
+        assert_eq!(missing_id_of(number.clone(), &[]), Some(json!(UNUSED_NUMBER)));
+        assert_eq!(missing_id_of(number, &[json!(UNUSED_NUMBER)]), Some(json!(UNUSED_NUMBER + 1)));
         let text = json!({ "type": "string" });
-        assert_eq!(nobody_of(text.clone(), &[]), Some(json!("conformance-nobody")));
-        assert_eq!(nobody_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
+        assert_eq!(missing_id_of(text.clone(), &[]), Some(json!("conformance-nobody")));
+        assert_eq!(missing_id_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
         for wide in [
             json!({ "type": "string", "pattern": "^p-[0-9]{1,9}$" }),
             json!({ "type": "string", "pattern": "^[a-z]{3,24}$" }),
             json!({ "type": "string", "format": "uuid" }),
             json!({ "type": "string", "minLength": 64, "maxLength": 64 }),
         ] {
-            assert!(nobody_of(wide.clone(), &[]).is_some(), "{wide}");
+            assert!(missing_id_of(wide.clone(), &[]).is_some(), "{wide}");
         }
     }
 

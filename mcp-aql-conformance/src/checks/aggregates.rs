@@ -202,10 +202,10 @@ async fn group_by(run: &Run, cases: &Cases) {
             let found = summary(&exchange).and_then(Value::as_object);
             let is_right = found.is_some_and(|found| {
                 counted.iter().all(|(name, count)| {
-                    found.get(name).is_some_and(|told| count_in(told) == Some(*count))
-                }) && found
-                    .iter()
-                    .all(|(name, told)| counted.contains_key(name) || count_in(told) == Some(0))
+                    found.get(name).is_some_and(|reported| count_in(reported) == Some(*count))
+                }) && found.iter().all(|(name, reported)| {
+                    counted.contains_key(name) || count_in(reported) == Some(0)
+                })
             });
             cases.expect(is_right, || {
                 Finding::of(
@@ -221,8 +221,8 @@ async fn group_by(run: &Run, cases: &Cases) {
 }
 
 /// The count of a group: a plain number, or a number under the name of the function.
-fn count_in(told: &Value) -> Option<u64> {
-    told.as_u64().or_else(|| told.get("count")?.as_u64())
+fn count_in(reported: &Value) -> Option<u64> {
+    reported.as_u64().or_else(|| reported.get("count")?.as_u64())
 }
 
 async fn numbers(run: &Run, cases: &Cases) {
@@ -260,13 +260,14 @@ async fn numbers(run: &Run, cases: &Cases) {
                 let expected = expected(function, &values);
                 let asked = ask(run, operation, json!({ function: field }), cases).await;
                 let Some(exchange) = asked else { return };
-                let told = summary(&exchange).and_then(|told| {
+                let reported = summary(&exchange).and_then(|reported| {
                     // Numbers beyond the range of JSON are sent as text.
-                    told.as_f64().or_else(|| told.as_str()?.parse().ok())
+                    reported.as_f64().or_else(|| reported.as_str()?.parse().ok())
                 });
                 // Averages may be rounded.
-                let is_right = told
-                    .is_some_and(|told| (told - expected).abs() <= 0.01 * expected.abs().max(1.0));
+                let is_right = reported.is_some_and(|reported| {
+                    (reported - expected).abs() <= 0.01 * expected.abs().max(1.0)
+                });
                 cases.expect(is_right, || {
                     Finding::of(
                         &exchange,
@@ -357,7 +358,7 @@ async fn beside(
             return cases.skip(Skip::NoFixture(format!(
                 "`{}` does not return a summary: {}",
                 operation.name,
-                exchange.told()
+                exchange.summary()
             )));
         }
         look(operation, &exchange);

@@ -515,7 +515,7 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
             left = Some(why);
             continue;
         }
-        let Ok(params) = run.of_nobody(operation) else { continue };
+        let Ok(params) = run.with_missing_ids(operation) else { continue };
         let exchange = run.call(operation, params.clone(), cases).await?;
         if exchange.code() == Some("CONFIRMATION_REQUIRED") {
             return Some((operation, params));

@@ -157,19 +157,19 @@ async fn refused_each(
 }
 
 async fn filter_unknown(run: &Run, cases: &Cases) {
-    let told = (
+    let reported = (
         "a VALIDATION failure that names the key `conformance_probe`",
         "reject unknown keys of a filter: ignoring them returns wrong items",
     );
-    refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], told).await;
+    refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], reported).await;
 }
 
 async fn sort_unknown(run: &Run, cases: &Cases) {
-    let told = (
+    let reported = (
         "a VALIDATION failure that names the unknown field or order",
         "reject unknown fields, and orders other than asc and desc",
     );
-    refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], told).await;
+    refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], reported).await;
     // The second case has an unknown order and a known field.
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
         let field =
@@ -178,7 +178,7 @@ async fn sort_unknown(run: &Run, cases: &Cases) {
         let more = [("sort", json!({ "field": field, "order": "sideways" }))];
         let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
         cases.expect(is_refused(&exchange), || {
-            Finding::of(&exchange, format!("{}: sort", operation.name), told.0, told.1)
+            Finding::of(&exchange, format!("{}: sort", operation.name), reported.0, reported.1)
         });
     });
     do_all(jobs).await;
@@ -349,7 +349,7 @@ fn names_order(value: &Value, field: &str, order: &str) -> bool {
         Value::Object(members) => {
             let has = |wanted: &str| members.values().any(|member| member == wanted);
             (has(field) && has(order))
-                || members.get(field).is_some_and(|told| told == order)
+                || members.get(field).is_some_and(|reported| reported == order)
                 || members.values().any(|member| names_order(member, field, order))
         }
         Value::Array(items) => items.iter().any(|item| names_order(item, field, order)),
@@ -368,12 +368,12 @@ async fn applied_controls(run: &Run, cases: &Cases) {
                 params.insert("sort".to_owned(), json!({ "field": field, "order": order }));
                 let Some(exchange) = run.call(operation, params, cases).await else { return };
                 let Some(Value::Object(data)) = exchange.data() else { return };
-                let mut told =
+                let mut reported =
                     data.iter().filter(|(name, _)| !matches!(name.as_str(), "items" | "edges"));
                 let meta = exchange.body().and_then(|body| body.get("_meta"));
-                let is_told = told.any(|(_, value)| names_order(value, &field, order))
+                let is_reported = reported.any(|(_, value)| names_order(value, &field, order))
                     || meta.is_some_and(|meta| names_order(meta, &field, order));
-                cases.expect(is_told, || {
+                cases.expect(is_reported, || {
                     Finding::of(
                         &exchange,
                         format!("{}: sort by {field}, {order}", operation.name),
@@ -723,9 +723,9 @@ fn query_shape(run: &Run, cases: &Cases) {
         let Some(query) = operation.parameter("query").filter(is_structured) else { continue };
         is_any = true;
         let is_shown = run.adapter.types.iter().any(|known| known.name == query.kind);
-        let is_told =
+        let is_reported =
             query.member("description").and_then(Value::as_str).is_some_and(|text| text.len() > 10);
-        cases.expect(is_shown && is_told, || {
+        cases.expect(is_shown && is_reported, || {
             Finding::shown(
                 format!("{}: query", operation.name),
                 Value::Object(query.raw.clone()),

@@ -6,13 +6,15 @@ use std::time::SystemTime;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use super::danger::{LEVELS, Stated};
+use super::danger::{DangerLevels, LEVELS};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::learn::{Category, Operation};
-use crate::resources::{AllGated, Gated, RESERVED, Thing, confirmed, token_of};
+use crate::resources::{
+    CreatedItem, GatedOperation, GatedOperations, RESERVED, confirmed, token_of,
+};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -134,15 +136,15 @@ pub(super) const CHECKS: &[Check] = &[
 const UNKNOWN: &str = "conf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 
 /// A call that needs confirmation.
-pub(super) struct Asked<'a> {
-    thing: Thing<'a>,
+pub(super) struct PendingCall<'a> {
+    thing: CreatedItem<'a>,
     pub(super) operation: &'a Operation,
     params: Map<String, Value>,
     /// The reply, which requests confirmation.
     pub(super) exchange: Exchange,
 }
 
-impl Asked<'_> {
+impl PendingCall<'_> {
     fn token(&self, cases: &Cases) -> Option<String> {
         let token = token_of(&self.exchange).map(str::to_owned);
         if token.is_none() {
@@ -184,7 +186,7 @@ impl Asked<'_> {
 pub(super) fn params(
     run: &Run,
     operation: &Operation,
-    thing: &Thing<'_>,
+    thing: &CreatedItem<'_>,
 ) -> Option<Map<String, Value>> {
     let mut params = run.on(operation, thing.resource, &thing.id).ok()?;
     if operation.parameter("input").is_some() {
@@ -200,23 +202,27 @@ pub(super) fn params(
 }
 
 /// Creates an item and makes a call that needs confirmation.
-async fn asked_for<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+async fn asked_for<'r>(
+    run: &'r Run,
+    gated: &GatedOperation,
+    cases: &Cases,
+) -> Option<PendingCall<'r>> {
     let kind = run.resources().named(&gated.resource)?;
     let operation = run.adapter.operation(&gated.operation)?;
     let thing = run.make(kind, cases).await?;
     let params = params(run, operation, &thing)?;
     let exchange = run.call(operation, params.clone(), cases).await?;
-    Some(Asked { thing, operation, params, exchange })
+    Some(PendingCall { thing, operation, params, exchange })
 }
 
 /// The operations on single items that require confirmation.
-async fn gated(run: &Run) -> &[Gated] {
+async fn gated(run: &Run) -> &[GatedOperation] {
     &all_gated(run).await.found
 }
 
 /// All operations that require confirmation, and the reason why the list may be incomplete. Calls every
 /// permitted operation once to find out.
-async fn all_gated(run: &Run) -> &AllGated {
+async fn all_gated(run: &Run) -> &GatedOperations {
     let found = run.resources().gated.get_or_init(|| async {
         let mut found = Vec::new();
         let unheard = Cases::default();
@@ -228,8 +234,10 @@ async fn all_gated(run: &Run) -> &AllGated {
                 if run.forbids(operation).is_some() {
                     continue;
                 }
-                let gated =
-                    Gated { resource: kind.name.clone(), operation: operation.name.clone() };
+                let gated = GatedOperation {
+                    resource: kind.name.clone(),
+                    operation: operation.name.clone(),
+                };
                 let asked = asked_for(run, &gated, &unheard).await;
                 if asked.is_some_and(|asked| asked.exchange.code() == Some("CONFIRMATION_REQUIRED"))
                 {
@@ -237,7 +245,7 @@ async fn all_gated(run: &Run) -> &AllGated {
                 }
             }
         }
-        let mut untried = unheard.collected().skipped.into_keys().next();
+        let mut untried = unheard.results().skipped.into_keys().next();
         for operation in may_be_gated(run) {
             if !found.is_empty() || run.forbids(operation).is_some() {
                 continue;
@@ -258,7 +266,7 @@ async fn all_gated(run: &Run) -> &AllGated {
                 });
             }
         }
-        AllGated { found, untried }
+        GatedOperations { found, untried }
     });
     found.await
 }
@@ -274,7 +282,7 @@ fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
 
 /// Makes a call that is held until it is confirmed. Some adapters request one confirmation per session, and
 /// other checks may have confirmed in this session.
-async fn held<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+async fn held<'r>(run: &'r Run, gated: &GatedOperation, cases: &Cases) -> Option<PendingCall<'r>> {
     let asked = asked_for(run, gated, cases).await?;
     if asked.exchange.succeeded() {
         cases.skip(Skip::NoFixture(format!(
@@ -287,7 +295,7 @@ async fn held<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r
 }
 
 /// Makes a call that requires confirmation. Skips the case with the reason if there is none.
-pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Asked<'r>> {
+pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<PendingCall<'r>> {
     match gated(run).await.first() {
         Some(gated) => held(run, gated, cases).await,
         None => {
@@ -306,7 +314,7 @@ pub(super) async fn none(run: &Run, cases: &Cases) {
              `{operation}`"
         )));
     }
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);
@@ -518,7 +526,7 @@ async fn other_params(run: &Run, cases: &Cases) {
     let Some(params) = params(run, asked.operation, &other) else { return };
     let theirs = confirmed(asked.operation, params.clone(), &token);
     let Some(exchange) = run.call(asked.operation, theirs, cases).await else { return };
-    let other = Asked { thing: other, params, exchange, ..asked };
+    let other = PendingCall { thing: other, params, exchange, ..asked };
     let Some(is_untouched) = other.is_untouched(run, cases).await else { return };
     cases.expect(is_untouched && other.exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
         other.finding(
@@ -534,7 +542,7 @@ async fn other_operation(run: &Run, cases: &Cases) {
     let Some(first) = all.first() else { return none(run, cases).await };
     let others: Vec<_> = all.iter().skip(1).collect();
     if others.is_empty() {
-        let stated = Stated::ask(run).await;
+        let stated = DangerLevels::query(run).await;
         // Operations that do not act on the run's items need configured parameters.
         let configured = run.adapter.operations.iter().filter_map(|operation| {
             let params = run.settings.file.params.get(&operation.name)?;
@@ -630,20 +638,20 @@ async fn alike(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
     let Some(unknown) = asked.with(run, UNKNOWN, cases).await else { return };
     let Some(malformed) = asked.with(run, "conf_", cases).await else { return };
-    let told = |exchange: &Exchange| {
+    let reported = |exchange: &Exchange| {
         exchange.failure().map(|failure| (failure.code.to_owned(), failure.message.to_owned()))
     };
-    cases.expect(told(&unknown).is_some() && told(&unknown) == told(&malformed), || {
+    cases.expect(reported(&unknown).is_some() && reported(&unknown) == reported(&malformed), || {
         asked.finding(
             &malformed,
-            format!("the same failure as for an unknown token: {}", unknown.told()),
+            format!("the same failure as for an unknown token: {}", unknown.summary()),
             "return the same error for unknown and malformed tokens: a difference reveals the form of valid ones",
         )
     });
 }
 
 /// The parts of a reply that a caller acts on: code, message and warnings.
-fn told_by(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
+fn outcome_of(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
     let failure = exchange.failure();
     let warnings = exchange.body().and_then(|body| body.get("warnings")).cloned();
     (
@@ -666,7 +674,7 @@ async fn misplaced(run: &Run, cases: &Cases) {
         let call = run.call_as(asked.operation, arguments.into(), cases).await;
         let Some(exchange) = call else { return };
         // An identical reply would make a caller repeat the mistake forever.
-        let is_heard = exchange.succeeded() || told_by(&exchange) != told_by(&asked.exchange);
+        let is_heard = exchange.succeeded() || outcome_of(&exchange) != outcome_of(&asked.exchange);
         cases.expect(is_heard, || {
             asked.finding(
                 &exchange,

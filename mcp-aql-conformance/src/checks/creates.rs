@@ -8,7 +8,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::{Operation, Parameter};
 use crate::pages;
-use crate::resources::{self, Resource, Role, Thing, same};
+use crate::resources::{self, CreatedItem, Resource, Role, same};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
@@ -87,7 +87,7 @@ async fn form(run: &Run, cases: &Cases) {
         if !made.succeeded() {
             cases.skip(Skip::NoFixture(format!(
                 "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
-                made.told(),
+                made.summary(),
                 name = create.name,
             )));
             continue;
@@ -141,15 +141,15 @@ fn is_kept(sent: &Value, there: &Value) -> bool {
 }
 
 /// Whether a result shows the stored value. Each reply may order a set differently.
-fn is_stored(told: &Value, stored: &Value) -> bool {
-    match (told, stored) {
-        (Value::Array(told), Value::Array(stored)) if is_same_set(told, stored) => true,
-        _ => same(told, stored),
+fn is_stored(reported: &Value, stored: &Value) -> bool {
+    match (reported, stored) {
+        (Value::Array(reported), Value::Array(stored)) if is_same_set(reported, stored) => true,
+        _ => same(reported, stored),
     }
 }
 
 /// Compares a stored item with the submitted values.
-async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases) {
+async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: &Cases) {
     let kind = thing.resource;
     {
         let Some(looked) = run.look(thing, cases).await else { return };
@@ -251,17 +251,17 @@ async fn result_matches(run: &Run, cases: &Cases) {
 /// Compares the fields that a caller can set with the stored item.
 pub(super) fn agrees(
     run: &Run,
-    thing: &Thing<'_>,
+    thing: &CreatedItem<'_>,
     answer: &Exchange,
     stored: &Value,
     cases: &Cases,
 ) {
     let kind = thing.resource;
-    let Some(told) = answer.data().and_then(|data| kind.object(data)) else { return };
+    let Some(reported) = answer.data().and_then(|data| kind.object(data)) else { return };
     let settable = kind.settable(run);
     let differs = |name: &&String| {
-        let both = told.get(name.as_str()).zip(stored.get(name.as_str()));
-        both.is_some_and(|(told, stored)| !is_stored(told, stored))
+        let both = reported.get(name.as_str()).zip(stored.get(name.as_str()));
+        both.is_some_and(|(reported, stored)| !is_stored(reported, stored))
     };
     let differing = settable.iter().find(differs);
     cases.expect(differing.is_none(), || {

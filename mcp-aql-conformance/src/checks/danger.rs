@@ -71,13 +71,13 @@ const TRUST: Form =
     Form::OneOf(&["untested", "generated", "validated", "community_reviewed", "certified"]);
 
 /// The danger levels and permissions that introspection states.
-pub(super) struct Stated {
+pub(super) struct DangerLevels {
     reply: Option<Exchange>,
 }
 
-impl Stated {
+impl DangerLevels {
     /// Queries `introspect` if it supports the query `danger`.
-    pub(super) async fn ask(run: &Run) -> Self {
+    pub(super) async fn query(run: &Run) -> Self {
         let reply = match offers(run, "danger") {
             true => Some(run.introspect(json!({ "query": "danger" })).await),
             false => None,
@@ -105,7 +105,7 @@ impl Stated {
 
     /// Whether the level of an operation is stated, or its description mentions a level. Descriptions are
     /// not interpreted further: they may say "not destructive".
-    fn is_told(&self, operation: &Operation) -> bool {
+    fn is_reported(&self, operation: &Operation) -> bool {
         self.level(operation).is_some() || LEVELS.iter().skip(1).any(|it| describes(operation, it))
     }
 
@@ -130,16 +130,16 @@ pub(super) fn offers(run: &Run, query: &str) -> bool {
 }
 
 /// Whether the adapter documents any gate.
-pub(super) fn has_gates(run: &Run, stated: &Stated) -> bool {
+pub(super) fn has_gates(run: &Run, stated: &DangerLevels) -> bool {
     ["confirmation", "dangerous_operations"]
         .iter()
         .any(|name| run.adapter.capability(name) == Some(true))
         || stated.reply.is_some()
-        || run.adapter.operations.iter().any(|operation| stated.is_told(operation))
+        || run.adapter.operations.iter().any(|operation| stated.is_reported(operation))
 }
 
 /// Whether the query `danger`, if it exists, was answered.
-fn is_answered(stated: &Stated, cases: &Cases) -> bool {
+fn is_answered(stated: &DangerLevels, cases: &Cases) -> bool {
     let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
     if !is_answered {
         cases.skip(Skip::NoFixture("a result of `introspect` with the query `danger`".to_owned()));
@@ -148,7 +148,7 @@ fn is_answered(stated: &Stated, cases: &Cases) -> bool {
 }
 
 async fn stated(run: &Run, cases: &Cases) {
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     if !has_gates(run, &stated) {
         return cases.not_applicable("no danger level or confirmation is documented");
     }
@@ -157,8 +157,8 @@ async fn stated(run: &Run, cases: &Cases) {
     let Some(reply) = stated.reply.as_ref().filter(|_| is_answered(&stated, cases)) else {
         if stated.reply.is_none() {
             // Without the query `danger`, harmless operations need not state their level.
-            let told = run.adapter.operations.iter().any(|it| stated.is_told(it));
-            cases.expect(told, || {
+            let reported = run.adapter.operations.iter().any(|it| stated.is_reported(it));
+            cases.expect(reported, || {
                 let expected = "the danger levels of the operations that require confirmation";
                 Finding::shown("introspect", run.adapter.protocol().clone(), expected, MEND)
             });
@@ -166,7 +166,7 @@ async fn stated(run: &Run, cases: &Cases) {
         return;
     };
     for operation in run.adapter.operations.iter().filter(|it| it.name != "introspect") {
-        cases.expect(stated.is_told(operation), || {
+        cases.expect(stated.is_reported(operation), || {
             Finding::shown(
                 &operation.name,
                 reply.received(),
@@ -178,7 +178,7 @@ async fn stated(run: &Run, cases: &Cases) {
 }
 
 async fn words(run: &Run, cases: &Cases) {
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     let Some(reply) = &stated.reply else {
         return cases.not_applicable("`introspect` does not document the query `danger`");
     };
@@ -217,7 +217,7 @@ async fn words(run: &Run, cases: &Cases) {
 }
 
 async fn levels(run: &Run, cases: &Cases) {
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     if stated.reply.is_none() {
         return cases.not_applicable("`introspect` does not document the query `danger`");
     }
@@ -245,7 +245,7 @@ async fn levels(run: &Run, cases: &Cases) {
 }
 
 async fn gated(run: &Run, cases: &Cases) {
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     let mut is_gated = false;
     for kind in run.resources().kinds() {
         for role in [Role::Delete, Role::Update] {
@@ -278,7 +278,7 @@ async fn gated(run: &Run, cases: &Cases) {
                 cases.skip(Skip::NoFixture(format!(
                     "parameters that `{}` accepts; it returned {}",
                     operation.name,
-                    exchange.told()
+                    exchange.summary()
                 )));
                 continue;
             }
@@ -336,7 +336,7 @@ async fn gated(run: &Run, cases: &Cases) {
 
 async fn as_stated(run: &Run, cases: &Cases) {
     let Some(asked) = super::confirmation::ask(run, cases).await else { return };
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     let entry = stated.of(&asked.operation.name);
     let confirmed = entry.and_then(|entry| entry.get("requires_confirmation"));
     cases.expect(confirmed != Some(&Value::Bool(false)), || {
@@ -354,13 +354,13 @@ async fn as_stated(run: &Run, cases: &Cases) {
         return cases
             .skip(Skip::NoFixture("a confirmation request with a danger level".to_owned()));
     };
-    let told = stated.level(asked.operation);
-    let is_described = told.is_none() && describes(asked.operation, named);
-    cases.expect(told == Some(named) || is_described, || {
+    let reported = stated.level(asked.operation);
+    let is_described = reported.is_none() && describes(asked.operation, named);
+    cases.expect(reported == Some(named) || is_described, || {
         Finding::of(
             &asked.exchange,
             &asked.operation.name,
-            format!("the level that introspection states: {}", told.unwrap_or("none")),
+            format!("the level that introspection states: {}", reported.unwrap_or("none")),
             "make introspection show the gate's danger level",
         )
     });

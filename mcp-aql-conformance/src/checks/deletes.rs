@@ -6,7 +6,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::pages;
-use crate::resources::{Resource, Role, Thing, same};
+use crate::resources::{CreatedItem, Resource, Role, same};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -57,7 +57,7 @@ async fn removed<'r>(
     run: &'r Run,
     kind: &'r Resource,
     cases: &Cases,
-) -> Option<(Thing<'r>, Exchange)> {
+) -> Option<(CreatedItem<'r>, Exchange)> {
     let delete = kind.operation(run, Role::Delete)?;
     if let Some(why) = run.forbids(delete) {
         cases.skip(why);
@@ -70,15 +70,15 @@ async fn removed<'r>(
 /// Deletes an item.
 async fn remove<'r>(
     run: &'r Run,
-    thing: Thing<'r>,
+    thing: CreatedItem<'r>,
     cases: &Cases,
-) -> Option<(Thing<'r>, Exchange)> {
+) -> Option<(CreatedItem<'r>, Exchange)> {
     let removed = run.remove(&thing, cases).await?;
     if !removed.succeeded() {
         cases.skip(Skip::NoFixture(format!(
             "`{}` deleted nothing and returned {}",
             removed.operation(),
-            removed.told()
+            removed.summary()
         )));
         return None;
     }

@@ -9,7 +9,7 @@ use crate::learn::{Category, Operation, Parameter};
 use crate::resources::RESERVED;
 use crate::run::{Run, arguments};
 use crate::values::Shape;
-use crate::wire::{Connection, Lost};
+use crate::wire::{Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -106,11 +106,11 @@ async fn nul(run: &Run, cases: &Cases) {
     };
     // Every adapter has this operation.
     let exchange = run.introspect(json!({ "query": "operations", "name": "a\u{0}b" })).await;
-    if exchange.lost().is_none() {
+    if exchange.no_response().is_none() {
         refuses(&exchange, "name");
     }
     for (operation, parameter) in free_texts(run) {
-        let Some(mut params) = cases.ok_or_skip(run.of_nobody(operation)) else { continue };
+        let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { continue };
         params.insert(parameter.name.clone(), json!("conformance\u{0}probe"));
         let call = arguments(&operation.name, params);
         if let Some(exchange) = run.refused(&operation.tool, call, cases).await {
@@ -120,9 +120,9 @@ async fn nul(run: &Run, cases: &Cases) {
 }
 
 /// Bytes that are not valid text, and a description of them.
-type Broken = (&'static [u8], &'static str);
+type InvalidText = (&'static [u8], &'static str);
 
-const NO_UTF8: [Broken; 5] = [
+const NO_UTF8: [InvalidText; 5] = [
     (b"\xc0\xaf", "an overlong encoding of a slash"),
     (b"a\x80", "a lone continuation byte"),
     (b"\xe2\x82", "a truncated character"),
@@ -130,26 +130,26 @@ const NO_UTF8: [Broken; 5] = [
     (b"\xf4\x90\x80\x80", "a character beyond U+10FFFF"),
 ];
 
-const SURROGATES: [Broken; 3] = [
+const SURROGATES: [InvalidText; 3] = [
     (br"\ud800", "a high surrogate at the end"),
     (br"\udc00", "a low surrogate at the beginning"),
     (br"\ud800\ud800", "two high surrogates"),
 ];
 
 async fn invalid_utf8(run: &Run, cases: &Cases) {
-    send_all_broken(run, &NO_UTF8, cases).await;
+    send_all_invalid(run, &NO_UTF8, cases).await;
 }
 
 async fn lone_surrogate(run: &Run, cases: &Cases) {
-    send_all_broken(run, &SURROGATES, cases).await;
+    send_all_invalid(run, &SURROGATES, cases).await;
 }
 
 /// Sends requests that must not succeed, each on a connection of its own.
-async fn send_all_broken(run: &Run, all: &[Broken], cases: &Cases) {
+async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
     match run.open().await {
         Ok(connection) => {
             for broken in all {
-                send_broken(run, &connection, broken, cases).await;
+                send_invalid(run, &connection, broken, cases).await;
             }
             connection.close().await;
         }
@@ -159,7 +159,12 @@ async fn send_all_broken(run: &Run, all: &[Broken], cases: &Cases) {
 
 /// Sends one invalid request and a valid one after it. If the adapter cannot read the id of the first, it
 /// only answers the second.
-async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken, cases: &Cases) {
+async fn send_invalid(
+    run: &Run,
+    connection: &Connection,
+    (bytes, what): &InvalidText,
+    cases: &Cases,
+) {
     const PLACE: &str = "conformance-probe";
     let (id, tool) = (connection.next_id(), run.adapter.introspect.clone());
     let call = json!({
@@ -194,7 +199,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
     let reply = tokio::select! {
         biased;
         answer = &mut first => Some(Reply::from(answer)),
-        next = &mut behind => match next.lost() {
+        next = &mut behind => match next.no_response() {
             Some(lost) => return ended(lost, bytes, what, cases),
             None => None,
         },
@@ -204,9 +209,9 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
         return cases.pass();
     };
     let exchange = Exchange { tool: tool.clone(), arguments: call, reply };
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         // An HTTP server may reject the request before it parses it.
-        if matches!(lost, Lost::Status(400..=499)) {
+        if matches!(lost, NoResponse::Status(400..=499)) {
             return cases.pass();
         }
         return ended(lost, bytes, what, cases);
@@ -226,8 +231,8 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
 }
 
 /// Reports a missing reply if the adapter terminated because of the request.
-fn ended(lost: &Lost, bytes: &[u8], what: &str, cases: &Cases) {
-    if !matches!(lost, Lost::Closed(_)) {
+fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
+    if !matches!(lost, NoResponse::Closed(_)) {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.fail(Finding {
@@ -245,7 +250,7 @@ fn ended(lost: &Lost, bytes: &[u8], what: &str, cases: &Cases) {
 async fn unicode(run: &Run, cases: &Cases) {
     for (what, text) in TEXTS {
         let exchange = run.introspect(json!({ "query": "operations", "name": text })).await;
-        if exchange.lost().is_none() {
+        if exchange.no_response().is_none() {
             is_taken(&exchange, "name", what, cases);
         }
     }
@@ -279,7 +284,7 @@ fn with_text(
         return None;
     }
     // The named item does not need to exist.
-    let found = run.valid(operation).or_else(|_| run.of_nobody(operation));
+    let found = run.valid(operation).or_else(|_| run.with_missing_ids(operation));
     let mut params = cases.ok_or_skip(found)?;
     params.insert(parameter.name.clone(), text);
     Some(params)

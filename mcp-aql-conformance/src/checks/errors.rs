@@ -116,11 +116,11 @@ fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("details", Form::Open(&[])),
     ]);
     for (_, error) in errors(exchange) {
-        ERROR.check(error, cases, |told| {
+        ERROR.check(error, cases, |reported| {
             Finding::of(
                 exchange,
                 subject(exchange),
-                format!("`error`: {told}"),
+                format!("`error`: {reported}"),
                 "give `error` a `code` in capitals and a `message`, and move other members into the object \
                  `error.details`",
             )
@@ -306,11 +306,11 @@ fn details(_: &Run, exchange: &Exchange, cases: &Cases) {
         let code = text(error, "code");
         let form = DETAILS.iter().find(|(known, _)| *known == code).map(|(_, form)| form);
         let Some(form) = form else { continue };
-        form.check(error.get("details").unwrap_or(&Value::Null), cases, |told| {
+        form.check(error.get("details").unwrap_or(&Value::Null), cases, |reported| {
             Finding::of(
                 exchange,
                 format!("{}: {code}", subject(exchange)),
-                format!("`error.details` of {code}: {told}"),
+                format!("`error.details` of {code}: {reported}"),
                 "fill in the details: programs correct their calls by them, not by the message",
             )
         });
@@ -547,7 +547,7 @@ async fn not_found(run: &Run, cases: &Cases) {
         for parameter in operation.required() {
             if values::is_identifier(&parameter.name) && parameter.member("enum").is_none() {
                 is_any = true;
-                look_for_nobody(run, operation, parameter, cases).await;
+                read_missing_item(run, operation, parameter, cases).await;
             }
         }
     }
@@ -556,11 +556,11 @@ async fn not_found(run: &Run, cases: &Cases) {
     }
 }
 
-async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
+async fn read_missing_item(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
     // Only this parameter names a missing item, so the failure concerns it.
-    let found = run.valid(operation).or_else(|_| run.of_nobody(operation));
+    let found = run.valid(operation).or_else(|_| run.with_missing_ids(operation));
     let Some(mut params) = cases.ok_or_skip(found) else { return };
-    let Some(value) = values::nobody(run, operation, parameter) else {
+    let Some(value) = values::missing_id(run, operation, parameter) else {
         return cases.skip(Skip::NoFixture(format!(
             "a `{}` of `{}` that does not exist",
             parameter.name, operation.name
@@ -568,13 +568,13 @@ async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter
     };
     params.insert(parameter.name.clone(), value);
     let Some(exchange) = run.call(operation, params, cases).await else { return };
-    let is_told = exchange.failure().is_some_and(|failure| {
+    let is_reported = exchange.failure().is_some_and(|failure| {
         failure.code == "NOT_FOUND_RESOURCE"
             && ["resource_type", "resource_id"]
                 .iter()
                 .all(|name| failure.details.get(name).is_some())
     });
-    cases.expect(is_told, || {
+    cases.expect(is_reported, || {
         Finding::of(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),
@@ -622,7 +622,7 @@ async fn try_secret(
     value: Value,
     cases: &Cases,
 ) {
-    let Some(mut params) = cases.ok_or_skip(run.of_nobody(operation)) else { return };
+    let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { return };
     params.insert(parameter.name.clone(), value);
     let call = arguments(&operation.name, params);
     let Some(exchange) = run.refused(&operation.tool, call, cases).await else { return };

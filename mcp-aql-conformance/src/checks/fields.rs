@@ -137,7 +137,7 @@ async fn full(run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchang
         cases.skip(Skip::Scarce(format!(
             "`{}` returned no fields to select ({})",
             operation.name,
-            exchange.told()
+            exchange.summary()
         )));
         return None;
     }
@@ -388,8 +388,9 @@ async fn path_reported(run: &Run, cases: &Cases) {
             return;
         }
         let warnings = exchange.body().and_then(|body| body.get("warnings")?.as_array());
-        let is_told = is_refused(exchange) || warnings.is_some_and(|warnings| !warnings.is_empty());
-        cases.expect(is_told, || {
+        let is_reported =
+            is_refused(exchange) || warnings.is_some_and(|warnings| !warnings.is_empty());
+        cases.expect(is_reported, || {
             Finding::of(
                 exchange,
                 about(operation),

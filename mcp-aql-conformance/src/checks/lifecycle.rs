@@ -228,7 +228,7 @@ impl<'a> Starter<'a> {
         let Some(id) = member(&begun, "execution_id").map(str::to_owned) else {
             cases.skip(Skip::NoFixture(format!(
                 "an execution of `{name}`, which returned {}: add parameters under [params.{name}]",
-                begun.told(),
+                begun.summary(),
                 name = self.operation.name,
             )));
             return None;
@@ -330,7 +330,7 @@ async fn readable(run: &Run, cases: &Cases) {
         let Some(looked) = execution.look(run, cases).await else { continue };
         let name = &starter.operation.name;
         let is_it = member(&looked, "execution_id") == Some(execution.id.as_str())
-            && member(&looked, "operation").is_none_or(|told| told == name);
+            && member(&looked, "operation").is_none_or(|reported| reported == name);
         cases.expect(is_it, || {
             Finding::of(
                 &looked,
@@ -404,10 +404,10 @@ async fn transitions(run: &Run, cases: &Cases) {
             )));
             continue;
         }
-        let told = fault.and_then(|at| seen.get(at + 1)).or(seen.last());
+        let reported = fault.and_then(|at| seen.get(at + 1)).or(seen.last());
         cases.expect(fault.is_none(), || Finding {
             received: json!(states),
-            sent: told.map(Exchange::sent).unwrap_or_default(),
+            sent: reported.map(Exchange::sent).unwrap_or_default(),
             ..Finding::of(
                 &execution.begun,
                 &starter.operation.name,
@@ -429,9 +429,9 @@ async fn terminal(run: &Run, cases: &Cases) {
         let Some(after) = execution.look(run, cases).await else { continue };
         let status = |exchange: &Exchange| member(exchange, "status").map(str::to_owned);
         // Cancelling a finished execution may return its final state or fail.
-        let is_told =
+        let is_reported =
             tried.as_ref().is_none_or(|tried| !tried.succeeded() || status(tried) == status(&end));
-        cases.expect(status(&after) == status(&end) && is_told, || Finding {
+        cases.expect(status(&after) == status(&end) && is_reported, || Finding {
             received: json!([tried.as_ref().map(Exchange::received), after.received()]),
             ..Finding::of(
                 tried.as_ref().unwrap_or(&after),
@@ -470,7 +470,8 @@ async fn cancel(run: &Run, cases: &Cases) {
         let status = member(&end, "status").unwrap_or_default();
         // The execution may have finished before it was cancelled.
         let was_over = cancelled.failure().is_some()
-            || member(&cancelled, "status").is_some_and(|told| told == status && is_final(told));
+            || member(&cancelled, "status")
+                .is_some_and(|reported| reported == status && is_final(reported));
         if cancelled.succeeded() && !is_final(status) {
             // Cancelling may take some time in a custom state.
             cases.skip(Skip::NoFixture(format!(
@@ -495,7 +496,7 @@ async fn cancel(run: &Run, cases: &Cases) {
 async fn claims(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
         let operation = starter.operation;
-        let told = lifecycle(operation).cloned().unwrap_or_default();
+        let reported = lifecycle(operation).cloned().unwrap_or_default();
         let steering = starter.steering;
         for (claim, means) in
             [("supports_cancel", steering.cancel), ("supports_retry", steering.retry)]
@@ -503,7 +504,7 @@ async fn claims(run: &Run, cases: &Cases) {
             cases.expect(means.is_some() || !supports(operation, claim), || {
                 Finding::shown(
                     format!("{}: lifecycle.{claim}", operation.name),
-                    told.clone(),
+                    reported.clone(),
                     "false, or an operation with a required `execution_id` for it",
                     "claim only features with an operation",
                 )
@@ -546,7 +547,10 @@ async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
     let Some(execution) = starter.begin(run, cases).await else { return };
     let Some(seen) = execution.follow(run, cases).await else { return };
     let progress = |state: &&Exchange| {
-        state.data().and_then(|data| data.get("progress")).is_some_and(|told| !told.is_null())
+        state
+            .data()
+            .and_then(|data| data.get("progress"))
+            .is_some_and(|reported| !reported.is_null())
     };
     let reporting = seen.iter().find(progress);
     cases.expect(reporting.is_none(), || {
@@ -646,7 +650,7 @@ async fn progress(run: &Run, cases: &Cases) {
         }
         let Some(params) = run.to_run(starter.operation, cases).await else { continue };
         let arguments = arguments(&starter.operation.name, params);
-        if let Some(why) = run.spares(starter.operation, &arguments) {
+        if let Some(why) = run.ownership_skip_reason(starter.operation, &arguments) {
             cases.skip(why);
             continue;
         }
@@ -663,13 +667,13 @@ async fn progress(run: &Run, cases: &Cases) {
             continue;
         }
         let notifications = connection.take_notifications();
-        let told: Vec<_> = notifications
+        let reported: Vec<_> = notifications
             .iter()
             .filter(|message| {
                 message.get("method").is_some_and(|it| it == "notifications/progress")
             })
             .collect();
-        if told.is_empty() {
+        if reported.is_empty() {
             // Executions of less than a second need not report progress.
             cases.skip(Skip::NoFixture(format!(
                 "an execution of `{}` that reports progress",
@@ -687,12 +691,12 @@ async fn progress(run: &Run, cases: &Cases) {
                 && is("total", Value::is_number)
                 && is("message", Value::is_string)
         };
-        let grows = told.windows(2).all(|pair| match pair {
+        let grows = reported.windows(2).all(|pair| match pair {
             [one, other] => number(one) <= number(other),
             _ => true,
         });
-        cases.expect(grows && told.iter().all(is_formed), || Finding {
-            received: json!(told),
+        cases.expect(grows && reported.iter().all(is_formed), || Finding {
+            received: json!(reported),
             ..Finding::of(
                 &exchange,
                 &starter.operation.name,

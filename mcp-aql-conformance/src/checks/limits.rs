@@ -133,7 +133,7 @@ fn carrier(
     let valid = run.adapter.reads().chain(introspect).filter_map(|operation| {
         let params = match operation.name.as_str() {
             "introspect" => Map::from_iter([("query".to_owned(), json!("operations"))]),
-            _ => run.of_nobody(operation).ok()?,
+            _ => run.with_missing_ids(operation).ok()?,
         };
         Some((operation, params, operation.parameters.iter().find(|parameter| wants(parameter))))
     });
@@ -167,8 +167,9 @@ fn is_too_large(exchange: &Exchange) -> bool {
 
 /// Whether the reply reports this limit, or reports no limit at all.
 fn is_beyond(exchange: &Exchange, limit: Limit) -> bool {
-    let told = exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
-    is_too_large(exchange) && told.is_none_or(|told| told == limit.name())
+    let reported =
+        exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
+    is_too_large(exchange) && reported.is_none_or(|reported| reported == limit.name())
 }
 
 /// The subject of a finding.
@@ -333,13 +334,14 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     let details = exchange.failure().map(|failure| failure.details).unwrap_or(&Value::Null);
-    let told = details.get("limit_type").and_then(Value::as_str).unwrap_or_default();
+    let reported = details.get("limit_type").and_then(Value::as_str).unwrap_or_default();
     let number = |name: &str| details.get(name).and_then(Value::as_u64);
-    let limit = Limit::ALL.into_iter().find(|limit| limit.name() == told);
+    let limit = Limit::ALL.into_iter().find(|limit| limit.name() == reported);
     let holds = limit.is_some_and(|limit| {
         let stated = limit.stated(run).and_then(|stated| u64::try_from(stated).ok());
         details.get("unit").is_some_and(|unit| *unit == limit.words().2)
-            && number("limit_value").is_some_and(|told| stated.is_none_or(|stated| told == stated))
+            && number("limit_value")
+                .is_some_and(|reported| stated.is_none_or(|stated| reported == stated))
             && number("actual_value") > number("limit_value")
     });
     let expected = match limit {

@@ -35,7 +35,7 @@ use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::config::Settings;
 use crate::run::Run;
-use crate::runner::Whole;
+use crate::runner::RunResults;
 
 /// The requirement level of a check, which decides whether a finding is a failure or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(crate) enum Body {
     /// Examines the statistics of all messages at the end of a mode.
     Seen(fn(&Run, &Cases)),
     /// Compares all modes at the end of the run.
-    Modes(fn(&Whole, &Settings, &Cases)),
+    Modes(fn(&RunResults, &Settings, &Cases)),
 }
 
 /// Creates a MUST of level 1.

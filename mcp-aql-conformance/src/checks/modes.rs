@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{Body, Check, Keyword};
 use crate::cases::{Cases, Finding, Skip};
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode, Operation, Unlearned};
-use crate::runner::Whole;
-use crate::wire::Lost;
+use crate::learn::{Adapter, LearnError, Mode, Operation};
+use crate::runner::RunResults;
+use crate::wire::NoResponse;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -58,13 +58,13 @@ pub(super) const CHECKS: &[Check] = &[
 const VARIABLE: &str = "MCP_AQL_ENDPOINT_MODE";
 
 /// The adapter as learned in this mode.
-fn seen(whole: &Whole, mode: Mode) -> Option<&Adapter> {
+fn seen(whole: &RunResults, mode: Mode) -> Option<&Adapter> {
     let mut adapters = whole.surfaces.iter().map(|surface| &surface.adapter);
     adapters.find(|adapter| adapter.mode == mode)
 }
 
 /// The mode that could not be learned.
-fn unseen(whole: &Whole) -> Option<Mode> {
+fn unseen(whole: &RunResults) -> Option<Mode> {
     [Mode::Semantic, Mode::Single].into_iter().find(|mode| seen(whole, *mode).is_none())
 }
 
@@ -73,16 +73,16 @@ fn no_way_to(mode: Mode) -> Skip {
 }
 
 /// The reasons why other modes could not be learned.
-fn reasons(whole: &Whole) -> Vec<String> {
+fn reasons(whole: &RunResults) -> Vec<String> {
     whole.unlearned.iter().map(|(_, why)| why.to_string()).collect()
 }
 
 /// Whether the mode was not learned because the time limit was reached.
-fn is_late(why: &Unlearned) -> bool {
-    matches!(why, Unlearned::Lost(Lost::TimedOut(_)))
+fn is_late(why: &LearnError) -> bool {
+    matches!(why, LearnError::NoResponse(NoResponse::TimedOut(_)))
 }
 
-fn both(whole: &Whole, _: &Settings, cases: &Cases) {
+fn both(whole: &RunResults, _: &Settings, cases: &Cases) {
     let Some(mode) = unseen(whole) else { return cases.pass() };
     if whole.unlearned.is_empty() {
         return cases.skip(no_way_to(mode));
@@ -116,7 +116,7 @@ fn lasting(operation: &Operation) -> Value {
     })
 }
 
-fn same_operations(whole: &Whole, _: &Settings, cases: &Cases) {
+fn same_operations(whole: &RunResults, _: &Settings, cases: &Cases) {
     let (Some(semantic), Some(single)) = (seen(whole, Mode::Semantic), seen(whole, Mode::Single))
     else {
         return cases.skip(no_way_to(unseen(whole).unwrap_or(Mode::Single)));
@@ -139,7 +139,7 @@ fn same_operations(whole: &Whole, _: &Settings, cases: &Cases) {
     }
 }
 
-fn stated(whole: &Whole, _: &Settings, cases: &Cases) {
+fn stated(whole: &RunResults, _: &Settings, cases: &Cases) {
     for surface in &whole.surfaces {
         let adapter = &surface.adapter;
         let Some(stated) = adapter.protocol().get("mode") else {
@@ -161,7 +161,7 @@ fn stated(whole: &Whole, _: &Settings, cases: &Cases) {
     }
 }
 
-fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
+fn env(whole: &RunResults, settings: &Settings, cases: &Cases) {
     // Modes that are reached in another way are not selected by the variable.
     let is_by_env =
         |asked: &Option<Mode>| asked.is_some_and(|mode| !settings.file.modes.contains_key(&mode));
@@ -194,7 +194,7 @@ fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
     }
 }
 
-fn default(whole: &Whole, settings: &Settings, cases: &Cases) {
+fn default(whole: &RunResults, settings: &Settings, cases: &Cases) {
     let is_configured =
         settings.file.env.contains_key(VARIABLE) || std::env::var_os(VARIABLE).is_some();
     if is_configured {

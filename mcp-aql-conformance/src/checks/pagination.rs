@@ -7,7 +7,7 @@ use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::learn::Operation;
-use crate::pages::{self, Broken, CURSORS, Walk, Way};
+use crate::pages::{self, CURSORS, Direction, Walk, WalkError};
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
 use crate::values;
@@ -256,11 +256,11 @@ async fn items_or_edges(run: &Run, cases: &Cases) {
 async fn both_walks<'r>(
     run: &'r Run,
     operation: &Operation,
-    way: Way,
+    way: Direction,
     cases: &Cases,
 ) -> Option<(Walk<'r>, Walk<'r>)> {
     let params = params_with(run, operation, [], cases)?;
-    let big = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await?;
+    let big = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
     if big.broken.is_some() && big.pages.len() < 2 {
         cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
         return None;
@@ -275,7 +275,7 @@ async fn both_walks<'r>(
         return None;
     }
     let small = pages::walk(run, operation, &params, (way, SMALL_PAGE_SIZE), cases).await?;
-    if [&big, &small].iter().any(|walk| walk.broken == Some(Broken::TooMuch)) {
+    if [&big, &small].iter().any(|walk| walk.broken == Some(WalkError::TooMuch)) {
         cases.skip(pages::too_much(operation));
         return None;
     }
@@ -304,7 +304,7 @@ fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) 
         })
 }
 
-async fn walks(run: &Run, cases: &Cases, way: Way) {
+async fn walks(run: &Run, cases: &Cases, way: Direction) {
     let [how_many, _, cursor, more] = way.words();
     let mut operations = paged(run, cases);
     operations.retain(|operation| operation.parameter(how_many).is_some());
@@ -322,9 +322,9 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
         }
         let Some(last) = small.pages.last() else { return };
         let why = match small.broken {
-            Some(Broken::NoPage) => "a valid page".to_owned(),
-            Some(Broken::NoCursor) => format!("`{cursor}` whenever `{more}` is true"),
-            Some(Broken::Endless | Broken::TooMuch) => {
+            Some(WalkError::NoPage) => "a valid page".to_owned(),
+            Some(WalkError::NoCursor) => format!("`{cursor}` whenever `{more}` is true"),
+            Some(WalkError::Endless | WalkError::TooMuch) => {
                 "a last page: the cursors never end".to_owned()
             }
             None => format!("the same {} items in the same order, each once", big.items.len()),
@@ -351,11 +351,11 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
 }
 
 async fn forward(run: &Run, cases: &Cases) {
-    walks(run, cases, Way::Forward).await;
+    walks(run, cases, Direction::Forward).await;
 }
 
 async fn backward(run: &Run, cases: &Cases) {
-    walks(run, cases, Way::Backward).await;
+    walks(run, cases, Direction::Backward).await;
 }
 
 /// The contradictory combinations of parameters that an operation has.
@@ -496,11 +496,11 @@ async fn refuses_cursors(
 
 async fn bad_cursor(run: &Run, cases: &Cases) {
     let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
-    let told = (
+    let reported = (
         "a VALIDATION failure that names `after`",
         "check cursors first, and reject unreadable ones instead of starting anew or failing otherwise",
     );
-    refuses_cursors(run, cases, &cursors, told).await;
+    refuses_cursors(run, cases, &cursors, reported).await;
 }
 
 /// Text in the usual encodings of cursors that no adapter with opaque cursors has issued: `1`, `no`,
@@ -519,12 +519,12 @@ async fn forged_cursor(run: &Run, cases: &Cases) {
         let cursor = page.data().and_then(|data| pages::cursor(data, "endCursor"));
         cursors.extend(cursor.zip(returned).map(|(cursor, of)| (Some(of), cursor.to_owned())));
     }
-    let told = (
+    let reported = (
         "a VALIDATION failure that names `after`: because this list did not issue the cursor",
         "sign cursors together with their list, and reject all others: an empty page looks like the \
               end of the list",
     );
-    refuses_cursors(run, cases, &cursors, told).await;
+    refuses_cursors(run, cases, &cursors, reported).await;
 }
 
 async fn tampered_cursor(run: &Run, cases: &Cases) {
@@ -538,11 +538,11 @@ async fn tampered_cursor(run: &Run, cases: &Cases) {
         });
         vec![letters.collect()]
     };
-    let told = (
+    let reported = (
         "a VALIDATION failure, because one character of the cursor was changed",
         "protect cursors with a checksum or a signature",
     );
-    with_cursor(run, cases, change, told).await;
+    with_cursor(run, cases, change, reported).await;
 }
 
 async fn cursor_form(run: &Run, cases: &Cases) {
@@ -640,7 +640,7 @@ async fn total(run: &Run, cases: &Cases) {
         let counted = &counted;
         async move {
             let Some(params) = params_with(run, operation, [], cases) else { return };
-            let walk = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await;
+            let walk = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await;
             let Some(walk) = walk.filter(|walk| walk.broken.is_none()) else { return };
             let mut short = params;
             short.insert("first".to_owned(), 1.into());

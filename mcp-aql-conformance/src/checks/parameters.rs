@@ -2,11 +2,11 @@
 //!
 //! Calls that must be rejected name missing items, so that they change nothing if they run.
 
+mod accepted;
 mod missing;
 mod names;
 mod places;
-mod taken;
-mod wrong;
+mod rejected;
 
 use serde_json::{Map, Value, json};
 
@@ -88,86 +88,86 @@ pub(super) const CHECKS: &[Check] = &[
         "parameters.wrong_type",
         "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE",
         &["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
-        Body::Changes(later!(wrong::wrong_type)),
+        Body::Changes(later!(rejected::wrong_type)),
     ),
     check(
         "parameters.enum",
         "Values outside an `enum` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::words)),
+        Body::Changes(later!(rejected::words)),
     ),
     check(
         "parameters.minimum",
         "Numbers below a `minimum` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::minimum)),
+        Body::Changes(later!(rejected::minimum)),
     ),
     check(
         "parameters.maximum",
         "Numbers above a `maximum` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::maximum)),
+        Body::Changes(later!(rejected::maximum)),
     ),
     check(
         "parameters.length",
         "Texts shorter than `minLength` or longer than `maxLength` are rejected",
         &["REQ-RQ-07", "REQ-INT-20"],
-        Body::Changes(later!(wrong::length)),
+        Body::Changes(later!(rejected::length)),
     ),
     check(
         "parameters.pattern",
         "Texts that do not match a `pattern` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::pattern)),
+        Body::Changes(later!(rejected::pattern)),
     ),
     check(
         "parameters.format",
         "Texts that do not match their `format` are rejected",
         &["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
-        Body::Changes(later!(wrong::format)),
+        Body::Changes(later!(rejected::format)),
     ),
     check(
         "parameters.items",
         "Lists with invalid items are rejected",
         &["REQ-RQ-07", "REQ-INT-20"],
-        Body::Changes(later!(wrong::items)),
+        Body::Changes(later!(rejected::items)),
     ),
     check(
         "parameters.members",
         "Objects of a named type with missing or wrong fields are rejected",
         &["REQ-INT-20", "REQ-INT-22"],
-        Body::Changes(later!(wrong::members)),
+        Body::Changes(later!(rejected::members)),
     ),
     should(check(
         "parameters.details_names",
         "`details.param_name` of a rejected value names its parameter",
         &["REQ-ERR-05", "REQ-ERR-07"],
-        Body::Changes(later!(wrong::details_names)),
+        Body::Changes(later!(rejected::details_names)),
     )),
     check(
         "parameters.boundaries",
         "Values at the bounds of their constraints are accepted",
         &["REQ-INT-20"],
-        Body::Changes(later!(taken::boundaries)),
+        Body::Changes(later!(accepted::boundaries)),
     ),
     check(
         "parameters.documented_accepted",
         "Every documented parameter is accepted",
         &["REQ-INT-20", "REQ-CNF-08"],
         // Operations with configured parameters may act on items of other checks.
-        Body::Alone(later!(taken::documented_accepted)),
+        Body::Alone(later!(accepted::documented_accepted)),
     ),
     check(
         "parameters.default_effect",
         "A documented default applies if the parameter is omitted",
         &["REQ-RQ-09"],
-        Body::Reads(later!(taken::default_effect)),
+        Body::Reads(later!(accepted::default_effect)),
     ),
     should(check(
         "parameters.shared_agree",
         "Parameters of one name agree in type and default across operations",
         &["REQ-RQ-13"],
-        Body::Learned(taken::shared_agree),
+        Body::Learned(accepted::shared_agree),
     )),
     check(
         "parameters.unknown_nested",
@@ -213,7 +213,9 @@ fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value
         .operations
         .iter()
         .filter(|operation| operation.name != "introspect")
-        .filter_map(|operation| Some((operation, cases.ok_or_skip(run.of_nobody(operation))?)))
+        .filter_map(|operation| {
+            Some((operation, cases.ok_or_skip(run.with_missing_ids(operation))?))
+        })
         .collect()
 }
 

@@ -97,15 +97,15 @@ fn operation<'a>(run: &'a Run, cases: &Cases) -> Option<&'a Operation> {
     found
 }
 
-fn told(operation: &Operation) -> &Value {
+fn documented_support(operation: &Operation) -> &Value {
     operation.details().get("relationship_capabilities").unwrap_or(&Value::Null)
 }
 
 /// The maximum depth of a walk.
 fn furthest(operation: &Operation) -> u64 {
-    let told = told(operation).get("max_depth").and_then(Value::as_u64);
+    let reported = documented_support(operation).get("max_depth").and_then(Value::as_u64);
     let maximum = operation.parameter("depth").and_then(|depth| depth.member("maximum")?.as_u64());
-    told.or(maximum).unwrap_or(2).clamp(1, 10)
+    reported.or(maximum).unwrap_or(2).clamp(1, 10)
 }
 
 fn records(exchange: &Exchange) -> Vec<&Value> {
@@ -180,22 +180,22 @@ fn parameters(run: &Run, cases: &Cases) {
 
 async fn capabilities(run: &Run, cases: &Cases) {
     let Some(operation) = operation(run, cases) else { return };
-    let told = told(operation);
-    let is_list = |name: &str| told.get(name).is_some_and(Value::is_array);
-    let holds = told.get("supported") == Some(&Value::Bool(true))
+    let reported = documented_support(operation);
+    let is_list = |name: &str| reported.get(name).is_some_and(Value::is_array);
+    let holds = reported.get("supported") == Some(&Value::Bool(true))
         && is_list("directions")
         && is_list("relationship_types")
-        && told.get("max_depth").and_then(Value::as_u64).is_some_and(|depth| depth >= 1);
+        && reported.get("max_depth").and_then(Value::as_u64).is_some_and(|depth| depth >= 1);
     cases.expect(holds, || {
         Finding::shown(
             OPERATION,
-            told.clone(),
+            reported.clone(),
             "`relationship_capabilities` with `supported: true`, `directions`, `relationship_types` \
              and `max_depth`",
             "document relationships and the maximum depth in the details",
         )
     });
-    let types = told.get("relationship_types").and_then(Value::as_array);
+    let types = reported.get("relationship_types").and_then(Value::as_array);
     let Some(types) = types else { return };
     let Some((_, _, exchange)) = root(run, cases).await else { return };
     for record in records(&exchange) {
@@ -220,7 +220,7 @@ fn has_edge(record: &Value, nodes: &[&Value], edges: &[&Value]) -> bool {
     let names = ["element_type", "element_name"];
     let node = nodes.iter().find(|node| names.iter().all(|it| node.get(it) == target.get(it)));
     let Some(id) = node.and_then(|node| node.get("id")) else { return false };
-    let end = if record.get("direction").is_some_and(|told| told == "incoming") {
+    let end = if record.get("direction").is_some_and(|reported| reported == "incoming") {
         "source"
     } else {
         "target"
@@ -289,7 +289,7 @@ async fn directions(run: &Run, cases: &Cases) {
         let Some((found, exchange)) = found else { return };
         let is_one_way = records(&exchange)
             .iter()
-            .all(|record| record.get("direction").is_some_and(|told| told == direction));
+            .all(|record| record.get("direction").is_some_and(|reported| reported == direction));
         cases.expect(exchange.succeeded() && is_one_way, || {
             Finding::of(
                 &exchange,
@@ -322,7 +322,9 @@ async fn depth(run: &Run, cases: &Cases) {
         let Some(exchange) = asked else { return };
         let records = records(&exchange);
         let is_near = records.iter().all(|record| {
-            record.get("depth").is_none_or(|told| told.as_u64().is_some_and(|told| told <= depth))
+            record
+                .get("depth")
+                .is_none_or(|reported| reported.as_u64().is_some_and(|reported| reported <= depth))
         });
         cases.expect(is_near && records.len() >= before && !records.is_empty(), || {
             Finding::of(
@@ -338,7 +340,7 @@ async fn depth(run: &Run, cases: &Cases) {
 
 async fn max_depth(run: &Run, cases: &Cases) {
     let Some(operation) = operation(run, cases) else { return };
-    let Some(most) = told(operation).get("max_depth").and_then(Value::as_u64) else {
+    let Some(most) = documented_support(operation).get("max_depth").and_then(Value::as_u64) else {
         return cases.not_applicable("`relationship_capabilities` does not state `max_depth`");
     };
     let Some(depth) = operation.parameter("depth") else {
@@ -381,7 +383,7 @@ async fn max_depth(run: &Run, cases: &Cases) {
 
 async fn narrowed(run: &Run, cases: &Cases) {
     let Some((operation, root, _)) = root(run, cases).await else { return };
-    let types = told(operation).get("relationship_types").and_then(Value::as_array);
+    let types = documented_support(operation).get("relationship_types").and_then(Value::as_array);
     let Some(types) = types.filter(|_| operation.parameter("relationship").is_some()) else {
         return cases.not_applicable("`query_relationships` does not document `relationship`");
     };
@@ -490,10 +492,10 @@ async fn missing(run: &Run, cases: &Cases) {
     }
     let asked = ask(run, operation, (&nobody, "both"), json!({}), cases).await;
     let Some(exchange) = asked else { return };
-    let is_told =
+    let is_reported =
         exchange.code().is_some_and(|code| code.starts_with("NOT_FOUND_")) || is_refused(&exchange);
     let is_empty = exchange.succeeded() && records(&exchange).is_empty();
-    cases.expect(is_told || is_empty, || {
+    cases.expect(is_reported || is_empty, || {
         Finding::of(
             &exchange,
             OPERATION,

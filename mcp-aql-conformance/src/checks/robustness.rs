@@ -9,7 +9,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::Run;
-use crate::wire::{Answer, Connection, Lost, is_light};
+use crate::wire::{Answer, Connection, NoResponse, is_light};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -157,7 +157,7 @@ impl<'a> Probe<'a> {
             sent: json!(shortened(sent)),
             ..Finding::shown(
                 shortened(sent),
-                told(&answer),
+                reply_value(&answer),
                 "a reply to the following call of `introspect`",
                 mend,
             )
@@ -181,13 +181,13 @@ impl<'a> Probe<'a> {
             Answer::Error { .. } => true,
             Answer::Result(result) => is_failure(result),
             // An HTTP server may reject the request before it parses it.
-            Answer::Lost(lost) => matches!(lost, Lost::Status(400..=499)),
+            Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
         };
         self.cases.expect(is_refused, || Finding {
             sent: json!(shortened(&message)),
-            ..Finding::shown(what, told(&answer), "a failure or an error", mend)
+            ..Finding::shown(what, reply_value(&answer), "a failure or an error", mend)
         });
-        if matches!(answer, Answer::Lost(Lost::TimedOut(_))) {
+        if matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_))) {
             self.connection = None;
             return;
         }
@@ -220,11 +220,11 @@ fn shortened(message: &str) -> String {
 }
 
 /// The reply in the form of reports.
-fn told(answer: &Answer) -> Value {
+fn reply_value(answer: &Answer) -> Value {
     match answer {
         Answer::Result(result) => result.clone(),
         Answer::Error { raw, .. } => json!({ "error": raw }),
-        Answer::Lost(lost) => json!(lost.to_string()),
+        Answer::NoResponse(lost) => json!(lost.to_string()),
     }
 }
 
@@ -327,7 +327,7 @@ async fn request_ids(run: &Run, cases: &Cases) {
             sent: json!(message),
             ..Finding::shown(
                 format!("id {id}"),
-                told(&answer),
+                reply_value(&answer),
                 "a reply with the same id, of the same type",
                 "return the id as the unchanged JSON value",
             )
@@ -351,8 +351,8 @@ async fn pipelined(run: &Run, cases: &Cases) {
             cases.skip(too_fast);
             continue;
         }
-        let told = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
-        cases.expect(told == Some(&json!(name)), || {
+        let reported = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
+        cases.expect(reported == Some(&json!(name)), || {
             Finding::shown(
                 format!("{} requests at once", run.at_once()),
                 exchange.received(),
@@ -374,13 +374,13 @@ async fn large_request(run: &Run, cases: &Cases) {
     let arguments = json!({ "operation": "introspect", "params": params });
     let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
     let answer = connection.request("tools/call", &call).await;
-    let told = told(&answer);
+    let reported = reply_value(&answer);
     let is_too_large =
-        told.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !told.is_object();
+        reported.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !reported.is_object();
     cases.expect(matches!(answer, Answer::Result(_)) && !is_too_large, || {
         Finding::shown(
             "`introspect` with a name of 60000 letters",
-            told.clone(),
+            reported.clone(),
             "any reply except that the request is too large",
             "accept requests and strings of at least 65536 bytes",
         )

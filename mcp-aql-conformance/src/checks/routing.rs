@@ -154,7 +154,7 @@ fn is_refused(exchange: &Exchange) -> bool {
                 || raw.get("isError").is_some_and(|flag| *flag == Value::Bool(true))
         }
         Reply::Protocol { .. } => true,
-        Reply::Lost(_) => false,
+        Reply::NoResponse(_) => false,
     }
 }
 

@@ -176,7 +176,7 @@ fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
         cases.skip(Skip::NoFixture(format!(
             "a call of `{}` that fails for a missing confirmation; it returned {}",
             exchange.operation(),
-            exchange.told()
+            exchange.summary()
         )));
     }
     !is_held

@@ -100,7 +100,7 @@ async fn fresh(run: &Run, cases: &Cases) {
         let Some(connection) = another(run, cases).await else { return };
         let exchange = run.send_on(&connection, &run.adapter.introspect, asked.clone()).await;
         connection.close().await;
-        if let Some(lost) = exchange.lost() {
+        if let Some(lost) = exchange.no_response() {
             return cases.skip(Skip::CutShort(lost.to_string()));
         }
         let id = exchange.data().and_then(|data| data.get("_protocol")).and_then(id_of);
@@ -118,13 +118,13 @@ async fn fresh(run: &Run, cases: &Cases) {
 }
 
 /// A call that requires confirmation, and its token.
-struct Gated<'a> {
+struct GatedCall<'a> {
     operation: &'a Operation,
     params: Map<String, Value>,
     token: String,
 }
 
-impl Gated<'_> {
+impl GatedCall<'_> {
     /// The arguments of the same call with the token.
     fn confirmed(&self) -> Value {
         let params = confirmed(self.operation, self.params.clone(), &self.token);
@@ -134,7 +134,7 @@ impl Gated<'_> {
 
 /// Requests a token over this connection with identifiers of missing items, so that the operation changes
 /// nothing if it runs.
-async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<Gated<'a>> {
+async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<GatedCall<'a>> {
     let order = [Category::Delete, Category::Update, Category::Execute];
     let named = order
         .iter()
@@ -143,26 +143,27 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     let named: Vec<_> = named.collect();
     let mut skipped = None;
     for operation in named.iter().copied().take(MAX_TRIED_OPERATIONS) {
-        let params = match run.forbids(operation).map_or_else(|| run.of_nobody(operation), Err) {
-            Ok(params) => params,
-            Err(why) => {
-                skipped.get_or_insert(why);
-                continue;
-            }
-        };
+        let params =
+            match run.forbids(operation).map_or_else(|| run.with_missing_ids(operation), Err) {
+                Ok(params) => params,
+                Err(why) => {
+                    skipped.get_or_insert(why);
+                    continue;
+                }
+            };
         let call = arguments(&operation.name, params.clone());
-        if let Some(why) = run.spares(operation, &call) {
+        if let Some(why) = run.ownership_skip_reason(operation, &call) {
             skipped.get_or_insert(why);
             continue;
         }
         let exchange = run.send_on(connection, &operation.tool, call).await;
-        if let Some(lost) = exchange.lost() {
+        if let Some(lost) = exchange.no_response() {
             skipped.get_or_insert(Skip::CutShort(lost.to_string()));
         }
         let Some(failure) = exchange.failure() else { continue };
         let token = failure.details.get("confirmation_token").and_then(Value::as_str);
         if let (Some(token), "CONFIRMATION_REQUIRED") = (token, failure.code) {
-            return Some(Gated { operation, params, token: token.to_owned() });
+            return Some(GatedCall { operation, params, token: token.to_owned() });
         }
     }
     match skipped {
@@ -190,7 +191,7 @@ async fn tokens_end(run: &Run, cases: &Cases) {
     let Some(second) = another(run, cases).await else { return };
     let exchange = run.send_on(&second, &gated.operation.tool, gated.confirmed()).await;
     second.close().await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.expect(is_turned_down(&exchange), || {
@@ -222,7 +223,7 @@ async fn meta_identity(run: &Run, cases: &Cases) {
             call.insert("_meta".to_owned(), meta.clone());
         }
         let exchange = run.send_with(&second, &gated.operation.tool, call, Some(meta)).await;
-        match exchange.lost() {
+        match exchange.no_response() {
             Some(lost) => cases.skip(Skip::CutShort(lost.to_string())),
             None => {
                 cases.expect(is_turned_down(&exchange), || {
@@ -262,7 +263,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     let found = run.forbids(operation).map_or_else(|| run.valid(operation), Err);
     let Some(params) = cases.ok_or_skip(found) else { return };
     let call = arguments(&operation.name, params);
-    if let Some(why) = run.spares(operation, &call) {
+    if let Some(why) = run.ownership_skip_reason(operation, &call) {
         return cases.skip(why);
     }
     let Some(first) = another(run, cases).await else { return };
@@ -278,7 +279,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
     }
     let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
     let other = run.send_on(&second, &run.adapter.introspect, asked).await;
-    if let Some(lost) = exchange.lost().or(other.lost()) {
+    if let Some(lost) = exchange.no_response().or(other.no_response()) {
         cases.skip(Skip::CutShort(lost.to_string()));
     } else {
         let astray = progress(&second);

@@ -193,11 +193,11 @@ fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
     ]);
     let Some(body) = of_success(exchange) else { return };
     let form = if is_batch(exchange) { BATCH } else { SUCCESS };
-    form.check(body, cases, |told| {
+    form.check(body, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            told,
+            reported,
             "return `data`, which may be null, in a success, and put other members into `data` or `_meta`",
         )
     });
@@ -214,11 +214,11 @@ fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("removalVersion", Form::Any),
     ]);
     let Some(body) = of_failure(exchange) else { return };
-    FAILURE.check(body, cases, |told| {
+    FAILURE.check(body, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            told,
+            reported,
             "return {\"success\": false, \"error\": {\"code\": …, \"message\": …}}, and put other members into \
              `error.details`",
         )
@@ -232,11 +232,11 @@ fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(meta) = body.get("_meta") else {
         return cases.not_applicable("no result has `_meta`, which is optional");
     };
-    META.check(meta, cases, |told| {
+    META.check(meta, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            format!("`_meta` as an object: {told}"),
+            format!("`_meta` as an object: {reported}"),
             "make `_meta.request_id` a string and `_meta.duration_ms` a number that is not negative",
         )
     });
@@ -257,11 +257,11 @@ fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(warnings) = body.get("warnings") else {
         return cases.not_applicable(NO_WARNINGS);
     };
-    WARNINGS.check(warnings, cases, |told| {
+    WARNINGS.check(warnings, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            format!("`warnings` as a list: {told}"),
+            format!("`warnings` as a list: {reported}"),
             "return `code` and `message` in each warning, and optionally `details` and `severity`: \
              low, medium or high",
         )

@@ -10,7 +10,7 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::learn::Operation;
-use crate::resources::{Role, Thing};
+use crate::resources::{CreatedItem, Role};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -178,7 +178,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// An item that was created to be changed.
 struct Subject<'a> {
-    thing: Thing<'a>,
+    thing: CreatedItem<'a>,
     update: &'a Operation,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Subject<'a> {
                      change in `read_only` under [resources.{}]",
                 names.join("`, `"),
                 self.update.name,
-                exchange.told(),
+                exchange.summary(),
                 self.thing.resource.name,
             )));
             return None;

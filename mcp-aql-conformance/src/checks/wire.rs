@@ -90,7 +90,7 @@ const RECOVERABLE: [&str; 9] = [
 
 fn only_messages(run: &Run, cases: &Cases) {
     none_of(
-        run.seen().nonsense,
+        run.seen().invalid,
         "only JSON-RPC messages in UTF-8",
         "write logs to standard error, not to standard output",
         cases,
@@ -99,7 +99,7 @@ fn only_messages(run: &Run, cases: &Cases) {
 
 fn json_rpc_form(run: &Run, cases: &Cases) {
     none_of(
-        run.seen().misshapen,
+        run.seen().nonconforming,
         "`jsonrpc` \"2.0\" in every message, and either `result` or `error` in a response",
         "create messages with an MCP library, or follow JSON-RPC 2.0",
         cases,
@@ -108,7 +108,7 @@ fn json_rpc_form(run: &Run, cases: &Cases) {
 
 fn unexpected_response(run: &Run, cases: &Cases) {
     none_of(
-        run.seen().to_nobody,
+        run.seen().unexpected,
         "one response to each request, with the unchanged id of the request",
         "respond to each request once with its unchanged id, and do not respond to notifications",
         cases,
@@ -123,7 +123,7 @@ fn none_of(samples: Samples, expected: &str, mend: &str, cases: &Cases) {
 }
 
 fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
-    cases.expect(exchange.lost().is_none() || exchange.was_too_long(), || {
+    cases.expect(exchange.no_response().is_none() || exchange.was_too_long(), || {
         Finding::of(
             exchange,
             exchange.operation(),
@@ -178,7 +178,7 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
 
 fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
     let is_endpoint = run.adapter.endpoints.iter().any(|tool| tool.name == exchange.tool);
-    if !is_endpoint || !is_request(&exchange.arguments) || exchange.lost().is_some() {
+    if !is_endpoint || !is_request(&exchange.arguments) || exchange.no_response().is_some() {
         return;
     }
     cases.expect(!matches!(exchange.reply, Reply::Protocol { .. }), || {
@@ -209,7 +209,7 @@ fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
         ..Finding::of(
             exchange,
             exchange.operation(),
-            format!("`isError` {should} with {}", exchange.told()),
+            format!("`isError` {should} with {}", exchange.summary()),
             "set `isError` for internal failures only, which the model cannot correct",
         )
     });

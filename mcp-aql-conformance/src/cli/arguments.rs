@@ -42,7 +42,7 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Test {
         #[command(flatten)]
-        asked: Asked,
+        asked: RunArguments,
         /// Run only the checks of this category; may be repeated
         #[arg(long = "category", value_name = "NAME")]
         categories: Vec<String>,
@@ -56,7 +56,7 @@ a part could not be collected, its reason is reported, and nothing is written (e
 adapters need --allow create,update,execute, and --allow delete to remove the created items.")]
     Evidence {
         #[command(flatten)]
-        asked: Asked,
+        asked: RunArguments,
         /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -89,7 +89,7 @@ pub(crate) enum ListFormat {
 
 /// The adapter and the settings of a run.
 #[derive(Debug, Args)]
-pub(crate) struct Asked {
+pub(crate) struct RunArguments {
     /// The requested conformance level
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     level: u8,
@@ -121,7 +121,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-impl Asked {
+impl RunArguments {
     /// Whether the run may create items that outlive it.
     pub(crate) fn may_create(&self) -> bool {
         self.allow.iter().any(|category| *category != Category::Read)

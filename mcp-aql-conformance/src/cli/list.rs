@@ -9,7 +9,7 @@ use super::arguments::ListFormat;
 use super::output;
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct CheckEntry<'a> {
     id: &'a str,
     category: &'a str,
     title: &'a str,
@@ -24,7 +24,7 @@ pub(crate) fn list(
     checks: impl Iterator<Item = &'static Check>,
 ) -> Result<String, String> {
     let checks: Vec<_> = checks
-        .map(|check| Listed {
+        .map(|check| CheckEntry {
             id: check.id,
             category: check.category(),
             title: check.title,
@@ -39,7 +39,7 @@ pub(crate) fn list(
     let width = checks.iter().map(|check| check.id.len()).max().unwrap_or_default();
     let mut text = String::new();
     let mut category = "";
-    for Listed { id, title, requirements, keyword, level, .. } in &checks {
+    for CheckEntry { id, title, requirements, keyword, level, .. } in &checks {
         let requirements = requirements.join(", ");
         let is_first = id.split('.').next() != Some(category);
         category = id.split('.').next().unwrap_or_default();

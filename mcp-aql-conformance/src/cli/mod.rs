@@ -11,15 +11,15 @@ use std::sync::Arc;
 use clap::Parser as _;
 use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
 
-use arguments::{Arguments, Asked, Command};
+use arguments::{Arguments, Command, RunArguments};
 use output::Output;
-use progress::Watch;
+use progress::ProgressLine;
 
 /// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum Outcome {
     /// The command succeeded.
-    Well,
+    Success,
     /// The exit code of a report: 0, 1 or 2.
     Judged(u8),
     /// The command could not be executed.
@@ -28,10 +28,10 @@ enum Ended {
     Interrupted,
 }
 
-impl Ended {
+impl Outcome {
     const fn code(self) -> u8 {
         match self {
-            Self::Well => 0,
+            Self::Success => 0,
             Self::Judged(code) => code,
             Self::Refused => 3,
             // 128 + SIGINT, the convention of shells.
@@ -44,29 +44,29 @@ impl Ended {
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
-            output::tell(&format!("error: {why}"));
-            Ended::Refused
+            output::print_notice(&format!("error: {why}"));
+            Outcome::Refused
         }),
         Err(error) => {
             // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
-            if error.use_stderr() { Ended::Refused } else { Ended::Well }
+            if error.use_stderr() { Outcome::Refused } else { Outcome::Success }
         }
     };
     ExitCode::from(ended.code())
 }
 
 /// Runs a command. Errors are messages for the user.
-fn run(command: Command) -> Result<Ended, String> {
+fn run(command: Command) -> Result<Outcome, String> {
     match command {
         Command::Test { asked, categories, output } => {
             let runner = runner(&asked, categories)?;
             output.check()?;
             in_the_end(asked.may_create(), async {
-                let watch = Arc::new(Watch::new());
+                let watch = Arc::new(ProgressLine::new());
                 let watching = Arc::clone(&watch);
                 let report =
-                    runner.on_progress(move |progress| watching.tell(progress)).run().await;
+                    runner.on_progress(move |progress| watching.show(progress)).run().await;
                 watch.end();
                 write_report(&report, &output)
             })
@@ -75,21 +75,21 @@ fn run(command: Command) -> Result<Ended, String> {
             let runner = runner(&asked, Vec::new())?;
             output::check(output.as_deref())?;
             in_the_end(asked.may_create(), async {
-                let told = |progress| {
+                let reported = |progress| {
                     if let Progress::LeftBehind(left) = progress {
                         let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
-                        output::tell(&format!("left behind:{}", left.collect::<String>()));
+                        output::print_notice(&format!("left behind:{}", left.collect::<String>()));
                     }
                 };
-                match runner.on_progress(told).evidence().await {
+                match runner.on_progress(reported).evidence().await {
                     Ok(evidence) => {
                         output::write(output.as_deref(), &output::json(&evidence)?)?;
-                        Ok(Ended::Well)
+                        Ok(Outcome::Success)
                     }
                     Err(why) => {
-                        output::tell(&output::plain_lines(&why.to_string()));
-                        Ok(Ended::Judged(match why {
-                            EvidenceError::Unlearned(_) => 1,
+                        output::print_notice(&output::plain_lines(&why.to_string()));
+                        Ok(Outcome::Judged(match why {
+                            EvidenceError::LearnError(_) => 1,
                             _ => 2,
                         }))
                     }
@@ -102,33 +102,33 @@ fn run(command: Command) -> Result<Ended, String> {
                 format!("`{}` is not a report of `test --format json`: {error}", file.display())
             })?;
             output.write(&report)?;
-            Ok(Ended::Well)
+            Ok(Outcome::Success)
         }
         Command::List { format } => {
             output::write(None, &list::list(format, checks())?)?;
-            Ok(Ended::Well)
+            Ok(Outcome::Success)
         }
     }
 }
 
-fn runner(asked: &Asked, categories: Vec<String>) -> Result<Runner, String> {
+fn runner(asked: &RunArguments, categories: Vec<String>) -> Result<Runner, String> {
     let (target, settings) = asked.resolve(categories).map_err(|error| error.to_string())?;
     Ok(Runner::of(target, settings))
 }
 
-fn write_report(report: &Report, output: &Output) -> Result<Ended, String> {
+fn write_report(report: &Report, output: &Output) -> Result<Outcome, String> {
     output.write(report)?;
     if !output.says_all() {
-        output::tell(&output::last_lines(report));
+        output::print_notice(&output::last_lines(report));
     }
-    Ok(Ended::Judged(report.exit_code()))
+    Ok(Outcome::Judged(report.exit_code()))
 }
 
 /// Runs a future until it ends or the process is interrupted, and then ends all child processes.
 fn in_the_end(
     may_create: bool,
-    work: impl Future<Output = Result<Ended, String>>,
-) -> Result<Ended, String> {
+    work: impl Future<Output = Result<Outcome, String>>,
+) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
@@ -137,11 +137,11 @@ fn in_the_end(
             biased;
             () = interrupted() => {
                 progress::clear();
-                output::tell(match may_create {
+                output::print_notice(match may_create {
                     true => "interrupted; the items that the run created were not removed",
                     false => "interrupted",
                 });
-                Ok(Ended::Interrupted)
+                Ok(Outcome::Interrupted)
             }
             ended = work => ended,
         }

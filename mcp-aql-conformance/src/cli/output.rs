@@ -136,7 +136,7 @@ pub(crate) fn read(file: &Path) -> Result<String, String> {
 }
 
 /// Prints a message to standard error. A failed write is ignored.
-pub(crate) fn tell(text: &str) {
+pub(crate) fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 

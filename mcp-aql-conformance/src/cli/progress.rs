@@ -12,24 +12,24 @@ use super::output::plain;
 const UPDATE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Shows the progress on standard error if that is a terminal.
-pub(crate) struct Watch {
+pub(crate) struct ProgressLine {
     is_seen: bool,
-    shown: Mutex<Shown>,
+    shown: Mutex<LineState>,
 }
 
 #[derive(Default)]
-struct Shown {
+struct LineState {
     about: String,
     last: Option<Instant>,
 }
 
-impl Watch {
+impl ProgressLine {
     pub(crate) fn new() -> Self {
         Self { is_seen: std::io::stderr().is_terminal(), shown: Mutex::default() }
     }
 
     /// Shows a step of the run.
-    pub(crate) fn tell(&self, progress: Progress) {
+    pub(crate) fn show(&self, progress: Progress) {
         if !self.is_seen {
             return;
         }

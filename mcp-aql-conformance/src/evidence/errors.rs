@@ -78,7 +78,7 @@ impl Collector<'_> {
             if !values::is_identifier(&only.name) {
                 continue;
             }
-            let Some(nobody) = values::nobody(run, operation, only) else { continue };
+            let Some(nobody) = values::missing_id(run, operation, only) else { continue };
             let said = nobody.as_str().map_or_else(|| nobody.to_string(), str::to_owned);
             let params = Map::from_iter([(only.name.clone(), nobody)]);
             let Some(reply) = run.call(operation, params, cases).await else { continue };

@@ -4,9 +4,9 @@
 //! That runner passes empty groups. Empty groups are therefore errors here, with the reason.
 
 mod errors;
+mod items;
 mod parameters;
-mod things;
-mod told;
+mod semantic;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +25,7 @@ use crate::wire::Tap;
 pub enum EvidenceError {
     /// The adapter could not be learned.
     #[error("{0}")]
-    Unlearned(String),
+    LearnError(String),
     /// Parts of the evidence are missing. Each line names one and the reason.
     #[error("the evidence would not be whole:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
     Incomplete(Vec<String>),
@@ -40,7 +40,7 @@ struct Collector<'a> {
 impl Collector<'_> {
     /// Records a missing part with the reasons for the skipped cases.
     fn gap(&mut self, what: impl Into<String>, cases: &Cases, otherwise: &str) {
-        let skipped = cases.collected().skipped;
+        let skipped = cases.results().skipped;
         let why: Vec<_> = skipped.keys().map(crate::cases::Skip::reason).collect();
         let why = if why.is_empty() { otherwise.to_owned() } else { why.join("; ") };
         self.gaps.push(format!("{}: {why}", what.into()));
@@ -68,8 +68,8 @@ impl Runner {
         let until = Instant::now() + self.settings().limits.run;
         let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;
         let run = learned
-            .map_err(|why| EvidenceError::Unlearned(self.secrets().masked(&why.to_string())))?;
-        run.prime().await;
+            .map_err(|why| EvidenceError::LearnError(self.secrets().masked(&why.to_string())))?;
+        run.prepare().await;
         let mut modes = vec![word_of(&run.adapter)];
         if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {
             modes.push(other);
@@ -79,7 +79,7 @@ impl Runner {
         let mut left_behind = run.clear_up().await;
         if !left_behind.is_empty() {
             left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
-            self.tell(Progress::LeftBehind(left_behind));
+            self.report_progress(Progress::LeftBehind(left_behind));
         }
         let (_, connection) = run.into_parts();
         if let Some(connection) = Arc::into_inner(connection) {
@@ -186,7 +186,7 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
             bundle.insert("semantic_tests".to_owned(), semantic);
         }
     }
-    if let Some(lost) = run.lost() {
+    if let Some(lost) = run.no_response() {
         collector.gaps.push(format!("the collection was cut short: {lost}"));
     }
     if collector.gaps.is_empty() {

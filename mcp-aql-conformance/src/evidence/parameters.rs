@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Collector;
-use super::things::Things;
+use super::items::CreatedItems;
 use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::learn::{Operation, Parameter};
@@ -68,8 +68,10 @@ impl Collector<'_> {
     pub(super) fn harmless(&self, operation: &Operation) -> Map<String, Value> {
         let params = match (operation.is_read(), self.run.forbids(operation)) {
             (_, Some(_)) => return Map::new(),
-            (true, None) => self.run.valid(operation).or_else(|_| self.run.of_nobody(operation)),
-            (false, None) => self.run.of_nobody(operation),
+            (true, None) => {
+                self.run.valid(operation).or_else(|_| self.run.with_missing_ids(operation))
+            }
+            (false, None) => self.run.with_missing_ids(operation),
         };
         params.unwrap_or_default()
     }
@@ -86,9 +88,10 @@ impl Collector<'_> {
             let arguments = arguments(&operation.name, params);
             let reply = self.run.refused(&operation.tool, arguments, &cases).await;
             let Some(reply) = reply else { continue };
-            let is_told = reply.failure().is_some_and(|failure| names(failure.message, &parameter));
+            let is_reported =
+                reply.failure().is_some_and(|failure| names(failure.message, &parameter));
             // If required parameters are missing, the reply may concern these.
-            if is_told || is_whole {
+            if is_reported || is_whole {
                 found.push(Unknown { operation: operation.name.clone(), parameter, reply });
             }
         }
@@ -108,11 +111,12 @@ impl Collector<'_> {
                     .all(|other| other.name == parameter.name || params.contains_key(&other.name));
                 let arguments = arguments(&operation.name, params);
                 let reply = self.run.refused(&operation.tool, arguments, &cases).await;
-                let told = reply.as_ref().and_then(Exchange::failure);
-                let told = told.is_some_and(|failure| names(failure.message, &parameter.name));
+                let reported = reply.as_ref().and_then(Exchange::failure);
+                let reported =
+                    reported.is_some_and(|failure| names(failure.message, &parameter.name));
                 match reply {
                     // If other parameters are missing as well, the reply may concern these.
-                    Some(reply) if told || is_whole => found.push(json!({
+                    Some(reply) if reported || is_whole => found.push(json!({
                         "operation": operation.name, "parameter": parameter.name, "response": reply.received(),
                     })),
                     _ => {
@@ -178,7 +182,7 @@ impl Collector<'_> {
             None => reply.code() == Some("VALIDATION_UNKNOWN_PARAM"),
         };
         let value = values::of(run, operation, parameter, 0)
-            .or_else(|| values::nobody(run, operation, parameter));
+            .or_else(|| values::missing_id(run, operation, parameter));
         if operation.is_read() {
             let params = with(self.harmless(operation), &parameter.name, value?);
             let reply = run.call(operation, params, cases).await?;
@@ -241,7 +245,7 @@ impl Collector<'_> {
 
     /// Collects defaults that are visible in replies: of created items, and of the applied controls of READ
     /// operations.
-    pub(super) async fn optional_defaults(&mut self, things: &Things) -> Value {
+    pub(super) async fn optional_defaults(&mut self, things: &CreatedItems) -> Value {
         let mut found = things.defaults.clone();
         let cases = Cases::default();
         for operation in self.run.adapter.reads() {

@@ -217,10 +217,10 @@ fn html_of_check(check: &CheckReport, out: &mut String) {
     if check.passed + check.found > 0 {
         let _ = writeln!(out, "<p>{}</p>", check.tally());
     }
-    for (finding, modes) in check.told() {
+    for (finding, modes) in check.merged_findings() {
         html_of_finding(finding, &modes, out);
     }
-    if let Some(more) = check.untold() {
+    if let Some(more) = check.omitted_note() {
         let _ = writeln!(out, "<p class=\"more\">{}</p>", Escaped(&more));
     }
     for (why, cases) in &check.skipped {

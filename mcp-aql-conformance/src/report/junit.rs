@@ -99,12 +99,12 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
             ">\n      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>",
             Escaped(&line(&check.title)),
             Escaped(&line(&check.requirements.join(" "))),
-            Escaped(&told(check)),
+            Escaped(&findings_text(check)),
         ),
         Verdict::Warn => writeln!(
             out,
             ">\n      <system-out>{}</system-out>\n    </testcase>",
-            Escaped(&format!("WARN {}\n{}", line(&check.title), told(check))),
+            Escaped(&format!("WARN {}\n{}", line(&check.title), findings_text(check))),
         ),
         Verdict::Skip | Verdict::NotApplicable => writeln!(
             out,
@@ -115,24 +115,24 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
 }
 
 /// Renders all findings of a check.
-fn told(check: &CheckReport) -> String {
-    let mut told = format!("{}\n{}\n", check.source(), check.tally());
-    for (finding, modes) in check.told() {
-        let _ = writeln!(told, "\n{}{modes}", line(&finding.subject));
+fn findings_text(check: &CheckReport) -> String {
+    let mut text = format!("{}\n{}\n", check.source(), check.tally());
+    for (finding, modes) in check.merged_findings() {
+        let _ = writeln!(text, "\n{}{modes}", line(&finding.subject));
         let mut value = |name: &str, value: &serde_json::Value| {
             let shown = show::shown(value, MAX_VALUE_BYTES);
             let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
-            let _ = writeln!(told, "{name}: {}{note}", shown.text);
+            let _ = writeln!(text, "{name}: {}{note}", shown.text);
         };
         if !finding.sent.is_null() {
             value("sent", &finding.sent);
         }
         value("received", &finding.received);
-        let _ = writeln!(told, "expected: {}", line(&finding.expected));
-        let _ = writeln!(told, "mend: {}", line(&finding.mend));
+        let _ = writeln!(text, "expected: {}", line(&finding.expected));
+        let _ = writeln!(text, "mend: {}", line(&finding.mend));
     }
-    if let Some(more) = check.untold() {
-        let _ = writeln!(told, "\n{more}");
+    if let Some(more) = check.omitted_note() {
+        let _ = writeln!(text, "\n{more}");
     }
-    told
+    text
 }

@@ -111,10 +111,10 @@ fn markdown_of_check(check: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "\n### {}\n", code(&check.id));
     let _ =
         writeln!(out, "{}. {}: {}.", prose(&check.title), plain(&check.source()), check.tally());
-    for (finding, modes) in check.told() {
+    for (finding, modes) in check.merged_findings() {
         markdown_of_finding(finding, &modes, out);
     }
-    if let Some(more) = check.untold() {
+    if let Some(more) = check.omitted_note() {
         let _ = writeln!(out, "\n{more}");
     }
 }

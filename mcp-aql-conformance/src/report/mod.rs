@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{Collected, Finding, Skip, brief};
+use crate::cases::{CaseResults, Finding, Skip, shorten_message};
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode, Unlearned};
-use crate::runner::Whole;
+use crate::learn::{Adapter, LearnError, Mode};
+use crate::runner::RunResults;
 use crate::secrets::Secrets;
 
 /// The verdict of a check.
@@ -171,7 +171,7 @@ pub struct CheckReport {
 impl CheckReport {
     pub(crate) fn judge<'a>(
         check: &Check,
-        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a Collected)>,
+        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
     ) -> Self {
         let mut report = Self {
             id: check.id.to_owned(),
@@ -254,7 +254,7 @@ impl Report {
         target: &str,
         settings: &Settings,
         secrets: &Secrets,
-        whole: &Whole,
+        whole: &RunResults,
     ) -> Self {
         let mut categories: Vec<CategoryReport> = Vec::new();
         let mut summary = Summary::default();
@@ -301,7 +301,7 @@ impl Report {
                 .map(|(mode, why)| match mode {
                     None => why.to_string(),
                     // One mode is enough for level 1.
-                    Some(_) if matches!(why, Unlearned::OtherMode { .. }) => format!("level 2: {why}"),
+                    Some(_) if matches!(why, LearnError::OtherMode { .. }) => format!("level 2: {why}"),
                     Some(mode) => format!("{mode} mode: {why}"),
                 })
                 .collect(),
@@ -330,7 +330,7 @@ impl Report {
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
         for text in names.into_iter().chain(lists) {
-            brief(text, secrets);
+            shorten_message(text, secrets);
             secrets.mask(text);
         }
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
@@ -366,7 +366,7 @@ impl Report {
                     Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
                     Verdict::Skip => {
                         let why = check.skipped.keys().next().cloned();
-                        let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
+                        let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
                     Verdict::Pass if check.cut_short || is_partial => {

@@ -48,13 +48,13 @@ pub(super) fn line(text: &str) -> String {
 
 /// A value as text, possibly shortened.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ValueText {
     pub(super) text: String,
     /// The number of removed bytes.
     pub(super) more: usize,
 }
 
-impl Shown {
+impl ValueText {
     /// "1234 more bytes", if the value was shortened.
     pub(super) fn note(&self) -> Option<String> {
         (self.more > 0).then(|| format!("… {}", counted(self.more, "more byte")))
@@ -62,13 +62,13 @@ impl Shown {
 }
 
 /// Formats a value as JSON up to a number of bytes, on one line if it is short and on several otherwise.
-pub(super) fn shown(value: &Value, most: usize) -> Shown {
-    let mut cut = Cut { kept: Vec::new(), most, more: 0 };
+pub(super) fn shown(value: &Value, most: usize) -> ValueText {
+    let mut cut = TruncatingWriter { kept: Vec::new(), most, more: 0 };
     write(value, 0, &mut cut);
     cut.shown()
 }
 
-fn write(value: &Value, indent: usize, out: &mut Cut) {
+fn write(value: &Value, indent: usize, out: &mut TruncatingWriter) {
     let parts: Vec<(Option<&String>, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(name, value)| (Some(name), value)).collect(),
         Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
@@ -113,13 +113,13 @@ fn fits(value: &Value, room: usize) -> bool {
 }
 
 /// A writer that keeps the first bytes and counts the others, so that long values are not copied.
-struct Cut {
+struct TruncatingWriter {
     kept: Vec<u8>,
     most: usize,
     more: usize,
 }
 
-impl Cut {
+impl TruncatingWriter {
     fn put(&mut self, bytes: &[u8]) {
         let room = self.most.saturating_sub(self.kept.len()).min(bytes.len());
         self.kept.extend(bytes.iter().take(room));
@@ -131,7 +131,7 @@ impl Cut {
         let _ = serde_json::to_writer(self, value);
     }
 
-    fn shown(self) -> Shown {
+    fn shown(self) -> ValueText {
         let whole = self.kept.len();
         let text = String::from_utf8(self.kept).unwrap_or_else(|error| {
             // The cut may be inside a character.
@@ -140,11 +140,11 @@ impl Cut {
             bytes.truncate(valid);
             String::from_utf8(bytes).unwrap_or_default()
         });
-        Shown { more: self.more + whole - text.len(), text: clean(&text) }
+        ValueText { more: self.more + whole - text.len(), text: clean(&text) }
     }
 }
 
-impl io::Write for Cut {
+impl io::Write for TruncatingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.put(bytes);
         Ok(bytes.len())
@@ -173,7 +173,7 @@ pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
 
 /// The checks that were not tested for one reason.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct LeftOut<'a> {
+pub(super) struct SkippedChecks<'a> {
     /// The number of cases.
     pub(super) cases: usize,
     /// Checks without tested cases.
@@ -184,7 +184,7 @@ pub(super) struct LeftOut<'a> {
 
 /// An obstacle to the next level with all checks that it concerns.
 #[derive(Debug, PartialEq)]
-pub(super) struct Missing {
+pub(super) struct Obstacle {
     /// The obstacle.
     pub(super) what: String,
     /// The checks.
@@ -319,10 +319,10 @@ impl Report {
     }
 
     /// The obstacles to the next level, grouped by kind.
-    pub(super) fn missing(&self) -> Vec<Missing> {
+    pub(super) fn missing(&self) -> Vec<Obstacle> {
         let next = self.next_level().filter(|_| !self.modes.is_empty());
         let Some(next) = next else { return Vec::new() };
-        let mut missing: Vec<Missing> = Vec::new();
+        let mut missing: Vec<Obstacle> = Vec::new();
         for obstacle in &self.obstacles {
             let (what, check) = match split_obstacle(obstacle, next) {
                 Some(split) => split,
@@ -330,7 +330,7 @@ impl Report {
             };
             match missing.iter_mut().find(|missing| missing.what == what) {
                 Some(missing) => missing.checks.extend(check),
-                None => missing.push(Missing { what, checks: check.into_iter().collect() }),
+                None => missing.push(Obstacle { what, checks: check.into_iter().collect() }),
             }
         }
         missing.sort_by_key(|missing| missing.what != FAILED);
@@ -351,8 +351,8 @@ impl Report {
     }
 
     /// The skipped cases by reason.
-    pub(super) fn not_tested(&self) -> BTreeMap<String, LeftOut<'_>> {
-        let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
+    pub(super) fn not_tested(&self) -> BTreeMap<String, SkippedChecks<'_>> {
+        let mut left_out: BTreeMap<String, SkippedChecks<'_>> = BTreeMap::new();
         for check in self.tested().iter().flat_map(|category| &category.checks) {
             for (why, cases) in &check.skipped {
                 let entry = left_out.entry(line(why)).or_default();
@@ -385,11 +385,11 @@ impl CheckReport {
     }
 
     /// The findings with their modes. Equal findings of both modes are merged.
-    pub(super) fn told(&self) -> Vec<(&Finding, String)> {
-        let mut told: Vec<(&Finding, Vec<String>)> = Vec::new();
+    pub(super) fn merged_findings(&self) -> Vec<(&Finding, String)> {
+        let mut reported: Vec<(&Finding, Vec<String>)> = Vec::new();
         for finding in &self.findings {
             let mode = finding.mode.as_deref().map(line);
-            let same = told.iter_mut().find(|(first, modes)| {
+            let same = reported.iter_mut().find(|(first, modes)| {
                 let is_other_mode = mode.as_ref().is_some_and(|mode| !modes.contains(mode));
                 let of = |finding: &Finding| {
                     [&finding.subject, &finding.expected, &finding.mend].map(Clone::clone)
@@ -398,18 +398,18 @@ impl CheckReport {
             });
             match same {
                 Some((_, modes)) => modes.extend(mode),
-                None => told.push((finding, mode.into_iter().collect())),
+                None => reported.push((finding, mode.into_iter().collect())),
             }
         }
         let named = |modes: Vec<String>| match modes.as_slice() {
             [] => String::new(),
             modes => format!(" ({} mode)", modes.join(" and ")),
         };
-        told.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
+        reported.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
     }
 
     /// A note about findings that are not listed.
-    pub(super) fn untold(&self) -> Option<String> {
+    pub(super) fn omitted_note(&self) -> Option<String> {
         let more = self.found.saturating_sub(self.findings.len());
         (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
     }

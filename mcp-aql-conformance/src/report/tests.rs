@@ -173,7 +173,7 @@ fn markdown_escapes_texts() {
     let shown = report(HOSTILE[10]).markdown();
     let headings = shown.lines().filter(|line| line.starts_with("# ")).count();
     assert_eq!(headings, 1, "{shown}");
-    for (text, told) in [
+    for (text, reported) in [
         ("@everyone", "@<!-- -->everyone"),
         ("http://evil.example", "http:<!-- -->//evil.example"),
         ("www.evil.example", "www<!-- -->.evil.example"),
@@ -181,16 +181,16 @@ fn markdown_escapes_texts() {
         ("<b>&amp; *x* _y_ #1 |", "&lt;b&gt;&amp;amp; \\*x\\* \\_y\\_ \\#1 \\|"),
         ("a\nb", "a b"),
     ] {
-        assert_eq!(markdown::plain(text), told);
+        assert_eq!(markdown::plain(text), reported);
     }
-    for (text, told) in [
+    for (text, reported) in [
         ("a", "`a`"),
         ("a`b", "``a`b``"),
         ("`", "`` ` ``"),
         ("a```b", "````a```b````"),
         ("", "`  `"),
     ] {
-        assert_eq!(markdown::code(text), told);
+        assert_eq!(markdown::code(text), reported);
     }
     assert_eq!(markdown::prose("is `a_b` or a_b"), "is `a_b` or a\\_b");
     // The fence of a block is longer than any run of backticks inside.
@@ -308,14 +308,14 @@ fn merges_equal_findings_of_both_modes() {
         ],
         ..check("shapes.union", Verdict::Fail, "x")
     };
-    let told = check.told();
-    let told: Vec<_> =
-        told.iter().map(|(it, modes)| (it.subject.as_str(), modes.as_str())).collect();
+    let reported = check.merged_findings();
+    let reported: Vec<_> =
+        reported.iter().map(|(it, modes)| (it.subject.as_str(), modes.as_str())).collect();
     assert_eq!(
-        told,
+        reported,
         [("get_task", " (semantic and single mode)"), ("list_tasks", " (single mode)")]
     );
-    assert_eq!(check.untold(), None);
+    assert_eq!(check.omitted_note(), None);
 }
 
 #[test]

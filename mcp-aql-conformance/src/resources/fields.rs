@@ -88,8 +88,8 @@ impl Resource {
                 .find(|fields| !fields.is_empty())
                 .unwrap_or_default();
         }
-        let is_told = !found.is_empty();
-        if !is_told {
+        let is_reported = !found.is_empty();
+        if !is_reported {
             found = create
                 .into_iter()
                 .flat_map(|create| &create.parameters)
@@ -100,7 +100,7 @@ impl Resource {
         found.retain(|field| {
             field.name != self.id && !self.read_only.iter().any(|name| name == field.name)
         });
-        (found, is_told)
+        (found, is_reported)
     }
 
     /// Whether a field is optional: by its type, or because an item can be created without it.
@@ -171,7 +171,7 @@ impl Resource {
     /// The read-only fields: those of the configuration, those with such a description, and fields of the
     /// item's type that the documented `input` does not have.
     pub(crate) fn unchangeable(&self, run: &Run) -> Vec<String> {
-        let (changeable, is_told) = self.described(run);
+        let (changeable, is_reported) = self.described(run);
         let mut names: Vec<_> = self
             .fields(run)
             .into_iter()
@@ -180,7 +180,7 @@ impl Resource {
                 let description = field.description.to_ascii_lowercase();
                 let says_so =
                     description.contains("read-only") || description.contains("read only");
-                says_so || (is_told && !is_named)
+                says_so || (is_reported && !is_named)
             })
             .map(|field| field.name.to_owned())
             .filter(|name| *name != self.id && !name.starts_with("_computed"))

@@ -1,11 +1,11 @@
 //! The resources of an adapter: the operations that create, read, list, change and remove their items,
 //! inferred from names, parameters and results or configured.
 
-mod clearing;
+mod cleanup;
 mod fields;
-mod made;
-mod sparing;
-mod things;
+mod items;
+mod ledger;
+mod protection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create, varied};
-pub(crate) use things::{Thing, confirmed, token_of};
+pub(crate) use items::{CreatedItem, confirmed, token_of};
 
 use crate::cases::Skip;
 use crate::config::File;
@@ -66,7 +66,7 @@ pub(crate) struct Resources {
     kinds: Vec<Resource>,
     /// Invalid parts of the configuration.
     wrong: Vec<String>,
-    made: Mutex<Vec<made::Made>>,
+    made: Mutex<Vec<ledger::LedgerEntry>>,
     /// CREATE operations of other resources, with the number of created items.
     others: Mutex<BTreeMap<String, usize>>,
     /// CREATE operations that did not reply, with the number of calls.
@@ -88,21 +88,21 @@ pub(crate) struct Resources {
     /// The counter for unique texts.
     numbers: AtomicUsize,
     /// The operations that require confirmation, determined on demand.
-    pub(crate) gated: OnceCell<AllGated>,
+    pub(crate) gated: OnceCell<GatedOperations>,
 }
 
 /// The operations that require confirmation.
 #[derive(Debug, Default)]
-pub(crate) struct AllGated {
+pub(crate) struct GatedOperations {
     /// The operations.
-    pub(crate) found: Vec<Gated>,
+    pub(crate) found: Vec<GatedOperation>,
     /// The reason why the list may be incomplete, if it may.
     pub(crate) untried: Option<Skip>,
 }
 
 /// An operation on items that requires confirmation.
 #[derive(Debug, Clone)]
-pub(crate) struct Gated {
+pub(crate) struct GatedOperation {
     /// The name of the resource.
     pub(crate) resource: String,
     /// The name of the operation.

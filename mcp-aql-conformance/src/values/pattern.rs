@@ -23,12 +23,12 @@ const MAX_CACHED_PATTERNS: usize = 64;
 
 /// A cache of compiled patterns; `None` for invalid ones.
 #[derive(Default)]
-struct Kept {
+struct PatternCache {
     patterns: HashMap<String, Option<Regex>>,
     large: usize,
 }
 
-impl Kept {
+impl PatternCache {
     fn compiled(&mut self, pattern: &str) -> Option<Regex> {
         if let Some(known) = self.patterns.get(pattern) {
             return known.clone();
@@ -56,7 +56,7 @@ impl Kept {
 
 /// Compiles a pattern. Returns `None` if it is invalid or too large.
 pub(super) fn compiled(pattern: &str) -> Option<Regex> {
-    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+    static KEPT: LazyLock<Mutex<PatternCache>> = LazyLock::new(Mutex::default);
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).compiled(pattern)
 }
 
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn caches_patterns_and_rejects_very_large_ones() {
-        let mut kept = Kept::default();
+        let mut kept = PatternCache::default();
         assert!(kept.compiled(r"^\w{1,64}$").is_some_and(|pattern| pattern.is_match("é")));
         for _ in 0..1_000 {
             assert!(kept.compiled(r"^(?:\w{1,100}){1,100}$").is_none());

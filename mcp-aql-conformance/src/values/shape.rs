@@ -72,7 +72,7 @@ pub(crate) enum Fault {
 
 /// An invalid value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wrong {
+pub(crate) struct InvalidValue {
     pub(crate) fault: Fault,
     pub(crate) value: Value,
 }
@@ -442,18 +442,18 @@ impl<'a> Shape<'a> {
     }
 
     /// Invalid values for every documented constraint.
-    pub(crate) fn wrong(self) -> Vec<Wrong> {
+    pub(crate) fn wrong(self) -> Vec<InvalidValue> {
         self.all_wrong(0)
     }
 
-    fn all_wrong(self, depth: usize) -> Vec<Wrong> {
+    fn all_wrong(self, depth: usize) -> Vec<InvalidValue> {
         let mut wrong = Vec::new();
         if depth > 2 {
             return wrong;
         }
         let mut add = |fault, value| {
             if !self.accepts(&value) {
-                wrong.push(Wrong { fault, value });
+                wrong.push(InvalidValue { fault, value });
             }
         };
         let kinds = self.kinds();
@@ -817,7 +817,7 @@ mod tests {
     #[test]
     fn text_of_a_number_is_not_a_number() {
         let text = |raw, text: &str| {
-            let wrong = Wrong { fault: Fault::Type, value: json!(text) };
+            let wrong = InvalidValue { fault: Fault::Type, value: json!(text) };
             with(raw, |shape| shape.wrong().contains(&wrong))
         };
         assert!(text(json!({ "type": "integer", "minimum": 3 }), "4"));
@@ -829,7 +829,7 @@ mod tests {
     fn checks_values_of_maps() {
         with(json!({ "type": "object", "items": { "type": "integer" } }), |shape| {
             assert!(shape.accepts(&json!({ "a": 1 })) && !shape.accepts(&json!({ "a": "x" })));
-            let wrong = Wrong { fault: Fault::Item, value: json!({ "conformance": true }) };
+            let wrong = InvalidValue { fault: Fault::Item, value: json!({ "conformance": true }) };
             assert!(shape.wrong().contains(&wrong), "{:?}", shape.wrong());
         });
     }

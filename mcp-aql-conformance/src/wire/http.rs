@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::sealed::Way;
-use super::{Inbox, Link, Lost, MAX_MESSAGE_BYTES, Outgoing, Tap, Target};
+use super::sealed::Transport;
+use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
 use crate::config::ConfigError;
 use crate::learn::Mode;
 use crate::secrets::{decoded, is_secret};
@@ -105,8 +105,8 @@ impl UrlTarget {
 
 impl Target for UrlTarget {}
 
-impl Way for UrlTarget {
-    fn open(&self, _mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for UrlTarget {
+    fn open(&self, _mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         Box::pin(async move {
             let inbox = Inbox::new(tap);
             let outgoing = Http {
@@ -179,7 +179,7 @@ impl Http {
     }
 
     /// Posts a message and reads the reply until the response arrives or the reply ends.
-    async fn post(&self, message: &[u8]) -> Result<(), Lost> {
+    async fn post(&self, message: &[u8]) -> Result<(), NoResponse> {
         let asked = asked(message);
         let mut headers = self.headers();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -198,25 +198,26 @@ impl Http {
             let to =
                 response.headers().get(LOCATION).map(|to| String::from_utf8_lossy(to.as_bytes()));
             let to: String = to.unwrap_or_default().chars().take(REPORTED_CHARS).collect();
-            return Err(Lost::Redirected(status.as_u16(), to));
+            return Err(NoResponse::Redirected(status.as_u16(), to));
         }
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
-            let gone = Lost::Closed("HTTP status 404: the session no longer exists".to_owned());
+            let gone =
+                NoResponse::Closed("HTTP status 404: the session no longer exists".to_owned());
             self.inbox.end(gone.clone());
             return Err(gone);
         }
         self.read(response, asked.as_deref()).await?;
         match asked {
             Some(id) if self.inbox.waits_for(&id) => Err(match status.as_u16() {
-                200 => Lost::Unfit("the reply ended without a response".to_owned()),
-                other => Lost::Status(other),
+                200 => NoResponse::Unfit("the reply ended without a response".to_owned()),
+                other => NoResponse::Status(other),
             }),
-            None if !status.is_success() => Err(Lost::Status(status.as_u16())),
+            None if !status.is_success() => Err(NoResponse::Status(status.as_u16())),
             _ => Ok(()),
         }
     }
 
-    async fn read(&self, response: Reply, asked: Option<&str>) -> Result<(), Lost> {
+    async fn read(&self, response: Reply, asked: Option<&str>) -> Result<(), NoResponse> {
         match response.content_type().as_str() {
             "application/json" => {
                 let body = self.whole(response).await?;
@@ -232,18 +233,18 @@ impl Http {
             other => {
                 let other: String = other.chars().take(REPORTED_CHARS).collect();
                 let body = self.beginning(response).await;
-                Err(Lost::Unfit(format!("content type `{other}`, {body}")))
+                Err(NoResponse::Unfit(format!("content type `{other}`, {body}")))
             }
         }
     }
 
     /// Reads a whole body with one message.
-    async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, Lost> {
+    async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, NoResponse> {
         let mut body = Vec::new();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if body.len() + chunk.len() > MAX_MESSAGE_BYTES {
-                return Err(self.flooded(Lost::TooLong(MAX_MESSAGE_BYTES)));
+                return Err(self.flooded(NoResponse::TooLong(MAX_MESSAGE_BYTES)));
             }
             if body.len() + chunk.len() > CONCURRENT_REPLY_BYTES && long.is_none() {
                 long = self.room_for_long.acquire().await.ok();
@@ -267,18 +268,18 @@ impl Http {
     }
 
     /// Reads events with one message each until the expected response.
-    async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), Lost> {
+    async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), NoResponse> {
         let mut events = Events::default();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
             for byte_run in chunk.chunks(CONCURRENT_REPLY_BYTES) {
                 for message in events.take(byte_run) {
                     if !self.inbox.take(&message) {
-                        return Err(self.inbox.ended().unwrap_or(Lost::Flooded));
+                        return Err(self.inbox.ended().unwrap_or(NoResponse::Flooded));
                     }
                 }
                 if events.held() > MAX_MESSAGE_BYTES {
-                    return Err(self.flooded(Lost::TooLong(MAX_MESSAGE_BYTES)));
+                    return Err(self.flooded(NoResponse::TooLong(MAX_MESSAGE_BYTES)));
                 }
             }
             if events.held() > CONCURRENT_REPLY_BYTES && long.is_none() {
@@ -294,47 +295,47 @@ impl Http {
         Ok(())
     }
 
-    fn flooded(&self, why: Lost) -> Lost {
+    fn flooded(&self, why: NoResponse) -> NoResponse {
         self.inbox.end(why.clone());
         why
     }
 
     /// A server that refuses connections is gone; otherwise only this message is lost.
-    fn failed(&self, error: &HttpError) -> Lost {
+    fn failed(&self, error: &HttpError) -> NoResponse {
         let why = error.to_string();
         if !error.is_connect() {
-            return Lost::Closed(why);
+            return NoResponse::Closed(why);
         }
         if self.lock().version.is_none() {
-            return Lost::Unreachable(why);
+            return NoResponse::Unreachable(why);
         }
-        let gone = Lost::Closed(why);
+        let gone = NoResponse::Closed(why);
         self.inbox.end(gone.clone());
         gone
     }
 
     /// Deletes the session on the server.
-    fn good_bye(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+    fn delete_session(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let UrlTarget { client, url, .. } = self.target.clone();
         let headers = self.headers();
         self.lock().session.take()?;
         Some(async move {
-            let told = client.send(&url, Method::DELETE, headers, Vec::new());
+            let reported = client.send(&url, Method::DELETE, headers, Vec::new());
             // Servers may reject the request.
-            let _ = tokio::time::timeout(SESSION_DELETE_TIMEOUT, told).await;
+            let _ = tokio::time::timeout(SESSION_DELETE_TIMEOUT, reported).await;
         })
     }
 }
 
 impl Outgoing for Http {
-    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>> {
         Box::pin(self.post(message))
     }
 
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if let Some(good_bye) = self.good_bye() {
-                let _ = tokio::time::timeout(limit, good_bye).await;
+            if let Some(delete_session) = self.delete_session() {
+                let _ = tokio::time::timeout(limit, delete_session).await;
             }
         })
     }
@@ -346,10 +347,10 @@ impl Outgoing for Http {
 
 impl Drop for Http {
     fn drop(&mut self) {
-        if let (Some(good_bye), Ok(runtime)) =
-            (self.good_bye(), tokio::runtime::Handle::try_current())
+        if let (Some(delete_session), Ok(runtime)) =
+            (self.delete_session(), tokio::runtime::Handle::try_current())
         {
-            runtime.spawn(good_bye);
+            runtime.spawn(delete_session);
         }
     }
 }

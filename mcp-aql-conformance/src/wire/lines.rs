@@ -12,8 +12,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 
-use super::sealed::Way;
-use super::{Inbox, Link, Lost, MAX_MESSAGE_BYTES, Outgoing, Tap, Target};
+use super::sealed::Transport;
+use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
 use crate::learn::Mode;
 use crate::secrets::{self, Secrets, is_secret};
 
@@ -62,8 +62,8 @@ impl CommandTarget {
 
 impl Target for CommandTarget {}
 
-impl Way for CommandTarget {
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for CommandTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         Box::pin(async move {
             let mut command = Command::new(&self.program);
             command
@@ -81,15 +81,15 @@ impl Way for CommandTarget {
             #[cfg(unix)]
             command.process_group(0);
             let mut child = command.spawn().map_err(|error| {
-                Lost::Unreachable(format!("cannot start {}: {error}", self.describe()))
+                NoResponse::Unreachable(format!("cannot start {}: {error}", self.describe()))
             })?;
             let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
             let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-                return Err(Lost::Unreachable(
+                return Err(NoResponse::Unreachable(
                     "the process has no standard input and output".to_owned(),
                 ));
             };
-            let group = Group::of(&child);
+            let group = ProcessGroup::of(&child);
             let last_words = Arc::<Mutex<Vec<String>>>::default();
             let (listens, heard) = oneshot::channel();
             let words = Arc::clone(&last_words);
@@ -103,7 +103,7 @@ impl Way for CommandTarget {
                 stdout,
                 stdin,
                 tap,
-                Ended::Process {
+                EndCause::Process {
                     child: Arc::clone(&child),
                     group: group.clone(),
                     last_words,
@@ -180,13 +180,13 @@ impl fmt::Debug for MemoryTarget {
 
 impl Target for MemoryTarget {}
 
-impl Way for MemoryTarget {
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for MemoryTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         Box::pin(async move {
             let (ours, theirs) = tokio::io::duplex(BUFFER);
             (self.serve)(mode, theirs);
             let (read, write) = tokio::io::split(ours);
-            Ok(Lines::new(read, write, tap, Ended::Memory).into_link())
+            Ok(Lines::new(read, write, tap, EndCause::Memory).into_link())
         })
     }
 
@@ -201,20 +201,20 @@ impl Way for MemoryTarget {
 
 /// The source of the reason why the other side ended.
 #[derive(Debug)]
-enum Ended {
+enum EndCause {
     Memory,
     Process {
         child: Arc<AsyncMutex<Child>>,
-        group: Group,
+        group: ProcessGroup,
         last_words: Arc<Mutex<Vec<String>>>,
         /// Closed when there are no more lines.
         heard: oneshot::Receiver<()>,
     },
 }
 
-impl Ended {
-    async fn why(self) -> Lost {
-        Lost::Closed(match self {
+impl EndCause {
+    async fn why(self) -> NoResponse {
+        NoResponse::Closed(match self {
             Self::Memory => "the adapter stopped serving".to_owned(),
             Self::Process { child, group, last_words, heard } => {
                 let status =
@@ -241,14 +241,14 @@ impl Ended {
 
 /// A process group. A launcher may exit before the adapter that it started.
 #[derive(Debug, Clone)]
-struct Group {
+struct ProcessGroup {
     /// The group leader until the group is killed. The system may reuse the number after the process was
     /// waited for.
     #[cfg(unix)]
     leader: Arc<Mutex<Option<rustix::process::Pid>>>,
 }
 
-impl Group {
+impl ProcessGroup {
     #[cfg(unix)]
     fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
@@ -281,7 +281,7 @@ pub(crate) struct Lines {
     inbox: Arc<Inbox>,
     tasks: Vec<JoinHandle<()>>,
     child: Option<Arc<AsyncMutex<Child>>>,
-    group: Option<Group>,
+    group: Option<ProcessGroup>,
 }
 
 impl Lines {
@@ -289,7 +289,7 @@ impl Lines {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
         tap: Arc<Tap>,
-        ended: Ended,
+        ended: EndCause,
     ) -> Self {
         let inbox = Inbox::new(tap);
         let reading = tokio::spawn(receive(read, Arc::clone(&inbox), ended));
@@ -297,14 +297,14 @@ impl Lines {
         Self { writer, inbox, tasks: vec![reading], child: None, group: None }
     }
 
-    fn keep(&mut self, task: JoinHandle<()>, child: Arc<AsyncMutex<Child>>, group: Group) {
+    fn keep(&mut self, task: JoinHandle<()>, child: Arc<AsyncMutex<Child>>, group: ProcessGroup) {
         self.tasks.push(task);
         self.child = Some(child);
         self.group = Some(group);
     }
 
     /// The reason why the other side ended. The reading task learns it slightly later than the writer.
-    async fn end(&self) -> Option<Lost> {
+    async fn end(&self) -> Option<NoResponse> {
         for _ in 0..50 {
             if let Some(why) = self.inbox.ended() {
                 return Some(why);
@@ -322,24 +322,24 @@ impl Lines {
 
 /// A partially written line. If the sender is cancelled in between, the next message would continue the
 /// line, so the connection is closed.
-struct Half<'a> {
+struct PartialLine<'a> {
     inbox: &'a Inbox,
     is_half: bool,
 }
 
-impl Drop for Half<'_> {
+impl Drop for PartialLine<'_> {
     fn drop(&mut self) {
         if self.is_half {
-            self.inbox.end(Lost::Closed("a request was written in part only".to_owned()));
+            self.inbox.end(NoResponse::Closed("a request was written in part only".to_owned()));
         }
     }
 }
 
 impl Outgoing for Lines {
-    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>> {
         Box::pin(async move {
             let mut writer = self.writer.lock().await;
-            let mut half = Half { inbox: &self.inbox, is_half: false };
+            let mut half = PartialLine { inbox: &self.inbox, is_half: false };
             let written = async {
                 for mut rest in [message, b"\n"] {
                     while !rest.is_empty() {
@@ -356,7 +356,9 @@ impl Outgoing for Lines {
             };
             match written.await {
                 Ok(()) => Ok(()),
-                Err(error) => Err(self.end().await.unwrap_or(Lost::Closed(error.to_string()))),
+                Err(error) => {
+                    Err(self.end().await.unwrap_or(NoResponse::Closed(error.to_string())))
+                }
             }
         })
     }
@@ -393,7 +395,7 @@ impl Drop for Lines {
 }
 
 /// Reads lines until the other side closes or exceeds a limit.
-async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: Ended) {
+async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: EndCause) {
     let mut reader = BufReader::with_capacity(BUFFER, read);
     let mut line = Vec::new();
     loop {
@@ -414,11 +416,11 @@ async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: 
         line.extend_from_slice(part.get(..taken).unwrap_or_default());
         reader.consume(taken + usize::from(is_whole));
         if line.len() > MAX_MESSAGE_BYTES {
-            return inbox.end(Lost::TooLong(MAX_MESSAGE_BYTES));
+            return inbox.end(NoResponse::TooLong(MAX_MESSAGE_BYTES));
         }
         if is_whole {
             let text = line.trim_ascii();
-            let goes_on = if text.is_empty() { inbox.unasked(text) } else { inbox.take(text) };
+            let goes_on = if text.is_empty() { inbox.unrequested(text) } else { inbox.take(text) };
             if !goes_on {
                 return;
             }

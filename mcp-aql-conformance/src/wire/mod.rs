@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 pub use http::UrlTarget;
 pub use lines::{CommandTarget, MemoryTarget};
 pub use modes::PerMode;
-pub(crate) use tap::{Samples, Seen, Tap};
+pub(crate) use tap::{MessageStatistics, Samples, Tap};
 
 use crate::learn::Mode;
 
@@ -49,16 +49,20 @@ const UNCHECKED_MESSAGE_BYTES: usize = 64 << 10;
 /// A way to reach an adapter: a command, a URL, or memory. Every connection is a separate session.
 ///
 /// The trait is sealed and cannot be implemented outside this crate.
-pub trait Target: sealed::Way {}
+pub trait Target: sealed::Transport {}
 
 pub(crate) mod sealed {
     use super::*;
 
     /// The operations of a target.
-    pub trait Way: Send + Sync + fmt::Debug {
+    pub trait Transport: Send + Sync + fmt::Debug {
         /// Opens a connection without the MCP handshake. With a mode, the adapter is asked to serve in that
         /// mode.
-        fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>>;
+        fn open(
+            &self,
+            mode: Option<Mode>,
+            tap: Arc<Tap>,
+        ) -> BoxFuture<'_, Result<Link, NoResponse>>;
 
         /// Whether [`open`](Self::open) can select that mode.
         fn offers(&self, mode: Mode) -> bool;
@@ -89,7 +93,7 @@ impl fmt::Debug for Link {
 /// The sending half of a connection. Dropping it closes the connection and ends processes started for it.
 pub(crate) trait Outgoing: Send + Sync {
     /// Sends a message as a line or as the body of a request.
-    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>>;
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>>;
 
     /// Closes standard input or deletes the session within this time limit.
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()>;
@@ -101,7 +105,7 @@ pub(crate) trait Outgoing: Send + Sync {
 /// Returned when there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Lost {
+pub enum NoResponse {
     /// The adapter cannot be started or reached.
     #[error("the adapter cannot be reached: {0}")]
     Unreachable(String),
@@ -163,7 +167,7 @@ pub(crate) enum Answer {
         raw: Value,
     },
     /// There was no response.
-    Lost(Lost),
+    NoResponse(NoResponse),
 }
 
 /// The received messages, dispatched to the waiting requests.
@@ -187,11 +191,11 @@ struct InboxState {
     /// because the adapter could not read its id.
     raw: Option<String>,
     /// The number of unrequested messages since the last response.
-    unasked: usize,
+    unrequested: usize,
     unasked_bytes: usize,
     /// The time of the last response.
     answered: Option<Instant>,
-    ended: Option<Lost>,
+    ended: Option<NoResponse>,
 }
 
 impl Inbox {
@@ -209,14 +213,14 @@ impl Inbox {
     /// Dispatches a received message. Returns false if the connection should be closed.
     pub(crate) fn take(&self, text: &[u8]) -> bool {
         if !is_light(text) {
-            self.end(Lost::TooMany(MAX_VALUES));
+            self.end(NoResponse::TooMany(MAX_VALUES));
             return false;
         }
         let message = match std::str::from_utf8(text).map(serde_json::from_str::<Value>) {
             Ok(Ok(message)) if message.is_object() => message,
             _ => {
-                self.tap.nonsense(text);
-                return self.unasked(text);
+                self.tap.invalid(text);
+                return self.unrequested(text);
             }
         };
         self.tap.message(text, &message);
@@ -230,7 +234,7 @@ impl Inbox {
                 let id = id.or_else(|| state.raw.take().filter(|_| is_refusal));
                 let waiting = id.and_then(|id| state.waiting.remove(&id));
                 if waiting.is_some() {
-                    (state.unasked, state.unasked_bytes) = (0, 0);
+                    (state.unrequested, state.unasked_bytes) = (0, 0);
                     state.answered = Some(Instant::now());
                 }
                 waiting
@@ -243,9 +247,9 @@ impl Inbox {
                 }
                 None => {
                     if !(is_refusal && self.lock().is_raw) {
-                        self.tap.to_nobody(&message);
+                        self.tap.unexpected(&message);
                     }
-                    self.unasked(text)
+                    self.unrequested(text)
                 }
             };
         }
@@ -261,31 +265,31 @@ impl Inbox {
                 }
             }
         }
-        self.unasked(text)
+        self.unrequested(text)
     }
 
     /// Counts an unrequested message. Returns false if the limit is exceeded.
-    pub(crate) fn unasked(&self, text: &[u8]) -> bool {
+    pub(crate) fn unrequested(&self, text: &[u8]) -> bool {
         let mut state = self.lock();
-        state.unasked += 1;
+        state.unrequested += 1;
         state.unasked_bytes += text.len();
         let goes_on =
-            state.unasked <= MAX_UNREQUESTED && state.unasked_bytes <= MAX_UNREQUESTED_BYTES;
+            state.unrequested <= MAX_UNREQUESTED && state.unasked_bytes <= MAX_UNREQUESTED_BYTES;
         drop(state);
         if !goes_on {
-            self.end(Lost::Flooded);
+            self.end(NoResponse::Flooded);
         }
         goes_on
     }
 
     /// Closes the connection and reports the reason to waiting requests.
-    pub(crate) fn end(&self, why: Lost) {
+    pub(crate) fn end(&self, why: NoResponse) {
         let mut state = self.lock();
         state.ended.get_or_insert(why);
         state.waiting.clear();
     }
 
-    pub(crate) fn ended(&self) -> Option<Lost> {
+    pub(crate) fn ended(&self) -> Option<NoResponse> {
         self.lock().ended.clone()
     }
 
@@ -360,13 +364,13 @@ impl Connection {
     /// Connects and initializes the session.
     ///
     /// # Errors
-    /// [`Lost`] if the other side does not respond like an MCP server.
+    /// [`NoResponse`] if the other side does not respond like an MCP server.
     pub(crate) async fn open(
         target: &dyn Target,
         mode: Option<Mode>,
         tap: &Arc<Tap>,
         limit: Duration,
-    ) -> Result<Self, Lost> {
+    ) -> Result<Self, NoResponse> {
         let mut connection = Self::open_raw(target, mode, tap, limit).await?;
         let hello = json!({
             "protocolVersion": MCP_VERSION,
@@ -381,14 +385,14 @@ impl Connection {
                 connection.hello = hello;
             }
             Answer::Error { message, .. } if message == unanswered("initialize") => {
-                return Err(Lost::Unreachable("it echoes its input".to_owned()));
+                return Err(NoResponse::Unreachable("it echoes its input".to_owned()));
             }
             Answer::Error { code, message, .. } => {
-                return Err(Lost::Unreachable(format!(
+                return Err(NoResponse::Unreachable(format!(
                     "`initialize` returned the JSON-RPC error {code}: {message}"
                 )));
             }
-            Answer::Lost(lost) => return Err(lost),
+            Answer::NoResponse(lost) => return Err(lost),
         }
         connection.notify("notifications/initialized", json!({})).await?;
         Ok(connection)
@@ -400,10 +404,10 @@ impl Connection {
         mode: Option<Mode>,
         tap: &Arc<Tap>,
         limit: Duration,
-    ) -> Result<Self, Lost> {
+    ) -> Result<Self, NoResponse> {
         let link = tokio::time::timeout(limit, target.open(mode, Arc::clone(tap)))
             .await
-            .unwrap_or(Err(Lost::TimedOut(limit)))?;
+            .unwrap_or(Err(NoResponse::TimedOut(limit)))?;
         if let Some(answers) = link.inbox.answers() {
             tokio::spawn(send_answers(answers, Arc::downgrade(&link.outgoing), limit));
         }
@@ -416,7 +420,7 @@ impl Connection {
     }
 
     /// The reason why this connection is closed, if it is.
-    pub(crate) fn ended(&self) -> Option<Lost> {
+    pub(crate) fn ended(&self) -> Option<NoResponse> {
         self.link.inbox.ended()
     }
 
@@ -458,14 +462,14 @@ impl Connection {
         {
             let mut state = self.link.inbox.lock();
             if let Some(ended) = &state.ended {
-                return Answer::Lost(ended.clone());
+                return Answer::NoResponse(ended.clone());
             }
             state.waiting.insert(id, sender);
         }
         let answered = async {
             self.link.outgoing.send(&message).await?;
             drop(message);
-            let gone = || Lost::Closed("while a request was waiting".to_owned());
+            let gone = || NoResponse::Closed("while a request was waiting".to_owned());
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
         tokio::pin!(answered);
@@ -479,8 +483,8 @@ impl Connection {
             }
         };
         match outcome {
-            Err(_) => Answer::Lost(Lost::TimedOut(limit)),
-            Ok(Err(lost)) => Answer::Lost(lost),
+            Err(_) => Answer::NoResponse(NoResponse::TimedOut(limit)),
+            Ok(Err(lost)) => Answer::NoResponse(lost),
             Ok(Ok(mut message)) => match message.get_mut("result") {
                 Some(result) => Answer::Result(result.take()),
                 None => {
@@ -505,21 +509,21 @@ impl Connection {
     }
 
     /// Sends a notification.
-    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Lost> {
+    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), NoResponse> {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.put(message.to_string().as_bytes()).await
     }
 
     /// Sends raw bytes. Transports of lines add the end of the line.
-    pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), Lost> {
+    pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), NoResponse> {
         self.link.inbox.lock().is_raw = true;
         self.put(message).await
     }
 
-    async fn put(&self, message: &[u8]) -> Result<(), Lost> {
+    async fn put(&self, message: &[u8]) -> Result<(), NoResponse> {
         tokio::time::timeout(self.limit, self.link.outgoing.send(message))
             .await
-            .unwrap_or(Err(Lost::TimedOut(self.limit)))
+            .unwrap_or(Err(NoResponse::TimedOut(self.limit)))
     }
 
     /// Takes the notifications received since the last call.
@@ -560,14 +564,14 @@ mod tests {
         }
         // Without responses, the limit applies.
         while inbox.take(log.to_string().as_bytes()) {}
-        assert_eq!(inbox.ended(), Some(Lost::Flooded));
+        assert_eq!(inbox.ended(), Some(NoResponse::Flooded));
     }
 
     /// A connection without responses that never closes.
     struct Silent;
 
     impl Outgoing for Silent {
-        fn send<'a>(&'a self, _message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+        fn send<'a>(&'a self, _message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>> {
             Box::pin(async { Ok(()) })
         }
 
@@ -596,6 +600,6 @@ mod tests {
         let (answers, ()) = tokio::join!(calls, one_by_one);
         let answered = answers.iter().filter(|it| matches!(it, Answer::Result(_))).count();
         assert_eq!(answered, 4);
-        assert!(matches!(answers.last(), Some(Answer::Lost(Lost::TimedOut(_)))));
+        assert!(matches!(answers.last(), Some(Answer::NoResponse(NoResponse::TimedOut(_)))));
     }
 }

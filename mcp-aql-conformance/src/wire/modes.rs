@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::sealed::Way;
-use super::{Link, Lost, Tap, Target};
+use super::sealed::Transport;
+use super::{Link, NoResponse, Tap, Target};
 use crate::learn::Mode;
 
 /// A target that reaches the adapter differently in each mode, for instance with two URLs.
@@ -50,8 +50,8 @@ impl PerMode {
 
 impl Target for PerMode {}
 
-impl Way for PerMode {
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for PerMode {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         mode.and_then(|mode| self.others.get(&mode)).unwrap_or(&self.first).open(mode, tap)
     }
 

@@ -14,23 +14,23 @@ const MAX_SAMPLE_CHARS: usize = 300;
 /// Records every message of all connections of a run.
 #[derive(Debug, Default)]
 pub struct Tap {
-    seen: Mutex<Seen>,
+    seen: Mutex<MessageStatistics>,
     secrets: Arc<Secrets>,
 }
 
 /// The recorded statistics.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct MessageStatistics {
     /// The number of messages.
     pub(crate) messages: usize,
     /// The length of the longest message, in bytes.
     pub(crate) longest: usize,
     /// Messages that are not JSON objects in UTF-8.
-    pub(crate) nonsense: Samples,
+    pub(crate) invalid: Samples,
     /// Responses to unknown or already answered requests.
-    pub(crate) to_nobody: Samples,
+    pub(crate) unexpected: Samples,
     /// Messages without `jsonrpc: "2.0"`, or with both or neither of `result` and `error`.
-    pub(crate) misshapen: Samples,
+    pub(crate) nonconforming: Samples,
     /// Texts that expose internals of the program.
     pub(crate) leaks: Samples,
 }
@@ -63,16 +63,16 @@ impl Tap {
     }
 
     /// The statistics so far.
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> MessageStatistics {
         self.lock().clone()
     }
 
-    pub(crate) fn nonsense(&self, text: &[u8]) {
-        self.lock().nonsense.add(&self.secrets.masked(&String::from_utf8_lossy(text)));
+    pub(crate) fn invalid(&self, text: &[u8]) {
+        self.lock().invalid.add(&self.secrets.masked(&String::from_utf8_lossy(text)));
     }
 
-    pub(crate) fn to_nobody(&self, message: &Value) {
-        self.lock().to_nobody.add(&self.secrets.masked(&message.to_string()));
+    pub(crate) fn unexpected(&self, message: &Value) {
+        self.lock().unexpected.add(&self.secrets.masked(&message.to_string()));
     }
 
     pub(crate) fn message(&self, text: &[u8], message: &Value) {
@@ -88,14 +88,14 @@ impl Tap {
         seen.messages += 1;
         seen.longest = seen.longest.max(text.len());
         if !is_2_0 || !is_one_thing {
-            seen.misshapen.add(&self.secrets.masked(&message.to_string()));
+            seen.nonconforming.add(&self.secrets.masked(&message.to_string()));
         }
         if let Some(leak) = leak {
             seen.leaks.add(&self.secrets.masked(&leak));
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, MessageStatistics> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

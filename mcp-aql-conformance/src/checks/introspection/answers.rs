@@ -13,7 +13,7 @@ const UNKNOWN_NAME: &str = "conformance_probe_of_nothing";
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "introspect" });
     let exchange = run.introspect(params).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let details = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
@@ -54,7 +54,7 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
 pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
     for (query, member) in [("operations", "operation"), ("types", "type")] {
         let exchange = run.introspect(json!({ "query": query, "name": UNKNOWN_NAME })).await;
-        if let Some(lost) = exchange.lost() {
+        if let Some(lost) = exchange.no_response() {
             cases.skip(Skip::CutShort(lost.to_string()));
             continue;
         }
@@ -81,15 +81,15 @@ pub(super) async fn missing_query(run: &Run, cases: &Cases) {
 
 async fn bare_failure(run: &Run, params: Value, how: &str, cases: &Cases) {
     let exchange = run.introspect(params).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let body = exchange.body().cloned().unwrap_or_default();
-    forms::BARE_FAILURE.check(&body, cases, |told| {
+    forms::BARE_FAILURE.check(&body, cases, |reported| {
         Finding::of(
             &exchange,
             "introspect",
-            format!("a failure whose error has `code` and `message` only ({told})"),
+            format!("a failure whose error has `code` and `message` only ({reported})"),
             format!("return a structured failure without `details`, {how}"),
         )
     });
@@ -113,7 +113,7 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
         let arguments = json!({ "operation": "introspect", "params": params });
         let there = run.send_on(&other, &run.adapter.introspect, arguments).await;
         for (exchange, place) in [(here, "later"), (there, "in another session")] {
-            if let Some(lost) = exchange.lost() {
+            if let Some(lost) = exchange.no_response() {
                 cases.skip(Skip::CutShort(lost.to_string()));
                 continue;
             }

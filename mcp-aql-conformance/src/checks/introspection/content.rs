@@ -151,12 +151,12 @@ pub(super) fn examples_fit(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         for example in shown(operation) {
             let Some(request) = example.get("request").and_then(Value::as_object) else { continue };
-            let told = unfit(run, operation, request);
-            cases.expect(told.is_none(), || {
+            let reported = unfit(run, operation, request);
+            cases.expect(reported.is_none(), || {
                 Finding::shown(
                     &operation.name,
                     example.clone(),
-                    told.clone().unwrap_or_default(),
+                    reported.clone().unwrap_or_default(),
                     "correct the example or the documented parameters: they contradict each other",
                 )
             });
@@ -181,7 +181,7 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
             return Some(format!("documented parameters only, not `{name}`"));
         };
         if !fits(run, parameter, value) {
-            return Some(format!("a value for `{name}` as {}", told(parameter)));
+            return Some(format!("a value for `{name}` as {}", definition(parameter)));
         }
     }
     None
@@ -211,17 +211,17 @@ fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
 }
 
 /// The parameter as introspection documents it, without its description.
-fn told(parameter: &Parameter) -> Value {
+fn definition(parameter: &Parameter) -> Value {
     let mut raw = parameter.raw.clone();
     raw.remove("description");
     Value::Object(raw)
 }
 
 pub(super) fn descriptions(run: &Run, cases: &Cases) {
-    let is_told = |text: &str| !text.trim().is_empty();
+    let is_reported = |text: &str| !text.trim().is_empty();
     for operation in &run.adapter.operations {
         let expect = |subject: String, text: &str| {
-            cases.expect(is_told(text), || {
+            cases.expect(is_reported(text), || {
                 Finding::shown(
                     subject,
                     text,

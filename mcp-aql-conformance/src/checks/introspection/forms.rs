@@ -42,11 +42,11 @@ pub(super) fn list_form(run: &Run, cases: &Cases) {
         )
     });
     for (index, value) in listed.iter().enumerate() {
-        forms::LISTED_OPERATION.check(value, cases, |told| {
+        forms::LISTED_OPERATION.check(value, cases, |reported| {
             Finding::shown(
                 entry(index, value),
                 value.clone(),
-                told,
+                reported,
                 "give each entry of `data.operations` exactly `name`, `semantic_category`, \
                  `endpoint` and `description`; everything else belongs in the details",
             )
@@ -81,11 +81,11 @@ pub(super) fn success_form(run: &Run, cases: &Cases) {
         ("types", "list", &run.adapter.types_reply),
     ];
     for (name, _, reply) in lists.into_iter().chain(details(run)) {
-        SUCCESS.check(reply, cases, |told| {
+        SUCCESS.check(reply, cases, |reported| {
             Finding::shown(
                 format!("introspect {name}"),
                 reply.clone(),
-                told,
+                reported,
                 "return {\"success\": true, \"data\": {…}} from `introspect`, without `warnings` and `_meta`",
             )
         });
@@ -94,11 +94,11 @@ pub(super) fn success_form(run: &Run, cases: &Cases) {
 
 pub(super) fn protocol_form(run: &Run, cases: &Cases) {
     let protocol = run.adapter.protocol();
-    forms::PROTOCOL.check(protocol, cases, |told| {
+    forms::PROTOCOL.check(protocol, cases, |reported| {
         Finding::shown(
             "_protocol",
             protocol.clone(),
-            told,
+            reported,
             "put `_protocol` beside `operations`, with the implemented `version` of the protocol, \
              such as \"1.0.0-draft\"",
         )
@@ -165,11 +165,11 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
 pub(super) fn details_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let details = operation.details();
-        forms::OPERATION.check(details, cases, |told| {
+        forms::OPERATION.check(details, cases, |reported| {
             Finding::shown(
                 &operation.name,
                 details.clone(),
-                told,
+                reported,
                 "give `data.operation` the eight required members, and of optional ones only \
                  examples, computed_fields, aggregation_support, relationship_capabilities, lifecycle",
             )
@@ -201,11 +201,11 @@ pub(super) fn parameter_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let parameters = operation.details().get("parameters").and_then(Value::as_array);
         for (index, value) in parameters.into_iter().flatten().enumerate() {
-            forms::PARAMETER.check(value, cases, |told| {
+            forms::PARAMETER.check(value, cases, |reported| {
                 Finding::shown(
                     format!("{}: {}", operation.name, entry(index, value)),
                     value.clone(),
-                    told,
+                    reported,
                     "describe a parameter with `name`, `type`, `required` and the optional \
                      members of the protocol; move anything else into `description`",
                 )
@@ -235,11 +235,11 @@ fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
     let with = |operation: &&Operation| operation.details().get(member).is_some();
     for operation in run.adapter.operations.iter().filter(with) {
         let value = operation.details().get(member).unwrap_or(&Value::Null);
-        form.check(value, cases, |told| {
+        form.check(value, cases, |reported| {
             Finding::shown(
                 format!("{}: {member}", operation.name),
                 value.clone(),
-                told,
+                reported,
                 format!("use only the members that the protocol defines for `{member}`"),
             )
         });
@@ -260,11 +260,11 @@ pub(super) fn types_form(run: &Run, cases: &Cases) {
         )
     });
     for (index, value) in list(reply, "types").iter().enumerate() {
-        forms::TYPE_INFO.check(value, cases, |told| {
+        forms::TYPE_INFO.check(value, cases, |reported| {
             Finding::shown(
                 entry(index, value),
                 value.clone(),
-                told,
+                reported,
                 "give each entry of `data.types` `name`, `kind` and optional `description`; values, \
                  fields and members belong in the details",
             )
@@ -281,8 +281,8 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
                     object, `members` for a union and nothing else for a scalar";
         match forms::type_details(kind) {
             Some(form) if agrees => {
-                form.check(details, cases, |told| {
-                    Finding::shown(&of.name, details.clone(), told, mend)
+                form.check(details, cases, |reported| {
+                    Finding::shown(&of.name, details.clone(), reported, mend)
                 });
             }
             _ => cases.fail(Finding::shown(

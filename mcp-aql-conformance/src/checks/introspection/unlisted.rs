@@ -85,7 +85,7 @@ pub(super) async fn list_complete(run: &Run, cases: &Cases) {
 /// Looks up a name in introspection and calls it as an operation of the READ tool.
 async fn look_up(run: &Run, name: String, cases: &Cases) {
     let exchange = run.introspect(json!({ "query": "operations", "name": name })).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let details = exchange.data().and_then(|data| data.get("operation"));

@@ -103,12 +103,12 @@ pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let percentage = number("percentage").is_some_and(|percent| (0.0..=100.0).contains(&percent));
     let counted =
         number("current").zip(number("total")).is_some_and(|(at, of)| at >= 0.0 && at <= of);
-    let told = progress.get("message").is_some_and(Value::is_string);
+    let reported = progress.get("message").is_some_and(Value::is_string);
     // All present members must be valid.
     let is_right = (progress.get("percentage").is_none() || percentage)
         && (progress.get("total").is_none() || counted)
-        && (progress.get("message").is_none() || told);
-    cases.expect(is_right && (percentage || counted || told), || {
+        && (progress.get("message").is_none() || reported);
+    cases.expect(is_right && (percentage || counted || reported), || {
         Finding::of(
             exchange,
             exchange.operation(),

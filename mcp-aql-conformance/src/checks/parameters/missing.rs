@@ -43,12 +43,12 @@ fn none_required(run: &Run, cases: &Cases) {
 pub(super) async fn missing_required(run: &Run, cases: &Cases) {
     without_each(run, cases, |operation, parameter, exchange| {
         let name = &parameter.name;
-        let is_told = exchange.failure().is_some_and(|failure| {
+        let is_reported = exchange.failure().is_some_and(|failure| {
             failure.code == "VALIDATION_MISSING_PARAM"
                 && failure.message.contains(name.as_str())
-                && failure.details.get("param_name").is_some_and(|told| told == name)
+                && failure.details.get("param_name").is_some_and(|reported| reported == name)
         });
-        cases.expect(is_told, || {
+        cases.expect(is_reported, || {
             Finding::of(
                 exchange,
                 subject(operation, parameter),
@@ -71,8 +71,9 @@ pub(super) async fn missing_text(run: &Run, cases: &Cases) {
             return;
         }
         let start = format!("Missing required parameter '{}'", parameter.name);
-        let is_told = failure.message.starts_with(&start) && failure.message.contains("Expected: ");
-        cases.expect(is_told, || {
+        let is_reported =
+            failure.message.starts_with(&start) && failure.message.contains("Expected: ");
+        cases.expect(is_reported, || {
             Finding::of(
                 exchange,
                 subject(operation, parameter),

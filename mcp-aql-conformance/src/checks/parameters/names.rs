@@ -15,12 +15,13 @@ const USUAL: [&str; 3] = ["page", "page_size", "dry_run"];
 /// Whether a failure reports these names as unknown.
 fn tells_unknown(exchange: &Exchange, names: &[&str]) -> bool {
     exchange.failure().is_some_and(|failure| {
-        let told = failure.details.get("unknown_params").and_then(Value::as_array);
+        let reported = failure.details.get("unknown_params").and_then(Value::as_array);
         failure.code == "VALIDATION_UNKNOWN_PARAM"
             && failure.details.get("valid_params").is_some_and(Value::is_array)
             && names.iter().all(|name| {
                 failure.message.contains(name)
-                    && told.is_some_and(|told| told.iter().any(|told| told == name))
+                    && reported
+                        .is_some_and(|reported| reported.iter().any(|reported| reported == name))
             })
     })
 }

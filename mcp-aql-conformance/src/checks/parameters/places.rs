@@ -36,7 +36,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
 /// Tests `introspect` if there is no other READ operation.
 async fn nested_in_introspect(run: &Run, cases: &Cases) {
     let exchange = run.introspect(json!({ "query": "operations" })).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.expect(exchange.succeeded(), || {
@@ -54,7 +54,7 @@ fn has_made_up(run: &Run, operation: &Operation, params: &Map<String, Value>) ->
     operation.parameters.iter().any(|parameter| {
         params
             .get(&parameter.name)
-            .is_some_and(|value| values::is_made_up(run, operation, parameter, value))
+            .is_some_and(|value| values::is_generated(run, operation, parameter, value))
     })
 }
 

@@ -186,8 +186,9 @@ fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
 
 /// Skips the check or marks it as not applicable if no suitable field is documented.
 fn without(run: &Run, subjects: &[Subject<'_>], has_any: bool, what: &str, cases: &Cases) {
-    let untold = subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
-    match untold {
+    let undocumented =
+        subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
+    match undocumented {
         Some(subject) => cases.skip(Skip::NoFixture(format!(
             "fields that `{}` changes: document them in a type that `input` names",
             subject.update.name

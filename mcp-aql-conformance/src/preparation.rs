@@ -21,14 +21,14 @@ const CONCURRENT_CALLS: usize = 8;
 
 impl Run {
     /// Reads existing items and creates missing ones.
-    pub(crate) async fn prime(&self) {
+    pub(crate) async fn prepare(&self) {
         let most = self.look_around().await;
         self.meet_all().await;
         self.find_out_what_is_new().await;
         if most < MIN_ITEMS {
             // Two rounds, because items of the first may be needed for the second.
             for _ in 0..2 {
-                if self.plant().await == 0 {
+                if self.create_items().await == 0 {
                     break;
                 }
             }
@@ -144,28 +144,28 @@ impl Run {
     }
 
     /// Creates items of every resource without known items. Returns their number.
-    async fn plant(&self) -> usize {
+    async fn create_items(&self) -> usize {
         let mut planted = 0;
         for operation in self.adapter.of(Category::Create) {
             if self.forbids(operation).is_some()
                 || RESERVED.contains(&operation.name.as_str())
-                || self.was_planted(&operation.name)
+                || self.was_created_for_reads(&operation.name)
             {
                 continue;
             }
             for turn in 0..MIN_ITEMS {
-                let Some(exchange) = self.plant_one(operation, turn).await else { break };
+                let Some(exchange) = self.create_item(operation, turn).await else { break };
                 if !exchange.succeeded() {
                     break;
                 }
                 planted += 1;
-                self.note_planted(&operation.name);
+                self.note_created_for_reads(&operation.name);
             }
         }
         planted
     }
 
-    async fn plant_one(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
+    async fn create_item(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
         let params = values::valid(self, operation, turn).ok()?;
         let mut varied = params.clone();
         for parameter in &operation.parameters {
@@ -191,7 +191,7 @@ impl Run {
         let has_more = varied.len() > params.len();
         let exchange = self.try_to_create(operation, varied).await;
         // A call without a reply may have created the item.
-        if exchange.succeeded() || exchange.lost().is_some() || !has_more {
+        if exchange.succeeded() || exchange.no_response().is_some() || !has_more {
             return Some(exchange);
         }
         Some(self.try_to_create(operation, params).await)

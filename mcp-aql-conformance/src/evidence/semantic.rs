@@ -29,7 +29,7 @@ impl Collector<'_> {
         match reply.body() {
             Some(body) if reply.succeeded() && body.get("results").is_some() => body.clone(),
             _ => {
-                let why = format!("a batch returned {}", reply.told());
+                let why = format!("a batch returned {}", reply.summary());
                 self.gap("`batch_example` would be empty", &cases, &why);
                 Value::Null
             }

@@ -7,10 +7,10 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
 use super::Role;
-use super::made::Made;
-use super::things::{confirmed, token_of};
+use super::items::{confirmed, token_of};
+use super::ledger::LedgerEntry;
 use crate::call::Exchange;
-use crate::cases::brief;
+use crate::cases::shorten_message;
 use crate::learn::Operation;
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
@@ -39,12 +39,12 @@ impl Run {
             let gone: Vec<_> =
                 stream::iter(going).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
-                |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
+                |(_, gone)| matches!(gone, Err(reported) if reported.starts_with("RATE_LIMIT_")),
             );
             let again = self.clear_elsewhere(held).await;
             for (made, gone) in rest.into_iter().chain(again) {
                 let Err(mut why) = gone else { continue };
-                brief(&mut why, self.secrets());
+                shorten_message(&mut why, self.secrets());
                 let id =
                     made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
                 left.entry((made.resource.clone(), why)).or_default().push(id);
@@ -66,8 +66,8 @@ impl Run {
     /// Removes items in another session.
     async fn clear_elsewhere<'m>(
         &self,
-        held: Vec<(&'m Made, Result<(), String>)>,
-    ) -> Vec<(&'m Made, Result<(), String>)> {
+        held: Vec<(&'m LedgerEntry, Result<(), String>)>,
+    ) -> Vec<(&'m LedgerEntry, Result<(), String>)> {
         if held.is_empty() {
             return held;
         }
@@ -95,7 +95,11 @@ impl Run {
     }
 
     /// Removes an item, or returns the reason why it remains.
-    async fn clear(&self, made: &Made, elsewhere: Option<&Connection>) -> Result<(), String> {
+    async fn clear(
+        &self,
+        made: &LedgerEntry,
+        elsewhere: Option<&Connection>,
+    ) -> Result<(), String> {
         let kind = self.resources().named(&made.resource);
         let Some((kind, operation)) =
             kind.and_then(|kind| Some((kind, kind.operation(self, Role::Delete)?)))
@@ -113,16 +117,18 @@ impl Run {
         }
         // A further required parameter might select another item.
         let named = self.settings.file.params.get(&operation.name);
-        let is_told =
+        let is_reported =
             |name: &str| name == kind.id || named.is_some_and(|named| named.contains_key(name));
-        if let Some(more) = operation.required().find(|parameter| !is_told(&parameter.name)) {
+        if let Some(more) = operation.required().find(|parameter| !is_reported(&parameter.name)) {
             return Err(format!(
                 "`{}` also requires `{}`: add one under [params.{0}]",
                 operation.name, more.name
             ));
         }
         let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
-        if let Some(why) = self.spares(operation, &arguments(&operation.name, params.clone())) {
+        if let Some(why) =
+            self.ownership_skip_reason(operation, &arguments(&operation.name, params.clone()))
+        {
             return Err(why.reason());
         }
         let mut exchange = self.send_to(elsewhere, operation, params.clone()).await;
@@ -133,7 +139,7 @@ impl Run {
         match exchange.code() {
             None if exchange.succeeded() => Ok(()),
             Some(code) if code.starts_with("NOT_FOUND_") => Ok(()),
-            _ => Err(exchange.told()),
+            _ => Err(exchange.summary()),
         }
     }
 }

@@ -93,7 +93,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
 }
 
 /// Whether introspection documents all rules for a parameter's values.
-fn is_told_in_full(parameter: &Parameter) -> bool {
+fn is_fully_documented(parameter: &Parameter) -> bool {
     let is_simple = ["string", "integer", "number", "boolean", "array"]
         .iter()
         .any(|kind| parameter.kind == *kind);
@@ -144,12 +144,12 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                 .get(&parameter.name)
                 .cloned()
                 .or_else(|| values::of(run, operation, parameter, 0))
-                .or_else(|| values::nobody(run, operation, parameter));
+                .or_else(|| values::missing_id(run, operation, parameter));
             match value {
                 Some(value) => {
-                    let is_made_up = values::is_made_up(run, operation, parameter, &value);
+                    let is_generated = values::is_generated(run, operation, parameter, &value);
                     let params = with(&params, operation, &parameter.name, value);
-                    calls.push((operation, parameter, params, is_made_up));
+                    calls.push((operation, parameter, params, is_generated));
                 }
                 None => cases.skip(Skip::NoFixture(format!(
                     "a value for `{}`: add one under [params.{}]",
@@ -158,18 +158,18 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
             }
         }
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params, is_made_up)| async move {
+    let jobs = calls.into_iter().map(|(operation, parameter, params, is_generated)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         let is_unknown = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
         let is_blamed = blames(&exchange, &parameter.name);
         if is_blamed
-            && is_made_up
-            && is_told_in_full(parameter)
+            && is_generated
+            && is_fully_documented(parameter)
             && exchange.code() == Some("VALIDATION_INVALID_VALUE")
         {
             return cases.skip(unfit(operation));
         }
-        cases.expect(!(is_blamed && (is_unknown || is_told_in_full(parameter))), || {
+        cases.expect(!(is_blamed && (is_unknown || is_fully_documented(parameter))), || {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),

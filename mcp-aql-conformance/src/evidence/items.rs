@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::Collector;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::resources::{Resource, Role, Thing, same};
+use crate::resources::{CreatedItem, Resource, Role, same};
 
 /// The evidence from created items.
 #[derive(Default)]
-pub(super) struct Things {
+pub(super) struct CreatedItems {
     /// `round_trip_tests`.
     pub(super) round_trips: Vec<Value>,
     /// `update_preservation_tests`.
@@ -24,21 +24,21 @@ pub(super) struct Things {
     pub(super) updated: Cases,
 }
 
-impl Things {
+impl CreatedItems {
     /// The reasons for missing changes, including missing items.
     pub(super) fn unchanged(&self) -> &Cases {
-        if self.updated.collected().skipped.is_empty() { &self.made } else { &self.updated }
+        if self.updated.results().skipped.is_empty() { &self.made } else { &self.updated }
     }
 }
 
 /// The reply of a READ operation, the path of the item in it, and the item.
-struct Looked {
+struct ReadReply {
     reply: Value,
     path: String,
     object: Map<String, Value>,
 }
 
-impl Looked {
+impl ReadReply {
     fn of(kind: &Resource, exchange: &Exchange) -> Option<Self> {
         let data = exchange.data()?;
         let object = kind.object(data)?;
@@ -69,8 +69,8 @@ impl Looked {
 impl Collector<'_> {
     /// Creates an item of each resource with all fields and one with the required ones, reads them, and
     /// changes the first field by field.
-    pub(super) async fn things(&mut self) -> Things {
-        let mut things = Things::default();
+    pub(super) async fn things(&mut self) -> CreatedItems {
+        let mut things = CreatedItems::default();
         for kind in self.run.resources().kinds() {
             self.round_trip(kind, &mut things).await;
             self.defaults(kind, &mut things).await;
@@ -78,21 +78,21 @@ impl Collector<'_> {
         things
     }
 
-    async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Looked> {
+    async fn look(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<ReadReply> {
         let looked = self.run.look(thing, cases).await?;
-        let found = Looked::of(thing.resource, &looked);
+        let found = ReadReply::of(thing.resource, &looked);
         if found.is_none() {
-            let told = format!(
+            let reported = format!(
                 "`{}` does not return the created item: {}",
                 looked.operation(),
-                looked.told()
+                looked.summary()
             );
-            cases.skip(Skip::NoFixture(told));
+            cases.skip(Skip::NoFixture(reported));
         }
         found
     }
 
-    async fn round_trip(&self, kind: &Resource, things: &mut Things) {
+    async fn round_trip(&self, kind: &Resource, things: &mut CreatedItems) {
         let Some(thing) = self.run.make(kind, &things.made).await else { return };
         let Some(looked) = self.look(&thing, &things.made).await else { return };
         // Parameters of the creation that are not fields are not returned.
@@ -115,7 +115,12 @@ impl Collector<'_> {
     }
 
     /// Changes each field and compares the others, then tries fields that must not change.
-    async fn preserved(&self, thing: &Thing<'_>, first: Looked, things: &mut Things) {
+    async fn preserved(
+        &self,
+        thing: &CreatedItem<'_>,
+        first: ReadReply,
+        things: &mut CreatedItems,
+    ) {
         let kind = thing.resource;
         let Some(update) = kind.operation(self.run, Role::Update) else { return };
         if let Some(why) = self.run.forbids(update) {
@@ -135,7 +140,7 @@ impl Collector<'_> {
                 things.updated.skip(Skip::NoFixture(format!(
                     "`{}` answers {}",
                     update.name,
-                    reply.told()
+                    reply.summary()
                 )));
                 continue;
             }
@@ -154,7 +159,12 @@ impl Collector<'_> {
     }
 
     /// Tries to change read-only fields and to shorten append-only lists.
-    async fn unchangeable(&self, thing: &Thing<'_>, now: &Looked, things: &mut Things) {
+    async fn unchangeable(
+        &self,
+        thing: &CreatedItem<'_>,
+        now: &ReadReply,
+        things: &mut CreatedItems,
+    ) {
         let kind = thing.resource;
         let read_only = kind.unchangeable(self.run).into_iter().map(|name| (name, "is read-only"));
         let append_only = kind.append_only.iter().map(|name| (name.clone(), "is append-only"));
@@ -204,7 +214,7 @@ impl Collector<'_> {
     }
 
     /// Creates an item with the required parameters only, which shows the defaults of the others.
-    async fn defaults(&self, kind: &Resource, things: &mut Things) {
+    async fn defaults(&self, kind: &Resource, things: &mut CreatedItems) {
         let Some(create) = kind.operation(self.run, Role::Create) else { return };
         if self.run.forbids(create).is_some() {
             return;

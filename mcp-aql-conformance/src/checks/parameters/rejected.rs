@@ -8,7 +8,7 @@ use crate::cases::{Cases, Finding};
 use crate::learn::{Operation, Parameter};
 use crate::resources::fields_of;
 use crate::run::{Run, arguments, do_all};
-use crate::values::{self, Fault, Shape, Wrong};
+use crate::values::{self, Fault, InvalidValue, Shape};
 
 /// The codes for a value of the right type that violates a constraint. The protocol's list of codes has the
 /// first one, an accompanying document the second one.
@@ -20,7 +20,7 @@ fn all_wrong(
     operation: &Operation,
     parameter: &Parameter,
     faults: &[Fault],
-) -> Vec<Wrong> {
+) -> Vec<InvalidValue> {
     let mut wrong = values::wrong(run, operation, parameter);
     if !values::is_aim(operation, parameter) {
         wrong.extend(undocumented_words(run, operation, parameter));
@@ -35,7 +35,11 @@ fn all_wrong(
 
 /// The values of the field with the parameter's name in the documented result type that the `enum` of the
 /// parameter does not have.
-fn undocumented_words(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+fn undocumented_words(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+) -> Vec<InvalidValue> {
     let words = Shape::of(&run.adapter, parameter).words();
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let fields = returned.map(|name| fields_of(&run.adapter, name)).unwrap_or_default();
@@ -45,7 +49,7 @@ fn undocumented_words(run: &Run, operation: &Operation, parameter: &Parameter) -
     shown
         .iter()
         .filter(move |word| !words.contains(word))
-        .map(|word| Wrong { fault: Fault::Word, value: word.clone() })
+        .map(|word| InvalidValue { fault: Fault::Word, value: word.clone() })
         .collect()
 }
 
@@ -54,7 +58,7 @@ async fn each(
     run: &Run,
     cases: &Cases,
     faults: &[Fault],
-    look: impl Fn(&Operation, &Parameter, &Wrong, &Exchange),
+    look: impl Fn(&Operation, &Parameter, &InvalidValue, &Exchange),
 ) {
     let look = &look;
     let mut calls = Vec::new();

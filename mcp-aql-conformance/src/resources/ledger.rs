@@ -14,7 +14,7 @@ const MAX_KNOWN_BYTES: usize = 8 << 20;
 
 /// An item that the run created.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct LedgerEntry {
     pub(super) resource: String,
     pub(super) id: Option<Value>,
     /// The names of the parameters of its creation.
@@ -22,7 +22,7 @@ pub(super) struct Made {
     /// The call that created it, as a time in calls.
     born: u64,
     /// The last CREATE call that returned it, as a time in calls.
-    told: u64,
+    reported: u64,
     /// Whether a check uses it exclusively.
     kept: bool,
     /// Whether it was removed.
@@ -38,7 +38,7 @@ impl Resources {
     /// Records the items that a call created or removed. `sent` is the time of the call.
     pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
         let asked = exchange.arguments.get("operations").and_then(Value::as_array);
-        if exchange.lost().is_some() {
+        if exchange.no_response().is_some() {
             let each = asked.map_or(std::slice::from_ref(&exchange.arguments), Vec::as_slice);
             return each.iter().for_each(|arguments| self.note_unanswered(arguments));
         }
@@ -100,19 +100,19 @@ impl Resources {
                     // Adapters may reuse identifiers of removed items.
                     Some(made) if made.gone => {
                         let now = self.now();
-                        (made.gone, made.kept, made.born, made.told) = (false, false, now, now);
+                        (made.gone, made.kept, made.born, made.reported) = (false, false, now, now);
                     }
-                    Some(made) => made.told = self.now(),
+                    Some(made) => made.reported = self.now(),
                     // The item existed before: the CREATE operation returned an existing item.
                     None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
                         let now = self.now();
-                        all.push(Made {
+                        all.push(LedgerEntry {
                             resource: kind.name.clone(),
                             id,
                             with: names_of(arguments),
                             born: now,
-                            told: now,
+                            reported: now,
                             kept: false,
                             gone: false,
                         });
@@ -123,7 +123,7 @@ impl Resources {
                 let mut all = self.lock();
                 all.iter_mut()
                     // An item that was created after this call was sent has reused the identifier.
-                    .filter(|made| made.is(&kind.name, id) && made.told < sent)
+                    .filter(|made| made.is(&kind.name, id) && made.reported < sent)
                     .for_each(|made| made.gone = true);
             }
         }
@@ -201,7 +201,7 @@ impl Resources {
     }
 
     /// Whether the item certainly did not exist before.
-    pub(super) fn is_new(&self, made: &Made) -> bool {
+    pub(super) fn is_new(&self, made: &LedgerEntry) -> bool {
         let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
         match proofs.get(&made.resource) {
             Some(Proof::Listed) => true,
@@ -283,7 +283,7 @@ impl Resources {
         made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
-    pub(super) fn left(&self) -> Vec<Made> {
+    pub(super) fn left(&self) -> Vec<LedgerEntry> {
         self.lock().iter().filter(|made| !made.gone).cloned().collect()
     }
 
@@ -293,12 +293,12 @@ impl Resources {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1001
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Made>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<LedgerEntry>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Made {
+impl LedgerEntry {
     fn is(&self, resource: &str, id: Option<&Value>) -> bool {
         self.resource == resource && id.is_some() && self.id.as_ref() == id
     }

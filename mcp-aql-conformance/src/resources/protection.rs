@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::made::parameter;
+use super::ledger::parameter;
 use crate::cases::Skip;
 use crate::learn::{Category, Operation, Parameter};
 use crate::run::Run;
@@ -14,17 +14,21 @@ const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"]
 impl Run {
     /// Returns the reason not to make a call that would change data of others: it would affect items that
     /// the run did not create and the configuration does not name, or unknown data.
-    pub(crate) fn spares(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+    pub(crate) fn ownership_skip_reason(
+        &self,
+        operation: &Operation,
+        arguments: &Value,
+    ) -> Option<Skip> {
         if let Some(items) = arguments.get("operations").and_then(Value::as_array) {
             return items.iter().find_map(|item| {
                 let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
-                self.spares_one(self.adapter.operation(name)?, item)
+                self.item_skip_reason(self.adapter.operation(name)?, item)
             });
         }
-        self.spares_one(operation, arguments)
+        self.item_skip_reason(operation, arguments)
     }
 
-    fn spares_one(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+    fn item_skip_reason(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
         if operation.is_read() || operation.category == Some(Category::Create) {
             return None;
         }
@@ -44,8 +48,8 @@ impl Run {
             let Some(value) = parameter(arguments, &which.name) else { return true };
             is_named(&which.name, value)
                 || self.resources().is_ours(&operation.name, &which.name, value)
-                || (is_execute && self.is_made_up(operation, which, value))
-                || self.is_nobody(operation, &which.name, value)
+                || (is_execute && self.is_generated(operation, which, value))
+                || self.is_missing_id(operation, &which.name, value)
         });
         // EXECUTE operations were allowed in order to run, but others need an identified item or the exact
         // configured parameters.
@@ -89,12 +93,12 @@ impl Run {
 
     /// Whether only the run can have this identifier of something to be executed. It is not enough that no
     /// result contained it, because lists may be incomplete.
-    fn is_made_up(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
+    fn is_generated(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
         if self.resources().has_begun(&which.name, value) {
             return true;
         }
         let is_own = value.as_str().is_some_and(|text| text.contains("conformance"))
-            || self.nobodies(&operation.name, &which.name).contains(value);
+            || self.missing_ids(&operation.name, &which.name).contains(value);
         let is_theirs = self.harvested(&which.name).contains(value)
             || values::in_examples(operation, &which.name).any(|shown| shown == value)
             || self.settings.file.values.get(&which.name) == Some(value)

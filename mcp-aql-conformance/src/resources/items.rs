@@ -11,7 +11,7 @@ use crate::run::{Run, arguments};
 use crate::values;
 
 /// An item that a check created for itself.
-pub(crate) struct Thing<'a> {
+pub(crate) struct CreatedItem<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) id: Value,
     /// The parameters of its creation.
@@ -77,7 +77,11 @@ impl Run {
     }
 
     /// Creates an item with as many parameters as possible. Skips the case if that fails.
-    pub(crate) async fn make<'r>(&self, kind: &'r Resource, cases: &Cases) -> Option<Thing<'r>> {
+    pub(crate) async fn make<'r>(
+        &self,
+        kind: &'r Resource,
+        cases: &Cases,
+    ) -> Option<CreatedItem<'r>> {
         let operation = kind.operation(self, Role::Create)?;
         if let Some(why) = self.forbids(operation) {
             cases.skip(why);
@@ -90,9 +94,9 @@ impl Run {
     /// Creates another item. Some adapters return an existing item for equal parameters.
     pub(crate) async fn make_another<'r>(
         &self,
-        first: &Thing<'r>,
+        first: &CreatedItem<'r>,
         cases: &Cases,
-    ) -> Option<Thing<'r>> {
+    ) -> Option<CreatedItem<'r>> {
         let kind = first.resource;
         let made = self.make(kind, cases).await?;
         if made.id != first.id {
@@ -168,12 +172,12 @@ impl Run {
         kind: &'r Resource,
         params: Map<String, Value>,
         cases: &Cases,
-    ) -> Option<Thing<'r>> {
+    ) -> Option<CreatedItem<'r>> {
         let operation = kind.operation(self, Role::Create)?;
         let (sent, made) = self.create_somehow(kind, params, cases).await?;
         let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
         match id {
-            Some(id) => Some(Thing { resource: kind, id, sent, made }),
+            Some(id) => Some(CreatedItem { resource: kind, id, sent, made }),
             None => {
                 cases.skip(Skip::NoFixture(if made.succeeded() {
                     format!(
@@ -185,7 +189,7 @@ impl Run {
                 } else {
                     format!(
                         "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
-                        made.told(),
+                        made.summary(),
                         name = operation.name,
                     )
                 }));
@@ -224,7 +228,7 @@ impl Run {
     }
 
     /// Reads an item.
-    pub(crate) async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
+    pub(crate) async fn look(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
         let Some(read) = thing.resource.operation(self, Role::Read) else {
             if let Some(list) = thing.resource.operation(self, Role::List) {
                 return self.look_up(thing, list, cases).await;
@@ -243,7 +247,7 @@ impl Run {
     /// had been read, or with the whole list if it is missing.
     async fn look_up(
         &self,
-        thing: &Thing<'_>,
+        thing: &CreatedItem<'_>,
         list: &Operation,
         cases: &Cases,
     ) -> Option<Exchange> {
@@ -269,7 +273,7 @@ impl Run {
     }
 
     /// The stored item. The check `creates.read_back` reports items that cannot be read.
-    pub(crate) async fn stored(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Value> {
+    pub(crate) async fn stored(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Value> {
         let looked = self.look(thing, cases).await?;
         self.shown(thing, &looked, cases)
     }
@@ -277,7 +281,7 @@ impl Run {
     /// The item in the reply of a READ operation.
     pub(crate) fn shown(
         &self,
-        thing: &Thing<'_>,
+        thing: &CreatedItem<'_>,
         looked: &Exchange,
         cases: &Cases,
     ) -> Option<Value> {
@@ -287,7 +291,7 @@ impl Run {
                 "`{}` does not return the created {}: {}",
                 looked.operation(),
                 thing.resource.name,
-                looked.told()
+                looked.summary()
             )));
         }
         object.cloned()
@@ -296,7 +300,7 @@ impl Run {
     /// Updates an item with this `input` and further parameters.
     pub(crate) async fn update(
         &self,
-        thing: &Thing<'_>,
+        thing: &CreatedItem<'_>,
         input: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
@@ -307,7 +311,7 @@ impl Run {
     }
 
     /// Removes an item.
-    pub(crate) async fn remove(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
+    pub(crate) async fn remove(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
         let operation = thing.resource.operation(self, Role::Delete)?;
         let params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
         self.act(operation, params, cases).await
