@@ -163,7 +163,7 @@ pub(crate) enum Skip {
     Scarce(String),
     /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
-    /// The operation may only be called with the configured parameters because the runner cannot tell which
+    /// The operation may only be called with the configured parameters because the runner does not know which
     /// data other parameters affect. The text is the name of the operation.
     Unsafe(String),
     /// The configuration excludes the case.

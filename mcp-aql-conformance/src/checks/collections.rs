@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-/// Returns the READ operations with this parameter. If there is none, the adapter does not have the
+/// Returns the READ operations with this parameter. Without such operations, the adapter does not have the
 /// feature.
 pub(super) fn having<'a>(run: &'a Run, parameter: &str, cases: &Cases) -> Vec<&'a Operation> {
     let having: Vec<_> =

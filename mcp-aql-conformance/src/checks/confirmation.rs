@@ -294,7 +294,7 @@ async fn held<'r>(run: &'r Run, gated: &GatedOperation, cases: &Cases) -> Option
     Some(asked)
 }
 
-/// Makes a call that requires confirmation. Skips the case with the reason if there is none.
+/// Makes a call that requires confirmation. Otherwise skips the case with the reason.
 pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<PendingCall<'r>> {
     match gated(run).await.first() {
         Some(gated) => held(run, gated, cases).await,

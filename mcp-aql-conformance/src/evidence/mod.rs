@@ -1,7 +1,7 @@
 //! The evidence that the protocol's own conformance runner reads, collected from a running adapter
 //! (REQ-CNF-06).
 //!
-//! That runner passes empty groups. Empty groups are therefore errors here, with the reason.
+//! The protocol's runner passes empty groups, so empty groups are errors here, with the reason.
 
 mod errors;
 mod items;

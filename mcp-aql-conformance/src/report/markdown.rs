@@ -162,7 +162,7 @@ pub(super) fn prose(sentence: &str) -> String {
         .collect()
 }
 
-/// Renders inline code between more backticks than it contains, because there is no escape.
+/// Renders inline code between more backticks than it contains, because backticks cannot be escaped there.
 pub(super) fn code(text: &str) -> String {
     let text = line(text);
     let fence = "`".repeat(longest_run(&text) + 1);

@@ -364,7 +364,7 @@ fn exit_code_follows_the_verdict() {
     let warned =
         Report { summary: Summary { warnings: 1, ..faultless(2).summary }, ..faultless(2) };
     assert_eq!(warned.exit_code(), 2);
-    // There are no findings, but some checks were not tested.
+    // The run has no findings, but some checks were not tested.
     let untried = Report { requested_level: 2, ..faultless(1) };
     assert_eq!(untried.exit_code(), 2);
 }

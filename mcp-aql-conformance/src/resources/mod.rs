@@ -75,7 +75,7 @@ pub(crate) struct Resources {
     met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
     /// The approximate memory of these in bytes.
     met_bytes: AtomicUsize,
-    /// The number of calls, used as a clock to tell existing items from created ones.
+    /// The number of calls, used as a clock to separate existing items from created ones.
     clock: AtomicU64,
     /// EXECUTE operations that start executions.
     starts: BTreeSet<String>,

@@ -735,7 +735,7 @@ mod tests {
             with(raw.clone(), |shape| {
                 for turn in 0..40 {
                     let made = shape.made(turn).filter(|made| shape.accepts(made));
-                    // There is no integer between 0.5 and 0.75.
+                    // No integer lies between 0.5 and 0.75.
                     let is_narrow = raw.get("maximum") == Some(&json!(0.75));
                     assert!(made.is_some() || is_narrow, "{raw}");
                 }

@@ -102,7 +102,7 @@ pub(crate) trait Outgoing: Send + Sync {
     fn agreed(&self, _version: &str) {}
 }
 
-/// Returned when there is no response.
+/// Returned when a request gets no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoResponse {
@@ -112,7 +112,7 @@ pub enum NoResponse {
     /// The other side closed the connection.
     #[error("the adapter closed the connection: {0}")]
     Closed(String),
-    /// There was no response within the time limit.
+    /// The response did not arrive within the time limit.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
     /// A message exceeds the maximum length.
@@ -166,7 +166,7 @@ pub(crate) enum Answer {
         /// The whole `error`.
         raw: Value,
     },
-    /// There was no response.
+    /// The request got no response.
     NoResponse(NoResponse),
 }
 

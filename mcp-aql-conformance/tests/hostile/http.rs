@@ -26,7 +26,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "http_is_no_http", told: &[NO_ADAPTER] },
     Case { name: "http_drips", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "http_floods_with_headers", told: &[NO_ADAPTER] },
-    Case { name: "http_floods_with_events", told: &[NO_ADAPTER, "nobody asked for"] },
+    Case { name: "http_floods_with_events", told: &[NO_ADAPTER, "unrequested messages"] },
     Case { name: "http_floods_with_comments", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "http_floods_with_one_event", told: &[NO_ADAPTER, "a message of more than"] },
     Case { name: "http_floods_with_one_body", told: &[NO_ADAPTER, "a message of more than"] },

@@ -29,7 +29,7 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let is_text =
         |name: &str| parameter(name).and_then(|it| it.get("type")).is_some_and(|it| it == "string");
     let words = parameter("query").and_then(|it| it.get("enum")).and_then(Value::as_array);
-    // If there is no enum, the description may list the values.
+    // Without an enum, the description may list the values.
     let has_words = words.is_none_or(|words| {
         ["operations", "types"].iter().all(|word| words.iter().any(|it| it == word))
     });

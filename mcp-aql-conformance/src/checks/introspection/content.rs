@@ -246,7 +246,7 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
         for parameter in &operation.parameters {
             let Some(default) = parameter.member("default") else { continue };
             is_any = true;
-            // A default of null means that there is none.
+            // A default of null stands for a missing default.
             let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
             cases.expect(fits && !parameter.required, || {
                 Finding::shown(

@@ -211,7 +211,7 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The camelCase spelling of a name, unless there is none or it is a parameter itself.
+/// The camelCase spelling of a name, unless it equals the name or is a parameter itself.
 fn camel(operation: &Operation, name: &str) -> Option<String> {
     let mut words = name.split('_').filter(|word| !word.is_empty());
     let mut camel = words.next()?.to_owned();
