@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::Exchange;
-use crate::learn::Category;
+use crate::category::Category;
 use crate::secrets::Secrets;
 
 /// The maximum number of findings that one check keeps; all are counted.

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::call::TimeLimits;
-use crate::learn::{Category, Mode};
+use crate::category::{Category, Mode};
 
 /// The minimum time limit.
 const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
@@ -259,6 +260,19 @@ pub enum ConfigError {
     /// The content is invalid.
     #[error("the configuration is wrong: {0}")]
     Wrong(String),
+}
+
+impl FromStr for Category {
+    type Err = ConfigError;
+
+    /// Parses the name in lower case: `create`, `read`, `update`, `delete`, `execute`.
+    fn from_str(word: &str) -> Result<Self, ConfigError> {
+        Self::ALL.into_iter().find(|category| category.family() == word).ok_or_else(|| {
+            ConfigError::Wrong(format!(
+                "`{word}` is not a category of operations: write create, read, update, delete or execute"
+            ))
+        })
+    }
 }
 
 impl File {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::cases::{Cases, Finding};
-use crate::learn::Category;
+use crate::category::Category;
 
 /// The maximum number of faults that a message lists.
 const MAX_FAULTS: usize = 5;

@@ -42,8 +42,10 @@
 //! reason, or in the end of the run.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod call;
 mod cases;
+mod category;
 mod checks;
 pub mod config;
 mod evidence;
@@ -58,14 +60,15 @@ mod run;
 mod runner;
 mod secrets;
 mod values;
+mod verbs;
 mod wire;
 
 pub use call::TimeLimits;
 pub use cases::Finding;
+pub use category::{Category, Mode};
 pub use checks::{Check, Keyword, all as checks};
 pub use config::{ConfigError, File, Settings};
 pub use evidence::EvidenceError;
-pub use learn::{Category, Mode};
 pub use report::{Report, Verdict};
 pub use runner::{Progress, Runner};
 #[cfg(feature = "http")]

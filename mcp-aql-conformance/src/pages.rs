@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
+use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, weight};
 use crate::cases::{Cases, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::run::Run;
 
 /// The maximum number of walked pages of a collection.

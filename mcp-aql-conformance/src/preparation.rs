@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::pages;
 use crate::resources::{Proof, RESERVED, Resource, Role, to_create, varied};
 use crate::run::{Run, arguments};

@@ -9,10 +9,11 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::adapter::{Adapter, Operation};
 use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
+use crate::category::{Category, Mode};
 use crate::config::Settings;
-use crate::learn::{Adapter, Category, Mode, Operation};
 use crate::resources::Resources;
 use crate::secrets::Secrets;
 use crate::wire::{Connection, NoResponse, Samples, Tap, Target};

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
+use crate::adapter::Adapter;
 use crate::cases::{CaseResults, Cases, Skip};
+use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
-use crate::learn::{self, Adapter, LearnError, Mode};
+use crate::learn::{self, LearnError};
 use crate::report::{CheckReport, Report};
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;

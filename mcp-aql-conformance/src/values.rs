@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::shape::{Fault, InvalidValue, Shape};
+use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::resources;
 use crate::run::Run;
 

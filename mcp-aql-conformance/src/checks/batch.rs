@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, later, of_level_2 as check, should};
+use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::resources::confirmed;
 use crate::run::Run;
 use crate::values;

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::{Body, Check, Keyword, later, should_of_level_2 as check};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::pages;
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};

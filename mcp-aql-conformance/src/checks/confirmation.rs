@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::danger::{DangerLevels, LEVELS};
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms::{Form, INSTANT, may, must};
-use crate::learn::{Category, Operation};
 use crate::resources::{
     CreatedItem, GatedOperation, GatedOperations, RESERVED, confirmed, token_of,
 };

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::pages;
 use crate::resources::{self, CreatedItem, Resource, Role, same};
 use crate::run::{Run, arguments};
@@ -425,7 +425,7 @@ async fn rejected_whole(run: &Run, cases: &Cases) {
 /// last.
 fn wrong(
     run: &Run,
-    create: &crate::learn::Operation,
+    create: &crate::adapter::Operation,
     params: &Map<String, Value>,
 ) -> impl Iterator<Item = Map<String, Value>> {
     let wrong: Vec<_> = create

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms::{Form, may, must};
-use crate::learn::{Category, Operation};
-use crate::resources::{Role, same};
+use crate::resources::{Resource, Role, same};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -107,6 +108,19 @@ impl DangerLevels {
     /// not interpreted further: they may say "not destructive".
     fn is_reported(&self, operation: &Operation) -> bool {
         self.level(operation).is_some() || LEVELS.iter().skip(1).any(|it| describes(operation, it))
+    }
+
+    /// The permission that introspection states for an operation.
+    fn permission(&self, operation: &Operation) -> Option<&Value> {
+        self.of(&operation.name)?.get("permission")
+    }
+
+    /// Whether an operation has a level that requires confirmation. A policy or a high trust level may allow
+    /// the call nevertheless.
+    fn requires_gate(&self, operation: &Operation) -> bool {
+        let level = self.level(operation);
+        LEVELS.iter().skip(DESTRUCTIVE).any(|gated| level == Some(*gated))
+            && self.permission(operation).is_none_or(|permission| permission != "allow")
     }
 
     /// Whether introspection states that calls of this operation need confirmation.
@@ -250,77 +264,18 @@ async fn gated(run: &Run, cases: &Cases) {
     for kind in run.resources().kinds() {
         for role in [Role::Delete, Role::Update] {
             let Some(operation) = kind.operation(run, role) else { continue };
-            let level =
-                stated.level(operation).and_then(|level| LEVELS.iter().position(|it| *it == level));
-            let permission = stated.of(&operation.name).and_then(|entry| entry.get("permission"));
-            // A policy or a high trust level may allow the call.
-            let is_let_pass = permission.is_some_and(|permission| permission == "allow");
-            if level.is_none_or(|level| level < DESTRUCTIVE) || is_let_pass {
-                continue;
+            if stated.requires_gate(operation) {
+                is_gated = true;
+                expect_gated(run, kind, operation, &stated, cases).await;
             }
-            is_gated = true;
-            if let Some(why) = run.forbids(operation) {
-                cases.skip(why);
-                continue;
-            }
-            let Some(thing) = run.make(kind, cases).await else { continue };
-            let Some(params) = super::confirmation::params(run, operation, &thing) else {
-                cases.skip(Skip::NoFixture(format!(
-                    "parameters that `{name}` accepts: add them under [params.{name}]",
-                    name = operation.name
-                )));
-                continue;
-            };
-            let Some(exchange) = run.call(operation, params, cases).await else { continue };
-            let code = exchange.code().unwrap_or_default();
-            if code.starts_with("VALIDATION_") {
-                // Calls with invalid parameters never reach the gate.
-                cases.skip(Skip::NoFixture(format!(
-                    "parameters that `{}` accepts; it returned {}",
-                    operation.name,
-                    exchange.summary()
-                )));
-                continue;
-            }
-            let is_asked = code == "CONFIRMATION_REQUIRED";
-            // Only a missing confirmation is stated as the reason.
-            let is_only_confirmed = stated.says_confirmed(operation)
-                && permission.is_some_and(|permission| permission == "confirm");
-            let is_held = is_asked || (code.starts_with("PERMISSION_") && !is_only_confirmed);
-            let is_there = if kind.operation(run, Role::Read).is_some() {
-                let Some(after) = run.look(&thing, cases).await else { continue };
-                let after = after.data().and_then(|data| kind.object(data));
-                after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))
-            } else {
-                // Only the reply shows whether the operation ran.
-                true
-            };
-            cases.expect(is_held && is_there, || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    format!(
-                        "a failure CONFIRMATION_REQUIRED and no change, because the stated level is {}",
-                        stated.level(operation).unwrap_or_default()
-                    ),
-                    "require confirmation for operations of the level destructive or above",
-                )
-            });
         }
     }
     if is_gated {
         return;
     }
     let mut dangerous = run.adapter.operations.iter().filter(|operation| {
-        let level = stated.level(operation);
-        let is_let_pass = stated
-            .of(&operation.name)
-            .and_then(|entry| entry.get("permission"))
-            .is_some_and(|permission| permission == "allow");
-        let is_on_things = matches!(operation.category, Some(Category::Update | Category::Delete));
-        is_on_things
-            && !is_let_pass
-            && LEVELS.iter().skip(DESTRUCTIVE).any(|named| level == Some(*named))
+        matches!(operation.category, Some(Category::Update | Category::Delete))
+            && stated.requires_gate(operation)
     });
     match dangerous.next() {
         Some(operation) => cases.skip(Skip::NoFixture(format!(
@@ -332,6 +287,60 @@ async fn gated(run: &Run, cases: &Cases) {
             "no operation that changes or removes items has the level destructive or above",
         ),
     }
+}
+
+/// Expects that an operation on a created item is held until it is confirmed.
+async fn expect_gated(
+    run: &Run,
+    kind: &Resource,
+    operation: &Operation,
+    stated: &DangerLevels,
+    cases: &Cases,
+) {
+    if let Some(why) = run.forbids(operation) {
+        return cases.skip(why);
+    }
+    let Some(thing) = run.make(kind, cases).await else { return };
+    let Some(params) = super::confirmation::params(run, operation, &thing) else {
+        return cases.skip(Skip::NoFixture(format!(
+            "parameters that `{name}` accepts: add them under [params.{name}]",
+            name = operation.name
+        )));
+    };
+    let Some(exchange) = run.call(operation, params, cases).await else { return };
+    let code = exchange.code().unwrap_or_default();
+    if code.starts_with("VALIDATION_") {
+        // Calls with invalid parameters never reach the gate.
+        return cases.skip(Skip::NoFixture(format!(
+            "parameters that `{}` accepts; it returned {}",
+            operation.name,
+            exchange.summary()
+        )));
+    }
+    let is_asked = code == "CONFIRMATION_REQUIRED";
+    // Only a missing confirmation is stated as the reason.
+    let is_only_confirmed = stated.says_confirmed(operation)
+        && stated.permission(operation).is_some_and(|permission| permission == "confirm");
+    let is_held = is_asked || (code.starts_with("PERMISSION_") && !is_only_confirmed);
+    let is_there = if kind.operation(run, Role::Read).is_some() {
+        let Some(after) = run.look(&thing, cases).await else { return };
+        let after = after.data().and_then(|data| kind.object(data));
+        after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))
+    } else {
+        // Only the reply shows whether the operation ran.
+        true
+    };
+    cases.expect(is_held && is_there, || {
+        Finding::of(
+            &exchange,
+            &operation.name,
+            format!(
+                "a failure CONFIRMATION_REQUIRED and no change, because the stated level is {}",
+                stated.level(operation).unwrap_or_default()
+            ),
+            "require confirmation for operations of the level destructive or above",
+        )
+    });
 }
 
 async fn as_stated(run: &Run, cases: &Cases) {

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::resources::RESERVED;
 use crate::run::{Run, arguments};
 use crate::values::Shape;

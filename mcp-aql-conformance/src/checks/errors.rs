@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::shapes::{is_batch, results, subject};
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, may, must};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 

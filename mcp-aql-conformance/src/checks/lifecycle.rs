@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::pages;
 use crate::run::{Run, arguments};
 

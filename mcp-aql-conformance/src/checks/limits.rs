@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::encoding::is_free;
 use super::shapes::is_batch;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments};
 use crate::values::Shape;
 

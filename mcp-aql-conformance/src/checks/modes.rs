@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{Body, Check, Keyword};
+use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Mode;
 use crate::config::Settings;
-use crate::learn::{Adapter, LearnError, Mode, Operation};
+use crate::learn::LearnError;
 use crate::runner::RunResults;
 use crate::wire::NoResponse;
 

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::collections::{is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages::{self, CURSORS, Direction, Walk, WalkError};
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};

@@ -11,9 +11,10 @@ mod rejected;
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, later, of_level_1 as check, should};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::run::Run;
 use crate::values;
 

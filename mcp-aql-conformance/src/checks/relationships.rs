@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::collections::is_refused;
 use super::{Body, Check, later, should_of_level_2 as check};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::Run;
 use crate::values;

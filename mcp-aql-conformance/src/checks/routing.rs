@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::tools::is_crude;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
+use crate::category::{Category, Mode};
 use crate::forms::is_snake_case;
-use crate::learn::{Category, Mode, Operation, tool_parts};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[

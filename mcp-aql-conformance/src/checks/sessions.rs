@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::resources::confirmed;
 use crate::run::{Run, arguments};
 use crate::values::is_identifier;

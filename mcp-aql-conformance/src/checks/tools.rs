@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::routing::recognised;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Adapter, Operation, Tool, tool_parts};
 use crate::cases::{Cases, Finding};
-use crate::learn::{Adapter, Category, Mode, Operation, Tool, tool_parts};
+use crate::category::{Category, Mode};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[

@@ -7,9 +7,9 @@ mod rules;
 use serde_json::{Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
 use crate::resources::{CreatedItem, Role};
 use crate::run::Run;
 

@@ -6,7 +6,7 @@ use super::Collector;
 use super::parameters::Unknown;
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::learn::Category;
+use crate::category::Category;
 use crate::run::arguments;
 use crate::values::{self, Fault, Shape};
 

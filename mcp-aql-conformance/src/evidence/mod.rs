@@ -13,8 +13,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::adapter::{Adapter, tool_parts};
 use crate::cases::Cases;
-use crate::learn::{Adapter, Category, Mode, tool_parts};
+use crate::category::{Category, Mode};
 use crate::run::Run;
 use crate::runner::{Progress, Runner};
 use crate::wire::Tap;

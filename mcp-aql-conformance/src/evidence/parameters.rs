@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::Collector;
 use super::items::CreatedItems;
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::learn::{Operation, Parameter};
 use crate::run::arguments;
 use crate::values::{self, Fault, STANDARD, Shape};
 

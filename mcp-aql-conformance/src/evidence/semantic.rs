@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Collector;
+use crate::adapter::Operation;
 use crate::cases::Cases;
-use crate::learn::Operation;
 use crate::run::arguments;
 
 impl Collector<'_> {

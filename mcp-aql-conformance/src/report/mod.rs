@@ -13,10 +13,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::adapter::Adapter;
 use crate::cases::{CaseResults, Finding, Skip, shorten_message};
+use crate::category::Mode;
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
-use crate::learn::{Adapter, LearnError, Mode};
+use crate::learn::LearnError;
 use crate::runner::RunResults;
 use crate::secrets::Secrets;
 

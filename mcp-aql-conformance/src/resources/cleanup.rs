@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::Role;
 use super::items::{confirmed, token_of};
 use super::ledger::LedgerEntry;
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::shorten_message;
-use crate::learn::Operation;
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 

@@ -4,8 +4,8 @@ use chrono::DateTime;
 use serde_json::{Map, Value};
 
 use super::{Resource, Role};
+use crate::adapter::{Adapter, Operation, Parameter};
 use crate::cases::Skip;
-use crate::learn::{Adapter, Operation, Parameter};
 use crate::run::Run;
 use crate::values::{self, STANDARD, Shape};
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{RESERVED, Resource, Role, fields};
+use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, arguments};
 use crate::values;

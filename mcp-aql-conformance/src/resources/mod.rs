@@ -17,9 +17,10 @@ use tokio::sync::OnceCell;
 pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create, varied};
 pub(crate) use items::{CreatedItem, confirmed, token_of};
 
+use crate::adapter::{Adapter, Operation};
 use crate::cases::Skip;
+use crate::category::Category;
 use crate::config::File;
-use crate::learn::{Adapter, Category, Operation};
 use crate::run::Run;
 use crate::values;
 

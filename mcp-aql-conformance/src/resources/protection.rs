@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::ledger::parameter;
+use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::run::Run;
 use crate::values;
 

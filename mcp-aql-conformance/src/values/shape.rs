@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::pattern;
-use crate::learn::{Adapter, Parameter, Type};
+use crate::adapter::{Adapter, Parameter, Type};
 
 /// The maximum depth of nested types.
 const MAX_DEPTH: usize = 6;

@@ -16,8 +16,8 @@ use url::Url;
 
 use super::sealed::Transport;
 use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
+use crate::category::Mode;
 use crate::config::ConfigError;
-use crate::learn::Mode;
 use crate::secrets::{decoded, is_secret};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

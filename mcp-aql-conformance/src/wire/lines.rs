@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::sealed::Transport;
 use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
-use crate::learn::Mode;
+use crate::category::Mode;
 use crate::secrets::{self, Secrets, is_secret};
 
 /// The buffer size in memory in each direction, in bytes.

@@ -25,7 +25,7 @@ pub use lines::{CommandTarget, MemoryTarget};
 pub use modes::PerMode;
 pub(crate) use tap::{MessageStatistics, Samples, Tap};
 
-use crate::learn::Mode;
+use crate::category::Mode;
 
 /// The MCP version that the runner requests.
 const MCP_VERSION: &str = "2025-11-25";

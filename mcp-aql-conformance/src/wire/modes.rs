@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 
 use super::sealed::Transport;
 use super::{Link, NoResponse, Tap, Target};
-use crate::learn::Mode;
+use crate::category::Mode;
 
 /// A target that reaches the adapter differently in each mode, for instance with two URLs.
 ///

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::{filter_fields, filtered, having, params_with};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::values::Shape;

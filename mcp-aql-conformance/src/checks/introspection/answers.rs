@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms;
-use crate::learn::Category;
 use crate::run::Run;
 
 /// A name of nothing.

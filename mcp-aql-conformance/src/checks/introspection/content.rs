@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::run::Run;
 use crate::values::Shape;
 

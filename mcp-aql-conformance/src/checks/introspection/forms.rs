@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, is_snake_case};
-use crate::learn::Operation;
 use crate::run::Run;
 
 /// The list of this name in a reply, or an empty list.

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms::is_snake_case;
-use crate::learn::{Category, sounds_changing, starts_with_verb};
 use crate::resources::singular;
 use crate::run::{Run, do_all};
+use crate::verbs::{sounds_changing, starts_with_verb};
 
 /// The maximum number of names that are looked up.
 const MAX_CANDIDATES: usize = 600;

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::{CORE, is_on_one, lifecycle};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
+use crate::category::Category;
 use crate::forms::{CODE, Form, INSTANT, may, must};
-use crate::learn::{Category, Operation};
 use crate::run::Run;
 
 const STATE: Form = Form::Open(&[

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{all, is_harmless, is_in, subject, unfit, with};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, do_all};
 use crate::values::{self, Shape};
 

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{all, is_harmless, refused, refuses, subject, with};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments, do_all};
 use crate::values::{self, Fault};
 

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{all, is_harmless, refused, subject, with};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::run::{Run, arguments, do_all};
 use crate::values::{Fault, STANDARD, Shape};
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{all, refused, refuses, subject, unfit};
+use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, do_all};
 use crate::values::{self, Fault, Shape};
 

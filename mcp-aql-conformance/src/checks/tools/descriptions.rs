@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::operations_of;
 use crate::cases::{Cases, Finding};
+use crate::category::Mode;
 use crate::forms::is_snake_case;
-use crate::learn::{Mode, starts_with_verb};
 use crate::run::Run;
+use crate::verbs::starts_with_verb;
 
 pub(super) fn introspect_named(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {

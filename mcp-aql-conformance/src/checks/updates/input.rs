@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{only, subjects};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Category;
+use crate::category::Category;
 use crate::resources::same;
 use crate::run::Run;
 use crate::values::Fault;
