@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::cases::Skip;
-use crate::wire::{Answer, Connection, NoResponse, is_light};
+use crate::json_size::is_light;
+use crate::wire::{Answer, Connection, NoResponse};
 
 const ARGUMENTS: &str = "arguments";
 /// The maximum total time that a rate-limited call waits before its retries.
@@ -133,11 +133,9 @@ impl Exchange {
         self.failure().map(|failure| failure.code)
     }
 
-    /// Returns the reason to skip the case if the adapter's rate limit rejected the call.
-    pub(crate) fn too_fast(&self) -> Option<Skip> {
-        let code = self.code().filter(|code| code.starts_with("RATE_LIMIT_"))?;
-        let why = format!("the adapter answers {code}: raise its limits for the run");
-        Some(Skip::CutShort(why))
+    /// The code of a failure for calls that come too fast for the adapter.
+    pub(crate) fn rate_limit_code(&self) -> Option<&str> {
+        self.code().filter(|code| code.starts_with("RATE_LIMIT_"))
     }
 
     /// The reason for a missing reply, if the connection returned none.
@@ -194,7 +192,8 @@ impl RateLimitWait {
         exchange: &Exchange,
         until: Option<Instant>,
     ) -> bool {
-        let Some(failure) = exchange.failure().filter(|_| exchange.too_fast().is_some()) else {
+        let Some(failure) = exchange.failure().filter(|_| exchange.rate_limit_code().is_some())
+        else {
             return false;
         };
         let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
@@ -211,22 +210,6 @@ impl RateLimitWait {
     }
 }
 
-/// The approximate memory size of a value, in bytes.
-pub(crate) fn weight(value: &Value) -> usize {
-    const EACH: usize = 32;
-    // Room for the first members of a map.
-    const OBJECT: usize = 16 * EACH;
-    EACH + match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(members) => {
-            let inside = members.iter().map(|(name, value)| name.len() + weight(value));
-            OBJECT + inside.sum::<usize>()
-        }
-        _ => 0,
-    }
-}
-
 impl From<Answer> for Reply {
     fn from(answer: Answer) -> Self {
         match answer {
@@ -239,28 +222,5 @@ impl From<Answer> for Reply {
             Answer::Error { code, raw, .. } => Self::Protocol { code, raw },
             Answer::NoResponse(lost) => Self::NoResponse(lost),
         }
-    }
-}
-
-/// Time limits of a run.
-///
-/// ```
-/// use std::time::Duration;
-/// use mcp_aql_conformance::{Settings, TimeLimits};
-///
-/// let limits = TimeLimits { request: Duration::from_secs(2), ..TimeLimits::default() };
-/// let settings = Settings::default().time_limits(limits);
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct TimeLimits {
-    /// The time limit of one request.
-    pub request: Duration,
-    /// The time limit of the whole run.
-    pub run: Duration,
-}
-
-impl Default for TimeLimits {
-    fn default() -> Self {
-        Self { request: Duration::from_secs(10), run: Duration::from_secs(300) }
     }
 }

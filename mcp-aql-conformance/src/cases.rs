@@ -173,6 +173,13 @@ pub(crate) enum Skip {
 }
 
 impl Skip {
+    /// The reason to skip the case if the adapter's rate limit rejected the call.
+    pub(crate) fn rate_limited(exchange: &Exchange) -> Option<Self> {
+        let code = exchange.rate_limit_code()?;
+        let why = format!("the adapter answers {code}: raise its limits for the run");
+        Some(Self::CutShort(why))
+    }
+
     /// The text of the reason.
     fn text(&mut self) -> Option<&mut String> {
         match self {

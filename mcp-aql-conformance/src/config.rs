@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::call::TimeLimits;
 use crate::category::{Category, Mode};
+use crate::time_limits::TimeLimits;
 
 /// The minimum time limit.
 const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);

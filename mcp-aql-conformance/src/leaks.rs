@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde_json::Value;
 
-use crate::wire::is_light;
+use crate::json_size::is_light;
 
 /// Patterns that error messages must not match (REQ-ERR-04, REQ-CNF-09).
 static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {

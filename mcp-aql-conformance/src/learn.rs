@@ -7,8 +7,9 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
 use crate::adapter::{Adapter, Operation, Tool, Type, text, tool_parts};
-use crate::call::{Exchange, RateLimitWait, weight};
+use crate::call::{Exchange, RateLimitWait};
 use crate::category::Mode;
+use crate::json_size::weight;
 use crate::wire::{Answer, Connection, NoResponse};
 
 /// Returned when an adapter could not be learned.

@@ -50,6 +50,7 @@ mod checks;
 pub mod config;
 mod evidence;
 mod forms;
+mod json_size;
 mod leaks;
 mod learn;
 mod pages;
@@ -59,11 +60,11 @@ mod resources;
 mod run;
 mod runner;
 mod secrets;
+mod time_limits;
 mod values;
 mod verbs;
 mod wire;
 
-pub use call::TimeLimits;
 pub use cases::Finding;
 pub use category::{Category, Mode};
 pub use checks::{Check, Keyword, all as checks};
@@ -71,6 +72,7 @@ pub use config::{ConfigError, File, Settings};
 pub use evidence::EvidenceError;
 pub use report::{Report, Verdict};
 pub use runner::{Progress, Runner};
+pub use time_limits::TimeLimits;
 #[cfg(feature = "http")]
 pub use wire::UrlTarget;
 pub use wire::{CommandTarget, MemoryTarget, PerMode, Target};

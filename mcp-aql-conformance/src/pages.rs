@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
 use crate::adapter::{Operation, Parameter};
-use crate::call::{Exchange, weight};
+use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
+use crate::json_size::weight;
 use crate::run::Run;
 
 /// The maximum number of walked pages of a collection.

@@ -301,7 +301,7 @@ impl Run {
                 cases.skip(Skip::CutShort(lost.to_string()));
                 return None;
             }
-            let Some(too_fast) = exchange.too_fast() else { return Some(exchange) };
+            let Some(too_fast) = Skip::rate_limited(&exchange) else { return Some(exchange) };
             if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
                 cases.skip(too_fast);
                 return None;

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::json_size::is_light;
 use crate::run::Run;
-use crate::wire::{Answer, Connection, NoResponse, is_light};
+use crate::wire::{Answer, Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -347,7 +348,7 @@ async fn pipelined(run: &Run, cases: &Cases) {
         (*name, Exchange::make(connection, &run.adapter.introspect, arguments, None).await)
     });
     for (name, exchange) in join_all(calls).await {
-        if let Some(too_fast) = exchange.too_fast() {
+        if let Some(too_fast) = Skip::rate_limited(&exchange) {
             cases.skip(too_fast);
             continue;
         }

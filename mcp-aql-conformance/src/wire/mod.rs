@@ -26,6 +26,7 @@ pub use modes::PerMode;
 pub(crate) use tap::{MessageStatistics, Samples, Tap};
 
 use crate::category::Mode;
+use crate::json_size::{MAX_VALUES, OBJECT_WEIGHT, is_light};
 
 /// The MCP version that the runner requests.
 const MCP_VERSION: &str = "2025-11-25";
@@ -39,13 +40,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_UNREQUESTED: usize = 10_000;
 /// The maximum size of unrequested messages, in bytes.
 const MAX_UNREQUESTED_BYTES: usize = 2 << 20;
-/// The maximum number of values in a message, because values take more memory than bytes on the wire. An
-/// object counts as several.
-const MAX_VALUES: usize = 500_000;
-const OBJECT_WEIGHT: usize = 16;
-/// The length up to which messages are not checked for their number of values, in bytes.
-const UNCHECKED_MESSAGE_BYTES: usize = 64 << 10;
-
 /// A way to reach an adapter: a command, a URL, or memory. Every connection is a separate session.
 ///
 /// The trait is sealed and cannot be implemented outside this crate.
@@ -330,25 +324,6 @@ async fn send_answers(
         // The connection fails later if the other side does not read.
         let _ = tokio::time::timeout(limit, outgoing.send(answer.to_string().as_bytes())).await;
     }
-}
-
-/// Whether a JSON text has at most the maximum number of values.
-pub(crate) fn is_light(text: &[u8]) -> bool {
-    if text.len() <= UNCHECKED_MESSAGE_BYTES {
-        return true;
-    }
-    let (mut count, mut in_text, mut escaped) = (1, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b',' | b'[' if !in_text => count += 1,
-            b'{' if !in_text => count += OBJECT_WEIGHT,
-            _ => {}
-        }
-    }
-    count <= MAX_VALUES
 }
 
 /// A connection, which is one session.
