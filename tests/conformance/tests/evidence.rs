@@ -55,7 +55,7 @@ const LISTS: [&str; 11] = [
 ];
 
 #[tokio::test]
-async fn the_evidence_of_the_garden_is_whole() {
+async fn evidence_of_the_garden_is_complete() {
     // REQ-CNF-04 to REQ-CNF-06, REQ-CNF-11
     let evidence = whole(None).await;
     for pointer in LISTS {
@@ -173,7 +173,7 @@ async fn the_evidence_of_the_garden_passes_the_rules_of_the_protocols_runner() {
 }
 
 #[tokio::test]
-async fn what_is_accepted_and_not_documented_is_in_the_evidence() {
+async fn evidence_contains_undocumented_accepted_parameters() {
     // REQ-CNF-08
     const HIDES_A_PARAMETER: Tamper = Tamper::Body(|_, body| {
         if body["data"]["operation"]["name"] == "list_beds"
@@ -187,7 +187,7 @@ async fn what_is_accepted_and_not_documented_is_in_the_evidence() {
 }
 
 #[tokio::test]
-async fn faults_are_in_the_evidence_as_they_are() {
+async fn evidence_contains_faults_unchanged() {
     // REQ-CNF-06
     const FORGETS_A_FIELD: Tamper = Tamper::Body(|arguments, body| {
         if arguments["operation"] == "get_bed"
@@ -206,7 +206,7 @@ async fn faults_are_in_the_evidence_as_they_are() {
 }
 
 #[tokio::test]
-async fn what_would_be_empty_is_an_error_that_says_why() {
+async fn empty_parts_are_errors_with_the_reason() {
     // REQ-CNF-06
     let told = |error: EvidenceError| match error {
         EvidenceError::Incomplete(gaps) => gaps,
@@ -227,7 +227,7 @@ async fn what_would_be_empty_is_an_error_that_says_why() {
 }
 
 #[tokio::test]
-async fn what_the_collection_leaves_behind_is_told() {
+async fn reports_items_that_the_collection_left_behind() {
     let faulty = Arc::new(Faulty::new(None));
     let target = MemoryTarget::new("garden", move |mode, stream| {
         let faulty = Arc::clone(&faulty);

@@ -88,7 +88,7 @@ fn told(finding: &Finding) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_garden_has_no_fault() {
+async fn garden_has_no_findings() {
     // REQ-CNF-01, REQ-CNF-02
     let report = Runner::new(target(None), settings()).run().await;
     let found = found(&report);
@@ -99,7 +99,7 @@ async fn the_garden_has_no_fault() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_fault_is_found_by_its_check_and_by_no_other() {
+async fn every_fault_is_found_by_its_check_only() {
     // The findings for the faultless garden in a single mode.
     let usual = found(&Runner::new(target(None).as_it_is(), settings()).run().await);
     let room = Arc::new(Semaphore::new(AT_ONCE));
@@ -158,7 +158,7 @@ fn list(found: &BTreeMap<String, String>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn right_variants_have_no_fault() {
+async fn valid_variants_have_no_findings() {
     // REQ-CNF-13, REQ-COL-10, REQ-INT-20
     let mut problems = Vec::new();
     for variant in VARIANTS {
@@ -205,7 +205,7 @@ async fn an_operation_without_details_is_not_called() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_left_out_finds_nothing() {
+async fn excluded_checks_find_nothing() {
     let fault = faults::all().find(|fault| fault.check == "errors.quoted").expect("there is one");
     let file = "[[skip]]\ncheck = 'errors.quoted'\nreason = 'we know'";
     let file = File::parse(file, |_| None).expect("it is sound");
@@ -216,7 +216,7 @@ async fn what_is_left_out_finds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operations_that_are_misspelt_are_not_passed_over() {
+async fn misspelled_operations_are_rejected() {
     for (file, place) in [
         ("[[skip]]\noperation = 'delete_bet'\nreason = 'no'", "[[skip]]"),
         ("[params.delete_bet]\nbed_id = 'bed-1'", "[params]"),
