@@ -258,7 +258,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.limits_in_range",
-        title: "DangerLevels limits are within the range of the protocol",
+        title: "Stated limits are within the range of the protocol",
         requirements: &["REQ-ENC-08", "REQ-ENC-09", "REQ-ENC-10", "REQ-ENC-11", "REQ-ENC-12"],
         keyword: Keyword::Must,
         level: 1,

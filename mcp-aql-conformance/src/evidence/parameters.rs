@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_names_treated_like_unknown_ones() {
+    fn a_name_is_not_accepted_where_it_is_treated_as_an_unknown_one_is() {
         // REQ-CNF-08
         let unknown = |reply| {
             let (operation, parameter) = ("list_beds".to_owned(), "probe".to_owned());

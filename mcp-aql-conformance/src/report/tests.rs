@@ -244,7 +244,7 @@ fn shortens_long_values_and_counts_the_rest() {
 }
 
 #[test]
-fn reports_contain_all_parts_of_findings() {
+fn every_finding_is_told_with_all_that_belongs_to_it() {
     // REQ-CNF-14
     let report = report("create_task");
     for shown in [report.text(false), report.markdown(), report.html(), report.junit()] {
@@ -356,7 +356,7 @@ fn unreached_adapter_is_not_a_success() {
 }
 
 #[test]
-fn exit_code_follows_the_verdict() {
+fn the_exit_code_tells_the_verdict() {
     // REQ-CNF-12
     assert_eq!(faultless(2).exit_code(), 0);
     assert_eq!(report("x").exit_code(), 1);
@@ -370,7 +370,7 @@ fn exit_code_follows_the_verdict() {
 }
 
 #[test]
-fn reports_round_trip_through_json() {
+fn a_report_survives_json() {
     // REQ-CNF-03, REQ-CNF-14
     for text in HOSTILE {
         let report = report(text);

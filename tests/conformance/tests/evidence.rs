@@ -55,7 +55,7 @@ const LISTS: [&str; 11] = [
 ];
 
 #[tokio::test]
-async fn evidence_of_the_garden_is_complete() {
+async fn the_evidence_of_the_garden_is_whole() {
     // REQ-CNF-04 to REQ-CNF-06, REQ-CNF-11
     let evidence = whole(None).await;
     for pointer in LISTS {
@@ -173,7 +173,7 @@ async fn the_evidence_of_the_garden_passes_the_rules_of_the_protocols_runner() {
 }
 
 #[tokio::test]
-async fn evidence_contains_undocumented_accepted_parameters() {
+async fn what_is_accepted_and_not_documented_is_in_the_evidence() {
     // REQ-CNF-08
     const HIDES_A_PARAMETER: Tamper = Tamper::Body(|_, body| {
         if body["data"]["operation"]["name"] == "list_beds"
@@ -206,7 +206,7 @@ async fn evidence_contains_faults_unchanged() {
 }
 
 #[tokio::test]
-async fn empty_parts_are_errors_with_the_reason() {
+async fn what_would_be_empty_is_an_error_that_says_why() {
     // REQ-CNF-06
     let told = |error: EvidenceError| match error {
         EvidenceError::Incomplete(gaps) => gaps,

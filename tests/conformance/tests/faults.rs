@@ -88,7 +88,7 @@ fn told(finding: &Finding) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn garden_has_no_findings() {
+async fn the_garden_has_no_fault() {
     // REQ-CNF-01, REQ-CNF-02
     let report = Runner::new(target(None), settings()).run().await;
     let found = found(&report);
