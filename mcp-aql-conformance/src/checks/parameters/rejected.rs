@@ -1,31 +1,31 @@
-//! Values that introspection says are not taken.
+//! Checks of values that must be rejected.
 
 use serde_json::Value;
 
 use super::{all, is_in, refused, refuses, subject, with};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::resources::fields_of;
 use crate::run::{Run, arguments, do_all};
-use crate::values::{self, Fault, Shape, Wrong};
+use crate::values::{self, Fault, InvalidValue, Shape};
 
-/// The codes for a value that is of the right type and still not taken. The protocol's list of codes has
-/// the first, an accompanying document the second.
+/// The codes for a value of the right type that violates a constraint. The protocol's list of codes has the
+/// first one, an accompanying document the second one.
 const CONSTRAINT: [&str; 2] = ["VALIDATION_INVALID_TYPE", "VALIDATION_INVALID_VALUE"];
 
-/// The values of a parameter that have to be refused for one of these faults.
+/// The values of a parameter with one of these faults.
 fn all_wrong(
     run: &Run,
     operation: &Operation,
     parameter: &Parameter,
     faults: &[Fault],
-) -> Vec<Wrong> {
+) -> Vec<InvalidValue> {
     let mut wrong = values::wrong(run, operation, parameter);
     if !values::is_aim(operation, parameter) {
         wrong.extend(undocumented_words(run, operation, parameter));
     }
-    // What the keys of a filter take besides plain values, an adapter decides.
+    // Adapters may accept operators besides plain values for the keys of a filter.
     wrong.retain(|wrong| {
         faults.contains(&wrong.fault)
             && (wrong.fault != Fault::Member || parameter.name != "filter")
@@ -33,9 +33,13 @@ fn all_wrong(
     wrong
 }
 
-/// The values that the field of the same name has in what an operation returns, and that `enum` of the
-/// parameter lacks.
-fn undocumented_words(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+/// The values of the field with the parameter's name in the documented result type that the `enum` of the
+/// parameter does not have.
+fn undocumented_words(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+) -> Vec<InvalidValue> {
     let words = Shape::of(&run.adapter, parameter).words();
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let fields = returned.map(|name| fields_of(&run.adapter, name)).unwrap_or_default();
@@ -45,16 +49,16 @@ fn undocumented_words(run: &Run, operation: &Operation, parameter: &Parameter) -
     shown
         .iter()
         .filter(move |word| !words.contains(word))
-        .map(|word| Wrong { fault: Fault::Word, value: word.clone() })
+        .map(|word| InvalidValue { fault: Fault::Word, value: word.clone() })
         .collect()
 }
 
-/// Sends every value that is wrong like this for every parameter.
+/// Sends every value with one of these faults for every parameter.
 async fn each(
     run: &Run,
     cases: &Cases,
     faults: &[Fault],
-    look: impl Fn(&Operation, &Parameter, &Wrong, &Exchange),
+    look: impl Fn(&Operation, &Parameter, &InvalidValue, &Exchange),
 ) {
     let look = &look;
     let mut calls = Vec::new();
@@ -92,7 +96,7 @@ async fn each(
 
 pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
     each(run, cases, &[Fault::Type], |operation, parameter, _, exchange| {
-        // A named type may look at what is in it first.
+        // The content of a named type may be checked first.
         let is_plain = parameter
             .kind
             .split(" or ")
@@ -109,23 +113,22 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
                 exchange,
                 subject(operation, parameter),
                 format!(
-                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`: its type is {}",
+                    "VALIDATION_INVALID_TYPE with `{}` in `details.param_name`: whose type is {}",
                     parameter.name, parameter.kind
                 ),
-                "check the JSON type of every parameter, and convert nothing; or show the type that \
-                 is really taken",
+                "check the JSON type of every parameter without conversions, or document the accepted type",
             )
         });
     })
     .await;
 }
 
-/// Values that break a constraint are refused.
+/// Checks that values with these faults are rejected.
 async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &str) {
     each(run, cases, faults, |operation, parameter, _, exchange| {
         let is_inside = faults.contains(&Fault::Member) || faults.contains(&Fault::Item);
         let codes: &[&str] = if is_inside {
-            // A field may be missing in there, or be unknown.
+            // The fault may be a missing or an unknown field.
             &[CONSTRAINT[0], CONSTRAINT[1], "VALIDATION_MISSING_PARAM", "VALIDATION_UNKNOWN_FIELD"]
         } else {
             &CONSTRAINT
@@ -138,7 +141,7 @@ async fn constrained(run: &Run, cases: &Cases, faults: &[Fault], constraint: &st
                     "VALIDATION_INVALID_VALUE that names `{}`, whose {constraint}",
                     parameter.name
                 ),
-                "enforce what introspection shows of the parameter, or show what is enforced",
+                "enforce the documented constraints, or document the enforced ones",
             )
         });
     })
@@ -163,15 +166,15 @@ pub(super) async fn length(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn pattern(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Pattern], "`pattern` the text does not match").await;
+    constrained(run, cases, &[Fault::Pattern], "`pattern` does not match the text").await;
 }
 
 pub(super) async fn format(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Format], "`format` the text is not in").await;
+    constrained(run, cases, &[Fault::Format], "`format` does not match the text").await;
 }
 
 pub(super) async fn items(run: &Run, cases: &Cases) {
-    constrained(run, cases, &[Fault::Item], "`items` are of another form").await;
+    constrained(run, cases, &[Fault::Item], "`items` have another form").await;
 }
 
 pub(super) async fn members(run: &Run, cases: &Cases) {
@@ -190,7 +193,7 @@ pub(super) async fn details_names(run: &Run, cases: &Cases) {
         Fault::Item,
     ];
     each(run, cases, &faults, |operation, parameter, _, exchange| {
-        // What is not refused at all is a finding of the checks above.
+        // The checks above report values that are accepted.
         let Some(failure) = exchange.failure() else { return };
         if failure.code != "VALIDATION_INVALID_VALUE" {
             return;
@@ -201,7 +204,7 @@ pub(super) async fn details_names(run: &Run, cases: &Cases) {
                 exchange,
                 subject(operation, parameter),
                 format!("`details.param_name` to be `{}`", parameter.name),
-                "say in the details which parameter it is about: programs cannot read the message",
+                "name the parameter in the details: programs cannot read the message",
             )
         });
     })

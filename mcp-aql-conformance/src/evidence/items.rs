@@ -1,44 +1,44 @@
-//! Things that are created, read and changed for the evidence.
+//! The evidence of items that are created, read and changed.
 
 use serde_json::{Map, Value, json};
 
 use super::Collector;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::resources::{Resource, Role, Thing, same};
+use crate::resources::{CreatedItem, Resource, Role, same};
 
-/// What things that were created for it show.
+/// The evidence from created items.
 #[derive(Default)]
-pub(super) struct Things {
+pub(super) struct CreatedItems {
     /// `round_trip_tests`.
     pub(super) round_trips: Vec<Value>,
     /// `update_preservation_tests`.
     pub(super) preserved: Vec<Value>,
-    /// Writes that had to be refused, for `constraint_tests`.
+    /// Writes that had to fail, for `constraint_tests`.
     pub(super) refused: Vec<Value>,
-    /// Defaults that new things show, for `optional_defaults`.
+    /// Defaults of created items, for `optional_defaults`.
     pub(super) defaults: Vec<Value>,
-    /// Why nothing was created.
+    /// The reasons for missing items.
     pub(super) made: Cases,
-    /// Why nothing was changed.
+    /// The reasons for missing changes.
     pub(super) updated: Cases,
 }
 
-impl Things {
-    /// Why nothing was changed: it may be that nothing was created.
+impl CreatedItems {
+    /// The reasons for missing changes, including missing items.
     pub(super) fn unchanged(&self) -> &Cases {
-        if self.updated.collected().skipped.is_empty() { &self.made } else { &self.updated }
+        if self.updated.results().skipped.is_empty() { &self.made } else { &self.updated }
     }
 }
 
-/// A reply to a READ of one thing: all of it, where the thing is in it, and the thing.
-struct Looked {
+/// The reply of a READ operation, the path of the item in it, and the item.
+struct ReadReply {
     reply: Value,
     path: String,
     object: Map<String, Value>,
 }
 
-impl Looked {
+impl ReadReply {
     fn of(kind: &Resource, exchange: &Exchange) -> Option<Self> {
         let data = exchange.data()?;
         let object = kind.object(data)?;
@@ -50,8 +50,8 @@ impl Looked {
         Some(Self { reply: exchange.received(), path, object })
     }
 
-    /// The paths of these fields with what they have to hold. What is there in another notation, an
-    /// instant say, is told in that one, for the bundle is compared letter by letter.
+    /// The paths of these fields with their expected values. Values in another notation, such as instants,
+    /// are expected in the notation of the reply because the bundle is compared literally.
     fn fields<'f>(
         &self,
         fields: impl Iterator<Item = (&'f String, &'f Value)>,
@@ -67,10 +67,10 @@ impl Looked {
 }
 
 impl Collector<'_> {
-    /// Creates one of each kind with all that it can have and one with as little, reads them, and changes the
-    /// first field by field.
-    pub(super) async fn things(&mut self) -> Things {
-        let mut things = Things::default();
+    /// Creates an item of each resource with all fields and one with the required ones, reads them, and
+    /// changes the first field by field.
+    pub(super) async fn things(&mut self) -> CreatedItems {
+        let mut things = CreatedItems::default();
         for kind in self.run.resources().kinds() {
             self.round_trip(kind, &mut things).await;
             self.defaults(kind, &mut things).await;
@@ -78,24 +78,24 @@ impl Collector<'_> {
         things
     }
 
-    async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Looked> {
+    async fn look(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<ReadReply> {
         let looked = self.run.look(thing, cases).await?;
-        let found = Looked::of(thing.resource, &looked);
+        let found = ReadReply::of(thing.resource, &looked);
         if found.is_none() {
-            let told = format!(
-                "`{}` does not show what was created: {}",
+            let reported = format!(
+                "`{}` does not return the created item: {}",
                 looked.operation(),
-                looked.told()
+                looked.summary()
             );
-            cases.skip(Skip::NoFixture(told));
+            cases.skip(Skip::NoFixture(reported));
         }
         found
     }
 
-    async fn round_trip(&self, kind: &Resource, things: &mut Things) {
+    async fn round_trip(&self, kind: &Resource, things: &mut CreatedItems) {
         let Some(thing) = self.run.make(kind, &things.made).await else { return };
         let Some(looked) = self.look(&thing, &things.made).await else { return };
-        // What is asked of the creation and is no field of the thing does not come back.
+        // Parameters of the creation that are not fields are not returned.
         let sent = thing
             .sent
             .iter()
@@ -109,13 +109,18 @@ impl Collector<'_> {
         self.preserved(&thing, looked, things).await;
     }
 
-    /// Whether the thing has a field of this name, as far as introspection tells.
+    /// Whether the item has a documented field of this name.
     fn is_field(&self, kind: &Resource, name: &str) -> bool {
         kind.changeable(self.run).iter().any(|field| field.name == name)
     }
 
-    /// Changes field after field, and looks at the others; then what nobody may change.
-    async fn preserved(&self, thing: &Thing<'_>, first: Looked, things: &mut Things) {
+    /// Changes each field and compares the others, then tries fields that must not change.
+    async fn preserved(
+        &self,
+        thing: &CreatedItem<'_>,
+        first: ReadReply,
+        things: &mut CreatedItems,
+    ) {
         let kind = thing.resource;
         let Some(update) = kind.operation(self.run, Role::Update) else { return };
         if let Some(why) = self.run.forbids(update) {
@@ -135,7 +140,7 @@ impl Collector<'_> {
                 things.updated.skip(Skip::NoFixture(format!(
                     "`{}` answers {}",
                     update.name,
-                    reply.told()
+                    reply.summary()
                 )));
                 continue;
             }
@@ -153,8 +158,13 @@ impl Collector<'_> {
         self.unchangeable(thing, &before, things).await;
     }
 
-    /// What updates may not change, or only add to.
-    async fn unchangeable(&self, thing: &Thing<'_>, now: &Looked, things: &mut Things) {
+    /// Tries to change read-only fields and to shorten append-only lists.
+    async fn unchangeable(
+        &self,
+        thing: &CreatedItem<'_>,
+        now: &ReadReply,
+        things: &mut CreatedItems,
+    ) {
         let kind = thing.resource;
         let read_only = kind.unchangeable(self.run).into_iter().map(|name| (name, "is read-only"));
         let append_only = kind.append_only.iter().map(|name| (name.clone(), "is append-only"));
@@ -173,8 +183,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Whether introspection tells that a field cannot be changed: the update names its fields, and this
-    /// is none of them; or words say so.
+    /// Whether introspection documents that a field cannot be changed: the type of `input` lacks it, or a
+    /// description says so.
     fn is_documented(&self, kind: &Resource, name: &str) -> bool {
         let Some(update) = kind.operation(self.run, Role::Update) else { return false };
         let names_fields = || {
@@ -203,8 +213,8 @@ impl Collector<'_> {
             })
     }
 
-    /// A thing with nothing but what is required: the rest shows its defaults.
-    async fn defaults(&self, kind: &Resource, things: &mut Things) {
+    /// Creates an item with the required parameters only, which shows the defaults of the others.
+    async fn defaults(&self, kind: &Resource, things: &mut CreatedItems) {
         let Some(create) = kind.operation(self.run, Role::Create) else { return };
         if self.run.forbids(create).is_some() {
             return;

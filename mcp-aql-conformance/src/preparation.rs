@@ -1,52 +1,53 @@
-//! What is called before the checks are: operations that list things, so that their identifiers are known,
-//! and, where that is allowed and there is nearly nothing, operations that create some.
+//! Preparation of a run: calls list operations to learn identifiers, and creates items if that is allowed
+//! and there are few.
 
 use std::collections::BTreeSet;
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::pages;
 use crate::resources::{Proof, RESERVED, Resource, Role, to_create, varied};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
-/// With fewer things than these there is nearly nothing: pages cannot be walked, groups not counted.
-const FEW: usize = 5;
-/// Calls at once.
-const AT_ONCE: usize = 8;
+/// The number of items below which the run creates more, for pages and groups.
+const MIN_ITEMS: usize = 5;
+/// The number of concurrent calls.
+const CONCURRENT_CALLS: usize = 8;
 
 impl Run {
-    /// Finds out what is there.
-    pub(crate) async fn prime(&self) {
+    /// Reads existing items and creates missing ones.
+    pub(crate) async fn prepare(&self) {
         let most = self.look_around().await;
         self.meet_all().await;
         self.find_out_what_is_new().await;
-        if most < FEW {
-            // Twice: what is created first may be what the rest needs.
+        if most < MIN_ITEMS {
+            // Two rounds, because items of the first may be needed for the second.
             for _ in 0..2 {
-                if self.plant().await == 0 {
+                if self.create_items().await == 0 {
                     break;
                 }
             }
             self.look_around().await;
-            // What the first attempt lacked may be there now.
+            // Fixtures that the first attempt lacked may exist now.
             self.find_out_what_is_new().await;
         }
         self.have_one_of_each().await;
     }
 
-    /// Whether anything may be done to things beside creating them.
+    /// Whether the run may do more to items than create them.
     fn may_touch(&self) -> bool {
         [Category::Update, Category::Delete, Category::Execute]
             .into_iter()
             .any(|category| self.may(category))
     }
 
-    /// Looks at all that is there before anything is created, so that nothing of it is taken for our own.
+    /// Reads all existing items before creating any, so that they are not taken for the run's own.
     async fn meet_all(&self) {
         if !self.may(Category::Create) || !self.may_touch() {
             return;
@@ -62,8 +63,8 @@ impl Run {
         }
     }
 
-    /// Creates the same twice, where not all that there was could be listed: so it shows whether an operation
-    /// which creates may answer with what is there, and with what is not the run's own.
+    /// Creates the same item twice if not all existing items could be listed. This shows whether CREATE
+    /// operations may return existing items.
     async fn find_out_what_is_new(&self) {
         if !self.may(Category::Create) || !self.may_touch() {
             return;
@@ -79,7 +80,7 @@ impl Run {
         }
     }
 
-    /// The names of the parameters with which an operation makes two things where it is called twice.
+    /// Returns the names of the parameters if two equal calls of an operation create two items.
     async fn makes_two(&self, kind: &Resource, create: &Operation) -> Option<BTreeSet<String>> {
         let unheard = Cases::default();
         let id = |made: &Exchange| kind.identity(kind.object(made.data()?)?);
@@ -102,7 +103,7 @@ impl Run {
         None
     }
 
-    /// Creates one of each kind that there is none of ours yet: others are not changed, removed or run.
+    /// Creates an item of each resource without one of the run's own, because other items are not changed.
     async fn have_one_of_each(&self) {
         if !self.may_touch() {
             return;
@@ -118,7 +119,7 @@ impl Run {
         }
     }
 
-    /// Calls every READ operation that needs nothing. Gives how many things the longest list has.
+    /// Calls every READ operation without required parameters. Returns the length of the longest list.
     async fn look_around(&self) -> usize {
         let calls =
             self.adapter.reads().filter(|operation| self.forbids(operation).is_none()).filter_map(
@@ -137,42 +138,42 @@ impl Run {
                 self.send(&operation.tool, arguments(&operation.name, params), None).await;
             exchange.data().and_then(pages::items).map_or(0, |items| items.len())
         });
-        // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
+        // A list instead of an iterator with closures, so that the future is `Send`.
         let calls: Vec<_> = calls.collect();
-        let counts: Vec<_> = stream::iter(calls).buffered(AT_ONCE).collect().await;
+        let counts: Vec<_> = stream::iter(calls).buffered(CONCURRENT_CALLS).collect().await;
         counts.into_iter().max().unwrap_or_default()
     }
 
-    /// Creates some of everything that nothing is known of yet. Gives how many were created.
-    async fn plant(&self) -> usize {
+    /// Creates items of every resource without known items. Returns their number.
+    async fn create_items(&self) -> usize {
         let mut planted = 0;
         for operation in self.adapter.of(Category::Create) {
             if self.forbids(operation).is_some()
                 || RESERVED.contains(&operation.name.as_str())
-                || self.was_planted(&operation.name)
+                || self.was_created_for_reads(&operation.name)
             {
                 continue;
             }
-            for turn in 0..FEW {
-                let Some(exchange) = self.plant_one(operation, turn).await else { break };
+            for turn in 0..MIN_ITEMS {
+                let Some(exchange) = self.create_item(operation, turn).await else { break };
                 if !exchange.succeeded() {
                     break;
                 }
                 planted += 1;
-                self.note_planted(&operation.name);
+                self.note_created_for_reads(&operation.name);
             }
         }
         planted
     }
 
-    async fn plant_one(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
+    async fn create_item(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
         let params = values::valid(self, operation, turn).ok()?;
         let mut varied = params.clone();
         for parameter in &operation.parameters {
             if varied.contains_key(&parameter.name) || values::is_identifier(&parameter.name) {
                 continue;
             }
-            // Something within something, where objects are free.
+            // Nested objects, if objects are free-form.
             if parameter.kind == "object" {
                 let value = json!({ "conformance": turn });
                 varied.insert(parameter.name.clone(), value);
@@ -190,8 +191,8 @@ impl Run {
         }
         let has_more = varied.len() > params.len();
         let exchange = self.try_to_create(operation, varied).await;
-        // What is not answered may have been done.
-        if exchange.succeeded() || exchange.lost().is_some() || !has_more {
+        // A call without a reply may have created the item.
+        if exchange.succeeded() || exchange.no_response().is_some() || !has_more {
             return Some(exchange);
         }
         Some(self.try_to_create(operation, params).await)

@@ -1,4 +1,4 @@
-//! What the run has made, as what comes of its calls tells, and what others have.
+//! The ledger of items: those that the run created, and those that existed before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -9,36 +9,36 @@ use serde_json::{Map, Value};
 use super::{EXECUTION, Proof, Resource, Resources};
 use crate::call::Exchange;
 
-/// Identifiers that results have shown take about so many bytes.
-const MOST_MET: usize = 8 << 20;
+/// The maximum memory for identifiers in results, in bytes.
+const MAX_KNOWN_BYTES: usize = 8 << 20;
 
-/// A thing that the run has made.
+/// An item that the run created.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct LedgerEntry {
     pub(super) resource: String,
     pub(super) id: Option<Value>,
-    /// The names of what it was made with.
+    /// The names of the parameters of its creation.
     with: BTreeSet<String>,
-    /// When, in calls.
+    /// The call that created it, as a time in calls.
     born: u64,
-    /// When what creates last answered with it.
-    told: u64,
-    /// A check has it for itself.
+    /// The last CREATE call that returned it, as a time in calls.
+    reported: u64,
+    /// Whether a check uses it exclusively.
     kept: bool,
-    /// It was removed.
+    /// Whether it was removed.
     gone: bool,
 }
 
 impl Resources {
-    /// The time, in calls.
+    /// The current time in calls.
     pub(crate) fn now(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Takes down what a call has made or removed, whoever made it, and when it was sent.
+    /// Records the items that a call created or removed. `sent` is the time of the call.
     pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
         let asked = exchange.arguments.get("operations").and_then(Value::as_array);
-        if exchange.lost().is_some() {
+        if exchange.no_response().is_some() {
             let each = asked.map_or(std::slice::from_ref(&exchange.arguments), Vec::as_slice);
             return each.iter().for_each(|arguments| self.note_unanswered(arguments));
         }
@@ -78,7 +78,7 @@ impl Resources {
         self.meet(operation, data);
     }
 
-    /// Takes down what came of a call.
+    /// Records the effect of a call.
     fn note_effect(&self, operation: &str, arguments: &Value, data: &Value, sent: u64) {
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = others.get_mut(operation) {
@@ -97,22 +97,22 @@ impl Resources {
                 let id = kind.object(data).and_then(|object| kind.identity(object));
                 let mut all = self.lock();
                 match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
-                    // Identifiers of what is gone are given again.
+                    // Adapters may reuse identifiers of removed items.
                     Some(made) if made.gone => {
                         let now = self.now();
-                        (made.gone, made.kept, made.born, made.told) = (false, false, now, now);
+                        (made.gone, made.kept, made.born, made.reported) = (false, false, now, now);
                     }
-                    Some(made) => made.told = self.now(),
-                    // It was there before: what was asked to create it has found it.
+                    Some(made) => made.reported = self.now(),
+                    // The item existed before: the CREATE operation returned an existing item.
                     None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
                     None => {
                         let now = self.now();
-                        all.push(Made {
+                        all.push(LedgerEntry {
                             resource: kind.name.clone(),
                             id,
                             with: names_of(arguments),
                             born: now,
-                            told: now,
+                            reported: now,
                             kept: false,
                             gone: false,
                         });
@@ -122,14 +122,14 @@ impl Resources {
                 let id = parameter(arguments, &kind.id);
                 let mut all = self.lock();
                 all.iter_mut()
-                    // One that came after this was sent has the identifier of the one that it removed.
-                    .filter(|made| made.is(&kind.name, id) && made.told < sent)
+                    // An item that was created after this call was sent has reused the identifier.
+                    .filter(|made| made.is(&kind.name, id) && made.reported < sent)
                     .for_each(|made| made.gone = true);
             }
         }
     }
 
-    /// Takes down the identifiers of all that a result shows.
+    /// Records the identifiers in a result.
     fn meet(&self, operation: &str, data: &Value) {
         let now = self.now();
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,53 +155,53 @@ impl Resources {
         }
     }
 
-    /// Takes down one of them, as long as there is room.
+    /// Records an identifier unless the memory limit is reached.
     fn meet_one(&self, known: &mut BTreeMap<String, u64>, id: &Value, now: u64) {
         let id = id.to_string();
         if !known.contains_key(&id)
-            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MOST_MET
+            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MAX_KNOWN_BYTES
         {
             known.insert(id, now);
         }
     }
 
-    /// Whether a result had shown this one when that call was sent.
+    /// Whether a result contained this identifier before that call was sent.
     fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
-        // Where there is no more room, anything may have been.
-        if self.met_bytes.load(Ordering::Relaxed) > MOST_MET {
+        // Beyond the memory limit, any identifier may have existed.
+        if self.met_bytes.load(Ordering::Relaxed) > MAX_KNOWN_BYTES {
             return true;
         }
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
     }
 
-    /// Whether this one has been run under an identifier of the run's own.
+    /// Whether the run has executed this identifier of its own.
     pub(super) fn has_begun(&self, parameter: &str, value: &Value) -> bool {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.contains(&(parameter.to_owned(), value.to_string()))
     }
 
-    /// Whether this execution is the run's own. What answers the same call with the same execution twice may
-    /// have answered with that of somebody else.
+    /// Whether an execution belongs to the run. If equal calls returned the same execution, it may be
+    /// another client's.
     pub(crate) fn has_started(&self, id: &Value) -> bool {
         let id = id.to_string();
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         started.values().any(|ids| ids.len() > 1 && ids.contains(&id))
     }
 
-    /// Says what shows that things of this kind are new.
+    /// Records the evidence that created items of this resource are new.
     pub(crate) fn prove(&self, kind: &str, proof: Proof) {
         let mut proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
         proofs.insert(kind.to_owned(), proof);
     }
 
-    /// Whether anything shows that things of this kind are new.
+    /// Whether there is evidence that created items of this resource are new.
     pub(crate) fn is_proved(&self, kind: &str) -> bool {
         self.proofs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(kind)
     }
 
-    /// Whether it is certain that this was not there before.
-    pub(super) fn is_new(&self, made: &Made) -> bool {
+    /// Whether the item certainly did not exist before.
+    pub(super) fn is_new(&self, made: &LedgerEntry) -> bool {
         let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
         match proofs.get(&made.resource) {
             Some(Proof::Listed) => true,
@@ -210,13 +210,13 @@ impl Resources {
         }
     }
 
-    /// An identifier of something to be run is the run's own.
+    /// Records that the run owns an identifier of something to be executed.
     pub(super) fn begin(&self, parameter: &str, value: &Value) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.insert((parameter.to_owned(), value.to_string()));
     }
 
-    /// The kinds that this parameter of an operation may be about.
+    /// The resources that a parameter of an operation may identify.
     pub(super) fn meant<'r>(
         &'r self,
         operation: &'r str,
@@ -225,8 +225,8 @@ impl Resources {
         self.kinds.iter().filter(move |kind| kind.is_meant(operation, parameter))
     }
 
-    /// One check has it for itself from now on, if it came of a call that was made since, and no other
-    /// check has it: an operation that creates may answer with what is there.
+    /// Reserves an item for one check if a call since `since` created it and no other check has it. CREATE
+    /// operations may return existing items.
     pub(super) fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
         let mut all = self.lock();
         let made = all.iter_mut().find(|made| made.is(resource, Some(id)));
@@ -235,7 +235,7 @@ impl Resources {
         true
     }
 
-    /// Identifiers of what the run has made and keeps for no check alone, by the name of their parameter.
+    /// The identifiers of the run's items that no check has reserved, by the name of their parameter.
     pub(crate) fn shared(&self, parameter: &str) -> Vec<Value> {
         let all = self.lock();
         let ours = all.iter().filter(|made| {
@@ -245,12 +245,12 @@ impl Resources {
         ours.filter_map(|made| made.id.clone()).collect()
     }
 
-    /// Whether there is one of this kind that the run has made and keeps for no check alone.
+    /// Whether the run has an item of this resource that no check has reserved.
     pub(crate) fn has_one(&self, kind: &str) -> bool {
         self.lock().iter().any(|made| made.resource == kind && !made.kept && !made.gone)
     }
 
-    /// Whether a check has this one for itself.
+    /// Whether a check has reserved this item.
     pub(crate) fn is_kept(&self, parameter: &str, id: &Value) -> bool {
         self.lock().iter().any(|made| {
             let kind = self.named(&made.resource);
@@ -260,7 +260,7 @@ impl Resources {
         })
     }
 
-    /// Whether the run has made what this parameter of an operation says, whether it is still there or not.
+    /// Whether the run created the item that this parameter identifies, even if it was removed.
     pub(super) fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
         if parameter == EXECUTION && self.has_started(id) {
             return true;
@@ -270,44 +270,44 @@ impl Resources {
             .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
     }
 
-    /// Operations that create and did not answer, and how often.
+    /// CREATE operations that did not reply, with the number of calls.
     pub(super) fn unanswered(&self) -> Vec<(String, usize)> {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         unanswered.iter().map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
-    /// Operations that have made what is of no known kind, and how often.
+    /// CREATE operations of unknown resources, with the number of items.
     pub(super) fn made_otherwise(&self) -> Vec<(String, usize)> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let made = others.iter().filter(|(_, calls)| **calls > 0);
         made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
-    pub(super) fn left(&self) -> Vec<Made> {
+    pub(super) fn left(&self) -> Vec<LedgerEntry> {
         self.lock().iter().filter(|made| !made.gone).cloned().collect()
     }
 
-    /// A number that no other was given.
+    /// Returns a unique number.
     pub(crate) fn next_number(&self) -> usize {
-        // Beyond what identifiers that others count up have.
+        // Numbers above those of usual counters.
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1001
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Made>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<LedgerEntry>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Made {
+impl LedgerEntry {
     fn is(&self, resource: &str, id: Option<&Value>) -> bool {
         self.resource == resource && id.is_some() && self.id.as_ref() == id
     }
 }
 
 impl Resource {
-    /// The identifiers of such things in what a result shows. `id` counts where it is about them.
+    /// Collects the identifiers of such items in a result. `id` counts if the result is about them.
     fn shown<'v>(&self, data: &'v Value, is_about: bool, ids: &mut Vec<&'v Value>) {
-        /// Where a result has what it is about.
+        /// Members of a result with its items.
         const THERE: [&str; 4] = ["items", "edges", "node", "results"];
         match data {
             Value::Object(members) => {
@@ -332,7 +332,7 @@ impl Resource {
     }
 }
 
-/// The executions that a result shows.
+/// Collects the executions in a result.
 fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
     match data {
         Value::Object(members) => {
@@ -344,18 +344,18 @@ fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
     }
 }
 
-/// Whether a call only tries what it would do.
+/// Whether a call is a dry run.
 fn is_dry(arguments: &Value) -> bool {
     parameter(arguments, "dry_run") == Some(&Value::Bool(true))
         || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
 }
 
-/// A parameter of a call, wherever it is.
+/// A parameter of a call in either place.
 pub(super) fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
 }
 
-/// What a call says beside how it is made: the names.
+/// The names of the parameters of a call, except control parameters.
 fn names_of(arguments: &Value) -> BTreeSet<String> {
     let nested = arguments.get("params").and_then(Value::as_object);
     let beside = arguments.as_object();
@@ -367,7 +367,7 @@ fn names_of(arguments: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// An operation that begins something, and what it was called with.
+/// A key for an operation and its arguments.
 fn started_with(operation: &str, arguments: &Value) -> String {
     let said: Vec<_> = names_of(arguments)
         .into_iter()

@@ -1,14 +1,14 @@
-//! What a client finds when it asks, and several operations in one call.
+//! The evidence of introspection by clients, and of a batch.
 
 use serde_json::{Value, json};
 
 use super::Collector;
+use crate::adapter::Operation;
 use crate::cases::Cases;
-use crate::learn::Operation;
 use crate::run::arguments;
 
 impl Collector<'_> {
-    /// Two READ operations in one call.
+    /// Sends a batch of two READ operations.
     pub(super) async fn batch_example(&mut self) -> Value {
         let run = self.run;
         let cases = Cases::default();
@@ -29,18 +29,17 @@ impl Collector<'_> {
         match reply.body() {
             Some(body) if reply.succeeded() && body.get("results").is_some() => body.clone(),
             _ => {
-                let why =
-                    format!("several operations in one call are answered with {}", reply.told());
+                let why = format!("a batch returned {}", reply.summary());
                 self.gap("`batch_example` would be empty", &cases, &why);
                 Value::Null
             }
         }
     }
 
-    /// For each operation: what its own description says, and whether a client that asks for it finds the
-    /// name, the tool, the category and the parameters that the list and the tools promise.
+    /// Collects the description of each operation, and compares the name, the tool, the category and the
+    /// parameters that introspection returns with the lists and the tools.
     ///
-    /// No model is asked. The text is the adapter's own reply, which is what a model would read.
+    /// No model is involved: the text is the adapter's reply, which a model would read.
     pub(super) async fn semantic_tests(&mut self) -> Value {
         let run = self.run;
         let mut found = Vec::new();
@@ -75,7 +74,7 @@ fn into_map(value: Value) -> serde_json::Map<String, Value> {
     }
 }
 
-/// What a description says first.
+/// The first sentence of a description.
 fn first_sentence(description: &str) -> &str {
     let line = description.lines().next().unwrap_or_default();
     line.split_once(". ").map_or(line, |(first, _)| first)

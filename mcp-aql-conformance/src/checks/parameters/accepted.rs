@@ -1,17 +1,17 @@
-//! What has to be taken.
+//! Checks of values that must be accepted.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::{all, is_harmless, is_in, subject, unfit, with};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, do_all};
 use crate::values::{self, Shape};
 
-/// Whether a failure is about this parameter.
+/// Whether a failure concerns this parameter.
 fn blames(exchange: &Exchange, parameter: &str) -> bool {
     exchange.failure().is_some_and(|failure| {
         let in_details = failure
@@ -28,7 +28,7 @@ fn blames(exchange: &Exchange, parameter: &str) -> bool {
     })
 }
 
-/// A text of the same letters as the one at the edge, and of a length that is far from both.
+/// A text of the same characters as the one at the bound, with a length far from both bounds.
 fn amid(parameter: &Parameter, edge: &Value) -> Option<Value> {
     let edge = edge.as_str().filter(|_| parameter.member("enum").is_none())?;
     let letter = edge.chars().next()?;
@@ -55,8 +55,8 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
                     cases.skip(Skip::Unsafe(operation.name.clone()));
                 } else {
                     cases.skip(Skip::NoFixture(format!(
-                        "`{name}` might really act, and nothing in its parameters keeps it from that: \
-                         say under [params.{name}] what it may be called with",
+                        "`{name}` might change data with any parameters: add the values that it may be called \
+                         with under [params.{name}]",
                         name = operation.name
                     )));
                 }
@@ -68,7 +68,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
             && operation.parameters.iter().any(|parameter| !edges(operation, parameter).is_empty())
     };
     if !run.adapter.operations.iter().any(has_edges) {
-        cases.not_applicable("no parameter is documented with a constraint that has an edge");
+        cases.not_applicable("no parameter is documented with a constraint that has bounds");
     }
     let jobs = calls.into_iter().map(|(operation, parameter, params, amid)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
@@ -76,7 +76,7 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
         if let Some(params) = amid.filter(|_| is_refused) {
             let Some(control) = run.call(operation, params, cases).await else { return };
             if blames(&control, &parameter.name) {
-                // It is something else about these letters.
+                // The operation rejects these characters for another reason.
                 return cases.skip(unfit(operation));
             }
         }
@@ -84,16 +84,16 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                "no complaint: the value is just within what introspection shows",
-                "enforce exactly what introspection shows; lengths are counted in characters",
+                "an accepted value, because it is within the documented constraints",
+                "enforce exactly the documented constraints; lengths are counted in characters",
             )
         });
     });
     do_all(jobs).await;
 }
 
-/// Whether introspection says all there is to say of a value.
-fn is_told_in_full(parameter: &Parameter) -> bool {
+/// Whether introspection documents all rules for a parameter's values.
+fn is_fully_documented(parameter: &Parameter) -> bool {
     let is_simple = ["string", "integer", "number", "boolean", "array"]
         .iter()
         .any(|kind| parameter.kind == *kind);
@@ -101,13 +101,13 @@ fn is_told_in_full(parameter: &Parameter) -> bool {
     is_simple && !is_cursor && !values::is_identifier(&parameter.name)
 }
 
-/// Calls an operation just as the configuration says.
+/// Calls an operation with the configured parameters.
 async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, cases: &Cases) {
     let Some(exchange) = run.act(operation, params.clone(), cases).await else { return };
     for parameter in &operation.parameters {
         if !params.contains_key(&parameter.name) {
             cases.skip(Skip::NoFixture(format!(
-                "a value for `{}` that may be tried: give one under [params.{}]",
+                "a value for `{}`: add one under [params.{}]",
                 parameter.name, operation.name
             )));
             continue;
@@ -116,9 +116,8 @@ async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, 
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                format!("`{}` to be taken: the configuration gives it", parameter.name),
-                "take every parameter that introspection shows, in the form that it shows; or mend \
-                 what the configuration says",
+                format!("an accepted `{}`, because its value is configured", parameter.name),
+                "accept every documented parameter in its documented form, or correct the configuration",
             )
         });
     }
@@ -135,8 +134,8 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
         for parameter in &operation.parameters {
             if !is_harmless(operation) {
                 cases.skip(Skip::NoFixture(format!(
-                    "`{name}` might really act, and nothing in its parameters keeps it from that: say \
-                     under [params.{name}] what it may be called with",
+                    "`{name}` might change data with any parameters: add the values that it may be called \
+                     with under [params.{name}]",
                     name = operation.name
                 )));
                 continue;
@@ -145,37 +144,37 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                 .get(&parameter.name)
                 .cloned()
                 .or_else(|| values::of(run, operation, parameter, 0))
-                .or_else(|| values::nobody(run, operation, parameter));
+                .or_else(|| values::missing_id(run, operation, parameter));
             match value {
                 Some(value) => {
-                    let is_made_up = values::is_made_up(run, operation, parameter, &value);
+                    let is_generated = values::is_generated(run, operation, parameter, &value);
                     let params = with(&params, operation, &parameter.name, value);
-                    calls.push((operation, parameter, params, is_made_up));
+                    calls.push((operation, parameter, params, is_generated));
                 }
                 None => cases.skip(Skip::NoFixture(format!(
-                    "a value for `{}`: give one under [params.{}]",
+                    "a value for `{}`: add one under [params.{}]",
                     parameter.name, operation.name
                 ))),
             }
         }
     }
-    let jobs = calls.into_iter().map(|(operation, parameter, params, is_made_up)| async move {
+    let jobs = calls.into_iter().map(|(operation, parameter, params, is_generated)| async move {
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         let is_unknown = exchange.code() == Some("VALIDATION_UNKNOWN_PARAM");
         let is_blamed = blames(&exchange, &parameter.name);
         if is_blamed
-            && is_made_up
-            && is_told_in_full(parameter)
+            && is_generated
+            && is_fully_documented(parameter)
             && exchange.code() == Some("VALIDATION_INVALID_VALUE")
         {
             return cases.skip(unfit(operation));
         }
-        cases.expect(!(is_blamed && (is_unknown || is_told_in_full(parameter))), || {
+        cases.expect(!(is_blamed && (is_unknown || is_fully_documented(parameter))), || {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                format!("`{}` to be taken: introspection shows it like this", parameter.name),
-                "take every parameter that introspection shows, in the form that it shows",
+                format!("an accepted `{}`, because it has the documented form", parameter.name),
+                "accept every documented parameter in its documented form",
             )
         });
     });
@@ -189,7 +188,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
         operation.parameters.iter().any(|parameter| parameter.member("default").is_some())
     };
     if !run.adapter.reads().any(with_default) {
-        // Those of operations that create show in what they create: `creates.defaults_shown`.
+        // The check `creates.defaults_shown` covers CREATE operations.
         cases.not_applicable("no READ operation documents a default");
         return;
     }
@@ -200,7 +199,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
             let Some(second) = run.call(operation, params.clone(), cases).await else { return };
             if first.data().is_none() || first.data() != second.data() {
                 return cases.skip(Skip::NoFixture(format!(
-                    "`{}` does not give the same twice",
+                    "`{}` returns different results for equal calls",
                     operation.name
                 )));
             }
@@ -209,7 +208,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                 else {
                     continue;
                 };
-                // One that is no value of the parameter is a finding of `introspection.defaults_fit`.
+                // The check `introspection.defaults_fit` reports invalid defaults.
                 let is_fit = Shape::of(&run.adapter, parameter).accepts(default);
                 if params.contains_key(&parameter.name) || !is_fit {
                     continue;
@@ -221,7 +220,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                 };
                 let mut is_same = third.data() == first.data();
                 if !is_same {
-                    // Something may have come or gone in between: both once more.
+                    // The data may have changed between the calls, so both are repeated.
                     let Some(without) = run.call(operation, bare.clone(), cases).await else {
                         return;
                     };
@@ -233,9 +232,8 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
                     Finding::of(
                         &third,
                         subject(operation, parameter),
-                        "the same data as without the parameter: this is its default",
-                        "fill in the documented default where the parameter is left out, or document \
-                         the one that is filled in",
+                        "the same data as without the parameter: because this is its default",
+                        "apply the documented default if the parameter is omitted, or document the applied one",
                     )
                 });
             }
@@ -244,27 +242,27 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Parameters of the protocol that have a type of their own for each kind of thing.
+/// Parameters of the protocol whose type depends on the resource.
 const PER_RESOURCE: [&str; 6] = ["aggregate", "fields", "filter", "input", "query", "sort"];
 
 pub(super) fn shared_agree(run: &Run, cases: &Cases) {
     let mut shared: BTreeMap<&str, Vec<(&Operation, &Parameter)>> = BTreeMap::new();
     for operation in &run.adapter.operations {
-        // What `introspect` takes is set by the protocol.
+        // The protocol defines the parameters of `introspect`.
         for parameter in operation.parameters.iter().filter(|_| operation.name != "introspect") {
             shared.entry(&parameter.name).or_default().push((operation, parameter));
         }
     }
     shared.retain(|_, places| places.len() > 1);
     if shared.is_empty() {
-        cases.not_applicable("no two operations have a parameter of the same name");
+        cases.not_applicable("no parameter name occurs in two operations");
     }
     for (name, places) in shared {
         let Some(((first, model), others)) = places.split_first() else { continue };
         let other = others.iter().find(|(_, parameter)| {
             let defaults = (parameter.member("default"), model.member("default"));
             let differ = matches!(defaults, (Some(one), Some(two)) if one != two);
-            // Each kind of thing has a type of its own for its filter and for its input.
+            // Each resource has its own types for its filter and its input.
             let is_own = |kind: &str| kind.starts_with(|first: char| first.is_ascii_uppercase());
             let are_own =
                 PER_RESOURCE.contains(&name) && is_own(&parameter.kind) && is_own(&model.kind);
@@ -277,8 +275,8 @@ pub(super) fn shared_agree(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("{name} of {} and {}", first.name, second.name),
                 Value::Object(shown),
-                format!("type and default as `{}` has them: {}", first.name, model.kind),
-                "let one name mean one thing, or choose another name",
+                format!("the same type and default as in `{}`: {}", first.name, model.kind),
+                "give parameters of one name one meaning, or rename one",
             )
         });
     }
@@ -291,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_is_of_another_length_within_the_same_bounds() {
+    fn control_text_has_another_length_within_the_bounds() {
         let parameter = |raw: Value| Parameter {
             name: "note".to_owned(),
             kind: "string".to_owned(),
@@ -304,7 +302,7 @@ mod tests {
         assert_eq!(length(json!({ "minLength": 2, "maxLength": 10 }), "xx"), Some(6));
         assert_eq!(length(json!({ "maxLength": 4 }), "éééé"), Some(2));
         assert_eq!(length(json!({ "minLength": 1 }), "x"), Some(21));
-        // There is no other length, or the edge is none of a length.
+        // There is no other length, or the bound is not a length.
         assert_eq!(length(json!({ "minLength": 3, "maxLength": 3 }), "xxx"), None);
         assert_eq!(length(json!({ "enum": ["x"] }), "x"), None);
         assert_eq!(amid(&parameter(json!({ "maximum": 3 })), &json!(3)), None);

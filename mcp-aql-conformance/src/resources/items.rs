@@ -1,32 +1,32 @@
-//! Making things, looking at them, changing and removing them.
+//! Creation, reading, update and removal of items for checks.
 
 use serde_json::{Map, Value, json};
 
 use super::{RESERVED, Resource, Role, fields};
+use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, arguments};
 use crate::values;
 
-/// A thing that a check has made for itself.
-pub(crate) struct Thing<'a> {
+/// An item that a check created for itself.
+pub(crate) struct CreatedItem<'a> {
     pub(crate) resource: &'a Resource,
     pub(crate) id: Value,
-    /// What it was made with.
+    /// The parameters of its creation.
     pub(crate) sent: Map<String, Value>,
-    /// The call that made it.
+    /// The call that created it.
     pub(crate) made: Exchange,
 }
 
-/// The token of a call that is to be confirmed.
+/// The confirmation token in a reply.
 pub(crate) fn token_of(asked: &Exchange) -> Option<&str> {
     let failure = asked.failure().filter(|failure| failure.code == "CONFIRMATION_REQUIRED")?;
     failure.details.get("confirmation_token")?.as_str()
 }
 
-/// Parameters with the token that confirms them.
+/// Adds the confirmation token to parameters.
 pub(crate) fn confirmed(
     operation: &Operation,
     mut params: Map<String, Value>,
@@ -39,7 +39,7 @@ pub(crate) fn confirmed(
 }
 
 impl Run {
-    /// Calls an operation, if that is allowed, and confirms the call where it has to be.
+    /// Calls an operation if it is allowed, and confirms the call if required.
     pub(crate) async fn act(
         &self,
         operation: &Operation,
@@ -53,8 +53,8 @@ impl Run {
         }
     }
 
-    /// The kinds of things on which there is an operation of this role. Where there is none the check does
-    /// not apply, or the case is skipped and says what the configuration could tell.
+    /// The resources with an operation of this role. If there is none, marks the check as not applicable or
+    /// skips the case with the missing configuration.
     pub(crate) fn kinds(&self, role: Role, cases: &Cases) -> Vec<&Resource> {
         let resources = self.resources();
         for wrong in resources.wrong() {
@@ -66,18 +66,22 @@ impl Run {
             let category = role.category();
             let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
             match operations.find(|name| !RESERVED.contains(name)) {
-                None => cases.not_applicable(format!("there is no {category} operation on things")),
+                None => cases.not_applicable(format!("no {category} operation acts on items")),
                 Some(operation) => cases.skip(Skip::NoFixture(format!(
-                    "things that the run can create, and `{operation}` is about: say under \
-                     [resources.NAME] which operations create and change or remove one"
+                    "items that the run can create and `{operation}` acts on: name under \
+                             [resources.NAME] the operations that create and change or remove one"
                 ))),
             }
         }
         kinds
     }
 
-    /// Makes a thing, with as much as can be said of it. Skips the case where that cannot be.
-    pub(crate) async fn make<'r>(&self, kind: &'r Resource, cases: &Cases) -> Option<Thing<'r>> {
+    /// Creates an item with as many parameters as possible. Skips the case if that fails.
+    pub(crate) async fn make<'r>(
+        &self,
+        kind: &'r Resource,
+        cases: &Cases,
+    ) -> Option<CreatedItem<'r>> {
         let operation = kind.operation(self, Role::Create)?;
         if let Some(why) = self.forbids(operation) {
             cases.skip(why);
@@ -87,12 +91,12 @@ impl Run {
         self.make_with(kind, params, cases).await
     }
 
-    /// Makes a thing beside this one. Some adapters find what is there when they are asked for the same.
+    /// Creates another item. Some adapters return an existing item for equal parameters.
     pub(crate) async fn make_another<'r>(
         &self,
-        first: &Thing<'r>,
+        first: &CreatedItem<'r>,
         cases: &Cases,
-    ) -> Option<Thing<'r>> {
+    ) -> Option<CreatedItem<'r>> {
         let kind = first.resource;
         let made = self.make(kind, cases).await?;
         if made.id != first.id {
@@ -104,7 +108,7 @@ impl Run {
             return Some(made);
         }
         cases.skip(Skip::NoFixture(format!(
-            "two things: `{}` gives the {} `{}` again and again",
+            "two items: `{}` returns the {} `{}` repeatedly",
             made.made.operation(),
             kind.name,
             made.id
@@ -112,7 +116,7 @@ impl Run {
         None
     }
 
-    /// Calls the operation that makes a thing; the thing is this check's own.
+    /// Calls a CREATE operation and reserves the item for this check.
     pub(crate) async fn create(
         &self,
         kind: &Resource,
@@ -155,37 +159,37 @@ impl Run {
             }
         }
         cases.skip(Skip::NoFixture(format!(
-            "`{name}` answers with what is there already: give other parameters under [params.{name}]",
+            "`{name}` returns an existing item: add other parameters under [params.{name}]",
             name = operation.name
         )));
         None
     }
 
-    /// The same with these parameters. Where they are taken already, others like them; where they are
-    /// refused, those alone that are required.
+    /// Creates an item with these parameters. After a conflict, tries similar ones; after a rejection, only
+    /// the required ones.
     pub(crate) async fn make_with<'r>(
         &self,
         kind: &'r Resource,
         params: Map<String, Value>,
         cases: &Cases,
-    ) -> Option<Thing<'r>> {
+    ) -> Option<CreatedItem<'r>> {
         let operation = kind.operation(self, Role::Create)?;
         let (sent, made) = self.create_somehow(kind, params, cases).await?;
         let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
         match id {
-            Some(id) => Some(Thing { resource: kind, id, sent, made }),
+            Some(id) => Some(CreatedItem { resource: kind, id, sent, made }),
             None => {
                 cases.skip(Skip::NoFixture(if made.succeeded() {
                     format!(
-                        "`{}` does not tell the `{id}` of what it creates: answer with an object that \
-                         has it as `{id}` or `id`, and not with the bare identifier",
+                    "`{}` does not return the `{id}` of the item that it creates: return an object with a \
+                     member `{id}` or `id` instead of the bare identifier",
                         operation.name,
                         id = kind.id,
                     )
                 } else {
                     format!(
-                        "`{name}` creates nothing for us, it answers {}: give parameters under [params.{name}]",
-                        made.told(),
+                        "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
+                        made.summary(),
                         name = operation.name,
                     )
                 }));
@@ -194,7 +198,7 @@ impl Run {
         }
     }
 
-    /// The parameters of an operation on one thing, beside what it does to it.
+    /// The parameters of an operation on an item, except those of the change.
     pub(crate) fn on(
         &self,
         operation: &Operation,
@@ -212,7 +216,7 @@ impl Run {
             }
             let value = values::of(self, operation, parameter, 0).ok_or_else(|| {
                 Skip::NoFixture(format!(
-                    "a value for `{}`: give one under [params.{}]",
+                    "a value for `{}`: add one under [params.{}]",
                     parameter.name, operation.name
                 ))
             })?;
@@ -223,14 +227,14 @@ impl Run {
         Ok(params)
     }
 
-    /// Reads a thing.
-    pub(crate) async fn look(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
+    /// Reads an item.
+    pub(crate) async fn look(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
         let Some(read) = thing.resource.operation(self, Role::Read) else {
             if let Some(list) = thing.resource.operation(self, Role::List) {
                 return self.look_up(thing, list, cases).await;
             }
             cases.skip(Skip::NoFixture(format!(
-                "no READ operation for one {name}: name it under [resources.{name}]",
+                "a READ operation for a {name}: name it under [resources.{name}]",
                 name = thing.resource.name
             )));
             return None;
@@ -239,11 +243,11 @@ impl Run {
         self.call(read, params, cases).await
     }
 
-    /// Reads a thing where it is listed, for nothing reads it by itself. What comes back is as if it had
-    /// been read, or all that is listed where it is not.
+    /// Finds an item in a list because it has no READ operation of its own. Returns a reply as if the item
+    /// had been read, or with the whole list if it is missing.
     async fn look_up(
         &self,
-        thing: &Thing<'_>,
+        thing: &CreatedItem<'_>,
         list: &Operation,
         cases: &Cases,
     ) -> Option<Exchange> {
@@ -255,7 +259,7 @@ impl Run {
         let is_part = !pages::is_paged(list) && PARTS.iter().any(|it| list.parameter(it).is_some());
         if found.is_none() && is_part {
             cases.skip(Skip::NoFixture(format!(
-                "`{}` may show a part of what there is: name a READ operation for one under \
+                "`{}` may return a part of the items: name a READ operation for one under \
                  [resources.{}]",
                 list.name, kind.name
             )));
@@ -268,35 +272,35 @@ impl Run {
         Some(Exchange { tool: list.tool.clone(), arguments, reply })
     }
 
-    /// What there is of a thing. That it can be read at all is for `creates.read_back` to say.
-    pub(crate) async fn stored(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Value> {
+    /// The stored item. The check `creates.read_back` reports items that cannot be read.
+    pub(crate) async fn stored(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Value> {
         let looked = self.look(thing, cases).await?;
         self.shown(thing, &looked, cases)
     }
 
-    /// The thing in what came back when it was looked at.
+    /// The item in the reply of a READ operation.
     pub(crate) fn shown(
         &self,
-        thing: &Thing<'_>,
+        thing: &CreatedItem<'_>,
         looked: &Exchange,
         cases: &Cases,
     ) -> Option<Value> {
         let object = looked.data().and_then(|data| thing.resource.object(data));
         if object.is_none() {
             cases.skip(Skip::NoFixture(format!(
-                "`{}` does not show the {} that was created: {}",
+                "`{}` does not return the created {}: {}",
                 looked.operation(),
                 thing.resource.name,
-                looked.told()
+                looked.summary()
             )));
         }
         object.cloned()
     }
 
-    /// Calls the operation that changes a thing with this `input` and more.
+    /// Updates an item with this `input` and further parameters.
     pub(crate) async fn update(
         &self,
-        thing: &Thing<'_>,
+        thing: &CreatedItem<'_>,
         input: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
@@ -306,14 +310,14 @@ impl Run {
         self.act(operation, params, cases).await
     }
 
-    /// Removes a thing.
-    pub(crate) async fn remove(&self, thing: &Thing<'_>, cases: &Cases) -> Option<Exchange> {
+    /// Removes an item.
+    pub(crate) async fn remove(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
         let operation = thing.resource.operation(self, Role::Delete)?;
         let params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
         self.act(operation, params, cases).await
     }
 
-    /// Parameters for an operation that is run, on things that are made for it where it takes any.
+    /// Parameters of an EXECUTE operation, with created items if it needs any.
     pub(crate) async fn to_run(
         &self,
         operation: &Operation,

@@ -1,4 +1,4 @@
-//! Removing in the end what the run has made, and telling what is left.
+//! Removal of the items that the run created.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,53 +7,54 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
 use super::Role;
-use super::made::Made;
-use super::things::{confirmed, token_of};
+use super::items::{confirmed, token_of};
+use super::ledger::LedgerEntry;
+use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::brief;
-use crate::learn::Operation;
+use crate::cases::shorten_message;
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
-/// So many things are removed at once.
-const AT_ONCE: usize = 8;
-/// So many are removed in one session, lest it ask for more confirmations than one may.
-const IN_ONE_SESSION: usize = 100;
-/// So long things may be removed where the time of the run is over.
-const TO_CLEAR_UP: Duration = Duration::from_secs(20);
+/// The maximum number of concurrent removals.
+const CONCURRENT_REMOVALS: usize = 8;
+/// The maximum number of removals per session, because adapters limit the confirmations of a session.
+const REMOVALS_PER_SESSION: usize = 100;
+/// The minimum time for the removal after the time limit of the run.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Run {
-    /// Removes what the run has made, as far as that is allowed. Tells what is left, and why.
+    /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
     pub(crate) async fn clear_up(&self) -> Vec<String> {
-        self.prolong(TO_CLEAR_UP);
+        self.prolong(REMOVAL_TIMEOUT);
         let mut made = self.resources().left();
-        // What was made last may hold on to what was made first.
+        // Later items may depend on earlier ones.
         made.reverse();
         let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-        for part in made.chunks(IN_ONE_SESSION) {
-            // A list, and no iterator with closures: so the compiler sees that a run may move between threads.
+        for part in made.chunks(REMOVALS_PER_SESSION) {
+            // A list instead of an iterator with closures, so that the future is `Send`.
             let going: Vec<_> = part
                 .iter()
                 .map(|made| async move { (made, self.clear(made, None).await) })
                 .collect();
-            let gone: Vec<_> = stream::iter(going).buffer_unordered(AT_ONCE).collect().await;
+            let gone: Vec<_> =
+                stream::iter(going).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
             let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
-                |(_, gone)| matches!(gone, Err(told) if told.starts_with("RATE_LIMIT_")),
+                |(_, gone)| matches!(gone, Err(reported) if reported.starts_with("RATE_LIMIT_")),
             );
             let again = self.clear_elsewhere(held).await;
             for (made, gone) in rest.into_iter().chain(again) {
                 let Err(mut why) = gone else { continue };
-                brief(&mut why, self.secrets());
+                shorten_message(&mut why, self.secrets());
                 let id =
                     made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
                 left.entry((made.resource.clone(), why)).or_default().push(id);
             }
         }
         let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
-            format!("what `{operation}` has created in {calls} calls, unless it is gone with something else")
+            format!("items that `{operation}` created in {calls} calls, unless they were removed with others")
         });
         let unanswered = self.resources().unanswered().into_iter().map(|(operation, calls)| {
-            format!("what `{operation}` may have created in {calls} calls that it did not answer")
+            format!("items that `{operation}` may have created in {calls} calls without a reply")
         });
         left.into_iter()
             .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
@@ -62,11 +63,11 @@ impl Run {
             .collect()
     }
 
-    /// Has things removed in another session.
+    /// Removes items in another session.
     async fn clear_elsewhere<'m>(
         &self,
-        held: Vec<(&'m Made, Result<(), String>)>,
-    ) -> Vec<(&'m Made, Result<(), String>)> {
+        held: Vec<(&'m LedgerEntry, Result<(), String>)>,
+    ) -> Vec<(&'m LedgerEntry, Result<(), String>)> {
         if held.is_empty() {
             return held;
         }
@@ -79,7 +80,7 @@ impl Run {
         again
     }
 
-    /// Calls what is known to be allowed, here or in another session.
+    /// Sends a permitted call in this or another session.
     async fn send_to(
         &self,
         elsewhere: Option<&Connection>,
@@ -93,38 +94,41 @@ impl Run {
         }
     }
 
-    /// Removes one thing, or says why it is left.
-    async fn clear(&self, made: &Made, elsewhere: Option<&Connection>) -> Result<(), String> {
+    /// Removes an item, or returns the reason why it remains.
+    async fn clear(
+        &self,
+        made: &LedgerEntry,
+        elsewhere: Option<&Connection>,
+    ) -> Result<(), String> {
         let kind = self.resources().named(&made.resource);
         let Some((kind, operation)) =
             kind.and_then(|kind| Some((kind, kind.operation(self, Role::Delete)?)))
         else {
-            return Err("there is no DELETE operation for one".to_owned());
+            return Err("no DELETE operation for it is known".to_owned());
         };
         let Some(id) = &made.id else {
-            return Err("nothing tells which one it is".to_owned());
+            return Err("its identifier is unknown".to_owned());
         };
         if !self.resources().is_new(made) {
-            return Err(format!(
-                "nothing shows that `{}` has made it, and not found it there",
-                kind.create
-            ));
+            return Err(format!("it may have existed before the call of `{}`", kind.create));
         }
         if let Some(why) = self.forbids(operation) {
             return Err(why.reason());
         }
-        // What else it asks for could make it another thing.
+        // A further required parameter might select another item.
         let named = self.settings.file.params.get(&operation.name);
-        let is_told =
+        let is_reported =
             |name: &str| name == kind.id || named.is_some_and(|named| named.contains_key(name));
-        if let Some(more) = operation.required().find(|parameter| !is_told(&parameter.name)) {
+        if let Some(more) = operation.required().find(|parameter| !is_reported(&parameter.name)) {
             return Err(format!(
-                "`{}` asks for `{}` too: give one under [params.{0}]",
+                "`{}` also requires `{}`: add one under [params.{0}]",
                 operation.name, more.name
             ));
         }
         let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
-        if let Some(why) = self.spares(operation, &arguments(&operation.name, params.clone())) {
+        if let Some(why) =
+            self.ownership_skip_reason(operation, &arguments(&operation.name, params.clone()))
+        {
             return Err(why.reason());
         }
         let mut exchange = self.send_to(elsewhere, operation, params.clone()).await;
@@ -135,7 +139,7 @@ impl Run {
         match exchange.code() {
             None if exchange.succeeded() => Ok(()),
             Some(code) if code.starts_with("NOT_FOUND_") => Ok(()),
-            _ => Err(exchange.told()),
+            _ => Err(exchange.summary()),
         }
     }
 }
@@ -144,11 +148,11 @@ fn name_of(id: &Value) -> String {
     id.as_str().map_or_else(|| id.to_string(), str::to_owned)
 }
 
-/// Some names, and how many there are beside them.
+/// The first names and the number of the others.
 fn shortened(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().checked_sub(SHOWN) {
+    const MAX_NAMES: usize = 5;
+    let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MAX_NAMES) {
         Some(more @ 1..) => format!("{shown} and {more} more"),
         _ => shown,
     }

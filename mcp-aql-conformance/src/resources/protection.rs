@@ -1,34 +1,39 @@
-//! What is not called, for it would change, remove or run what is not the run's own.
+//! Protection of data that does not belong to the run.
 
 use serde_json::Value;
 
-use super::made::parameter;
+use super::ledger::parameter;
+use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::run::Run;
 use crate::values;
 
-/// What a call may have beside what the configuration names: nothing of it says what is acted on.
+/// Parameters that do not select the affected data.
 const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"];
 
 impl Run {
-    /// Why an operation that would run with these arguments is not called: it changes or removes what the
-    /// run has not made and the configuration does not name, or nothing says what it would act on.
-    pub(crate) fn spares(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+    /// Returns the reason not to make a call that would change data of others: it would affect items that
+    /// the run did not create and the configuration does not name, or unknown data.
+    pub(crate) fn ownership_skip_reason(
+        &self,
+        operation: &Operation,
+        arguments: &Value,
+    ) -> Option<Skip> {
         if let Some(items) = arguments.get("operations").and_then(Value::as_array) {
             return items.iter().find_map(|item| {
                 let name = item.get("operation").and_then(Value::as_str).unwrap_or_default();
-                self.spares_one(self.adapter.operation(name)?, item)
+                self.item_skip_reason(self.adapter.operation(name)?, item)
             });
         }
-        self.spares_one(operation, arguments)
+        self.item_skip_reason(operation, arguments)
     }
 
-    fn spares_one(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
+    fn item_skip_reason(&self, operation: &Operation, arguments: &Value) -> Option<Skip> {
         if operation.is_read() || operation.category == Some(Category::Create) {
             return None;
         }
-        // What is unlike what it says of itself is taken for the worst.
+        // An operation without a consistent category is treated as the most dangerous one.
         let is_execute = operation.category == Some(Category::Execute);
         let named = self.settings.file.params.get(&operation.name);
         let is_named = |name: &str, value: &Value| {
@@ -44,15 +49,15 @@ impl Run {
             let Some(value) = parameter(arguments, &which.name) else { return true };
             is_named(&which.name, value)
                 || self.resources().is_ours(&operation.name, &which.name, value)
-                || (is_execute && self.is_made_up(operation, which, value))
-                || self.is_nobody(operation, &which.name, value)
+                || (is_execute && self.is_generated(operation, which, value))
+                || self.is_missing_id(operation, &which.name, value)
         });
-        // It is for running that EXECUTE was allowed; all else has to be aimed at something, or else be
-        // called just as the configuration says.
+        // EXECUTE operations were allowed in order to run, but others need an identified item or the exact
+        // configured parameters.
         is_aimed |= is_execute && (operation.required().next().is_some() || named.is_some());
         is_aimed |= self.is_named_whole(operation)
             && named.is_some_and(|named| {
-                // What else it takes could make it act on more.
+                // Another parameter might extend the call to more items.
                 let mut others = operation.parameters.iter().filter(|other| {
                     !named.contains_key(&other.name)
                         && !BESIDE.contains(&other.name.as_str())
@@ -70,8 +75,8 @@ impl Run {
         }
     }
 
-    /// Whether the configuration says all that it takes to call an operation that changes, removes or runs
-    /// something, and nothing in whose parameters is known to say what.
+    /// Whether the configuration has all required parameters of an operation that changes data and whose
+    /// parameters identify no known item.
     pub(crate) fn is_named_whole(&self, operation: &Operation) -> bool {
         let acts = !operation.is_read() && operation.category != Some(Category::Create);
         let is_aim = |which: &Parameter| {
@@ -87,14 +92,14 @@ impl Run {
         })
     }
 
-    /// Whether nobody but the run has this identifier of something to be run. From then on it is the run's,
-    /// to be run. That no result has shown it yet is not enough: lists show the first of many.
-    fn is_made_up(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
+    /// Whether only the run can have this identifier of something to be executed. It is not enough that no
+    /// result contained it, because lists may be incomplete.
+    fn is_generated(&self, operation: &Operation, which: &Parameter, value: &Value) -> bool {
         if self.resources().has_begun(&which.name, value) {
             return true;
         }
         let is_own = value.as_str().is_some_and(|text| text.contains("conformance"))
-            || self.nobodies(&operation.name, &which.name).contains(value);
+            || self.missing_ids(&operation.name, &which.name).contains(value);
         let is_theirs = self.harvested(&which.name).contains(value)
             || values::in_examples(operation, &which.name).any(|shown| shown == value)
             || self.settings.file.values.get(&which.name) == Some(value)
