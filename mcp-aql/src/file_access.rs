@@ -1,4 +1,4 @@
-//! Finds out whether other users of the machine can read or replace a file that protection rests on.
+//! Checks whether other users of the machine can read or replace a file that a protection depends on.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) enum Forbidden {
     Reading,
 }
 
-/// Whether a file belongs to this user, or to root, and no other user can read or change it.
+/// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
 #[cfg(all(unix, feature = "console"))]
 pub(crate) fn is_private(path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -21,15 +21,15 @@ pub(crate) fn is_private(path: &Path) -> std::io::Result<bool> {
     Ok(found.is_file() && is_trusted(found.uid(), own_user()) && found.mode() & 0o077 == 0)
 }
 
-/// Only Unix has these rights.
+/// Other systems do not have these permissions.
 #[cfg(all(not(unix), feature = "console"))]
 pub(crate) fn is_private(_: &Path) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// One sentence for each way in which another user can get at the file: rights of the file itself, and
-/// directories and links on the way to it that another user can change. Of a file that does not exist, only
-/// the way is checked.
+/// Returns one sentence for each way in which another user can access the file: permissions of the file
+/// itself, and directories and links on its path that another user can change. If the file does not exist,
+/// only its path is checked.
 #[cfg(unix)]
 pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -50,7 +50,7 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
         if !is_trusted(metadata.uid(), own_user) {
             found.push(format!("`{path}` belongs to another user"));
         }
-        // The rights of a link mean nothing.
+        // The permissions of a link have no effect.
         if metadata.is_symlink() {
             continue;
         }
@@ -72,14 +72,14 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
     found
 }
 
-/// Only Unix has these rights.
+/// Other systems do not have these permissions.
 #[cfg(not(unix))]
 pub(crate) fn exposures(_: &Path, _: Forbidden) -> Vec<String> {
     Vec::new()
 }
 
-/// Whether a file of this owner is as trustworthy as this process. Where the user of the process is not known,
-/// owners cannot be judged, and all of them are trusted.
+/// Returns whether a file of this owner is as trustworthy as this process. If the user of the process is
+/// unknown, all owners are trusted.
 #[cfg(unix)]
 fn is_trusted(owner: u32, own_user: Option<u32>) -> bool {
     owner == 0 || own_user.is_none_or(|own_user| owner == own_user)
@@ -115,12 +115,12 @@ fn owner_of_new_file() -> std::io::Result<u32> {
     Ok(metadata?.uid())
 }
 
-/// All directories and links on the way to a file, and the file, as far as they exist.
+/// Returns the directories and links on the path of a file, and the file itself, as far as they exist.
 #[cfg(unix)]
 fn way_to(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
     use std::path::{Component, PathBuf};
 
-    /// As on Linux; more of them are probably a circle.
+    /// The same limit as in Linux: a longer chain is probably a cycle.
     const MAX_LINKS: usize = 40;
     let parts = |path: &Path| -> Vec<PathBuf> {
         path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
@@ -186,7 +186,7 @@ mod tests {
                 let found = exposures(&file, forbidden);
                 assert_eq!(found.len(), count, "{directory:o} {mode:o}: {found:?}");
             }
-            // Each directory on the way through the link is looked at, the one behind it too.
+            // Each directory on the path is checked, before and after the link.
             assert!(exposures(&through, Forbidden::Reading).len() >= reading);
         }
         set(&folder.join("state"), 0o700).unwrap();
@@ -202,7 +202,7 @@ mod tests {
         let own_user = own_user();
         assert!(own_user.is_some_and(|user| is_trusted(user, own_user)));
         assert!(is_trusted(0, own_user) && !is_trusted(4_242_424, own_user));
-        // Root alone can give files away.
+        // Only root can change the owner of a file.
         let folder = std::env::temp_dir().join(crate::vocab::new_id("access"));
         fs::create_dir_all(&folder).unwrap();
         let link = folder.join("state.db");
@@ -218,7 +218,7 @@ mod tests {
     fn the_user_of_the_process_is_that_of_its_files() {
         let created = owner_of_new_file().unwrap();
         assert_eq!(own_user(), Some(created));
-        // `/proc/self` belongs to root for a process that may not be traced. This line stays right.
+        // `/proc/self` belongs to root if the process may not be traced. This line of its status stays correct.
         let status =
             b"Name:\tguard\xff\nUmask:\t0022\nUid:\t1000\t1001\t1002\t1003\nGid:\t7\t7\t7\t7\n";
         assert_eq!(file_system_user(status), Some(1003));

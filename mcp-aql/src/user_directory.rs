@@ -13,10 +13,10 @@ pub(crate) enum Purpose {
     Config,
 }
 
-/// How a system says where these directories are.
+/// An operating system's convention for these directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum System {
-    /// As freedesktop.org has it.
+    /// The XDG base directory specification of freedesktop.org.
     Unix,
     Mac,
     Windows,
@@ -49,7 +49,7 @@ fn find(
     if !is_plain {
         return Err(format!("{name:?} cannot be the name of a folder"));
     }
-    // A path that is not absolute is to be ignored.
+    // The specification requires relative paths to be ignored.
     let folder = |variable_name| {
         variable(variable_name).map(PathBuf::from).filter(|path| path.is_absolute())
     };

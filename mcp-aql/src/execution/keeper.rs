@@ -1,3 +1,5 @@
+//! Renews the leases of running executions, and ends those whose owner is gone.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +12,12 @@ use super::ledger::Verdict;
 use super::live::{Live, Why};
 use crate::clock::after;
 
-/// Leases that are renewed side by side.
+/// The number of leases that are renewed concurrently.
 const SIDE_BY_SIDE: usize = 16;
 
-/// Renews leases as long as anything runs.
+/// Renews leases as long as any execution runs.
 pub(super) async fn keep(core: Arc<Core>) {
-    /// A runtime that shuts down drops this task before others.
+    /// Resets the registry's flag if a runtime that shuts down drops this task early.
     struct Kept<'a> {
         core: &'a Core,
         done: bool,
@@ -38,12 +40,12 @@ pub(super) async fn keep(core: Arc<Core>) {
             })
             .await;
     }
-    // Somebody else may keep them by now.
+    // Another task may renew the leases by now.
     kept.done = true;
 }
 
 impl Core {
-    /// Says that an execution is alive and how far it is, and hears whether it should stop.
+    /// Renews the lease of an execution, saves its progress, and reads whether it should stop.
     pub(super) async fn renew(&self, live: &Live) {
         let lease = self.options.lease;
         let renewed = self
@@ -66,8 +68,8 @@ impl Core {
             }
             Ok(_) => live.fenced.cancel(),
             Err(error) => {
-                tracing::warn!(%error, execution = live.id, "a lease cannot be renewed");
-                // By now another process may run it.
+                tracing::warn!(%error, execution = live.id, "cannot renew a lease");
+                // The lease has expired: another process may have ended or restarted the execution.
                 if live.renewed().elapsed() >= lease {
                     live.fenced.cancel();
                 }
@@ -75,8 +77,8 @@ impl Core {
         }
     }
 
-    /// Ends what processes that are gone have left behind, once; what may still turn out to be left
-    /// behind is looked at again when its lease has run out.
+    /// Ends the executions of processes that are gone, once per process. Executions whose lease is still
+    /// valid are checked again after it has expired.
     pub(super) async fn sweep(self: &Arc<Self>) {
         let swept = self.swept.get_or_try_init(|| async {
             let runs_here = |id: &str, attempt| self.lives.runs(id, attempt);
@@ -88,7 +90,7 @@ impl Core {
             Ok::<_, crate::store::StoreError>(())
         });
         if let Err(error) = swept.await {
-            tracing::warn!(%error, "what was left behind cannot be looked for");
+            tracing::warn!(%error, "cannot check for executions of processes that are gone");
         }
     }
 
@@ -101,7 +103,7 @@ impl Core {
         }
         let runs_here = |id: &str, attempt| self.lives.runs(id, attempt);
         if let Err(error) = self.ledger.sweep(&runs_here).await {
-            tracing::warn!(%error, "what was left behind cannot be looked for");
+            tracing::warn!(%error, "cannot check for executions of processes that are gone");
         }
     }
 }

@@ -1,3 +1,5 @@
+//! The records of executions in the store, changed with optimistic concurrency.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,25 +16,25 @@ use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
 /// The collection of the store that holds the executions.
 const COLLECTION: &str = "executions";
-/// Records that are read at a time.
+/// The number of records read at a time.
 const CHUNK: usize = 256;
 
-/// The records of executions. Each change is made to what was read last, or not at all.
+/// The records of executions. A change applies only to the version that it read.
 pub(crate) struct Ledger {
     pub(crate) services: Arc<Services>,
     pub(crate) adapter: String,
     pub(crate) keep: Duration,
 }
 
-/// What a change of a record comes to.
+/// The outcome of a change to a record.
 pub(crate) enum Verdict<T> {
-    /// Keep the changed record.
+    /// Write the changed record.
     Write(T),
-    /// Leave it as it was.
+    /// Discard the change.
     Leave(T),
 }
 
-/// How a ledger knows the executions that run in this process.
+/// Returns whether this process runs an attempt of an execution.
 pub(crate) type RunsHere<'a> = &'a (dyn Fn(&str, u32) -> bool + Send + Sync);
 
 impl Ledger {
@@ -49,11 +51,11 @@ impl Ledger {
         let change = Change::put(COLLECTION, id, Expected::Absent, self.kept(record)?);
         match self.services.store().await?.write(vec![change]).await? {
             true => Ok(()),
-            false => Err(StoreError::Unreadable("an execution id came twice".to_owned())),
+            false => Err(StoreError::Unreadable("an execution id was generated twice".to_owned())),
         }
     }
 
-    /// An execution of this adapter. One whose owner is gone has ended.
+    /// Returns an execution of this adapter. If its owner is gone, the execution has ended.
     pub(crate) async fn get(
         &self,
         id: &str,
@@ -66,7 +68,7 @@ impl Ledger {
         }
     }
 
-    /// Changes a record. `None` where there is none of this adapter.
+    /// Changes a record. Returns `None` if this adapter has no such record.
     pub(crate) async fn update<T>(
         &self,
         id: &str,
@@ -88,12 +90,12 @@ impl Ledger {
             if store.write(vec![change]).await? {
                 return Ok(Some(told));
             }
-            // Somebody else was faster, who has got on by that.
+            // Another writer changed the record first: read it again.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Visits the executions of a session, or those without one, behind `after`: the newest first,
+    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
     /// until `visit` breaks.
     pub(crate) async fn visit(
         &self,
@@ -122,8 +124,8 @@ impl Ledger {
         }
     }
 
-    /// Ends all executions of this adapter whose owner is gone, whoever it was. Tells until when others may still
-    /// count on theirs.
+    /// Ends all executions of this adapter whose owner is gone. Returns the latest lease that is still held
+    /// by another process.
     pub(crate) async fn sweep(
         &self,
         runs_here: RunsHere<'_>,
@@ -140,7 +142,7 @@ impl Ledger {
                     Ok(record) if record.adapter == self.adapter => record,
                     Ok(_) => continue,
                     Err(error) => {
-                        tracing::error!(%error, execution = id, "a record cannot be read");
+                        tracing::error!(%error, execution = id, "cannot read an execution's record");
                         continue;
                     }
                 };
@@ -156,7 +158,7 @@ impl Ledger {
         }
     }
 
-    /// A record as it is to be read: one that has expired is gone, one whose owner is gone has ended.
+    /// Returns a record as readers see it: an expired one is gone, and one whose owner is gone has ended.
     async fn settled(
         &self,
         found: Record,
@@ -167,7 +169,7 @@ impl Ledger {
         if record.adapter != self.adapter || found.expires_at.is_some_and(|at| at < now) {
             return Ok(None);
         }
-        // After a long sleep of the machine its own leases look old, and are about to be renewed.
+        // After the machine was suspended, this process's own leases look expired until they are renewed.
         if !record.is_orphaned(now) || runs_here(&found.key, record.attempt) {
             return Ok(Some(record));
         }
@@ -179,7 +181,7 @@ impl Ledger {
         let Some((record, ended)) = ended.await? else { return Ok(None) };
         if ended {
             let owner = &*record.owner;
-            tracing::warn!(execution = found.key, owner, "the owner of an execution is gone");
+            tracing::warn!(execution = found.key, owner, "an execution has lost its owner");
             let event = match record.status {
                 Status::Cancelled => "EXECUTION_CANCELLED",
                 _ => "EXECUTION_FAILED",
@@ -189,7 +191,7 @@ impl Ledger {
         Ok(Some(record))
     }
 
-    /// Writes to the audit log what became of an execution (REQ-LIF-11).
+    /// Writes a change of an execution's state to the audit log (REQ-LIF-11).
     pub(crate) async fn note(
         &self,
         event: &str,
@@ -219,7 +221,7 @@ impl Ledger {
         })
     }
 
-    /// What executions are listed by.
+    /// The group under which the executions of a session are listed.
     fn group(&self, session: Option<&str>) -> String {
         format!("{}/{}", self.adapter, session.unwrap_or("-"))
     }
@@ -229,9 +231,9 @@ fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
     serde_json::from_str(&found.value).map_err(StoreError::failed)
 }
 
-/// A new id: 128 random bits behind the time, which is written so that newer ones come first.
+/// Generates an id: the time, encoded so that newer ids sort first, and 128 random bits.
 pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
-    /// 45 bits of milliseconds last for a thousand years.
+    /// 45 bits of milliseconds are enough for a thousand years.
     const TIME_BITS: u32 = 45;
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| StoreError::failed(error.to_string()))?;
@@ -241,7 +243,7 @@ pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
     Ok(format!("exec_{time}{}", base32(u128::from_be_bytes(random), u128::BITS)))
 }
 
-/// Digits and letters in the order of their values, without those that look like others.
+/// Encodes a number in digits and letters that sort by value. Letters that look like digits are not used.
 fn base32(value: u128, bits: u32) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     (0..bits.div_ceil(5))

@@ -1,3 +1,5 @@
+//! The executions that this process runs.
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -12,7 +14,7 @@ use super::state::Status;
 use crate::session::Session;
 use crate::sync::lock;
 
-/// Why an execution should stop.
+/// The reason why an execution should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
     Asked,
@@ -21,7 +23,7 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    /// The audit log's word.
+    /// The reason as the audit log shows it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Asked => "asked for",
@@ -36,21 +38,21 @@ pub(crate) struct Live {
     pub(crate) id: String,
     pub(crate) hold: Hold,
     pub(crate) session: Option<Session>,
-    /// How far it is, for those who wait here.
+    /// The latest status and progress, for callers that wait in this process.
     pub(crate) news: watch::Sender<News>,
-    /// Its record is another's by now: it may neither go on nor write.
+    /// Cancelled when another process owns the record: the execution may neither continue nor write.
     pub(crate) fenced: CancellationToken,
-    /// It is over, and its record says so.
+    /// Cancelled when the execution has ended and its record is written.
     pub(crate) over: CancellationToken,
-    /// When its lease was last renewed.
+    /// When the lease was last renewed.
     renewed: Mutex<Instant>,
     stop: CancellationToken,
     why: OnceLock<Why>,
-    /// Its function was called, or never will be.
+    /// Whether the function was called, or the execution ended before.
     decided: AtomicBool,
 }
 
-/// What there is to tell of an execution.
+/// The status and progress of an execution.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct News {
     pub(crate) status: Status,
@@ -77,23 +79,23 @@ impl Live {
         self.news.borrow().progress.clone()
     }
 
-    /// Lets one of two happen: the function is called, or the execution ends before.
+    /// Returns `true` to the first caller only: either the function is called, or the execution ends before.
     pub(crate) fn decide(&self) -> bool {
         !self.decided.swap(true, Ordering::AcqRel)
     }
 
-    /// Tells it to stop. The first reason counts.
+    /// Requests the execution to stop. The first reason is kept.
     pub(crate) fn ask(&self, why: Why) {
         let _ = self.why.set(why);
         self.stop.cancel();
     }
 
-    /// Why it should stop, if it should.
+    /// The reason why the execution should stop, if it should.
     pub(crate) fn why(&self) -> Option<Why> {
         self.why.get().copied()
     }
 
-    /// Waits until it should stop.
+    /// Waits until the execution should stop.
     pub(crate) async fn told_to_stop(&self, adapter: &CancellationToken) {
         let session = async {
             match &self.session {
@@ -109,7 +111,7 @@ impl Live {
         }
     }
 
-    /// When its lease was last renewed.
+    /// When the lease was last renewed.
     pub(crate) fn renewed(&self) -> MutexGuard<'_, Instant> {
         lock(&self.renewed)
     }
@@ -119,14 +121,14 @@ impl Live {
 #[derive(Default)]
 pub(crate) struct Lives {
     inner: Mutex<Inner>,
-    /// One of them is gone.
+    /// Notified when an execution is removed.
     left: Notify,
 }
 
 #[derive(Default)]
 struct Inner {
     running: HashMap<String, Arc<Live>>,
-    /// Somebody renews their leases.
+    /// Whether a task renews the leases.
     kept: bool,
 }
 
@@ -135,7 +137,7 @@ impl Lives {
         lock(&self.inner)
     }
 
-    /// Adds one. True when somebody has to be found who renews its lease.
+    /// Adds an execution. Returns `true` if the caller must start the task that renews leases.
     pub(crate) fn add(&self, live: Arc<Live>) -> bool {
         let mut inner = self.inner();
         inner.running.insert(live.id.clone(), live);
@@ -150,15 +152,15 @@ impl Lives {
         self.inner().running.values().cloned().collect()
     }
 
-    /// Whether this attempt runs here.
+    /// Returns whether this process runs this attempt.
     pub(crate) fn runs(&self, id: &str, attempt: u32) -> bool {
         self.inner().running.get(id).is_some_and(|live| live.hold.attempt == attempt)
     }
 
-    /// Removes one that is over.
+    /// Removes an execution that has ended.
     pub(crate) fn remove(&self, live: &Live) {
         let mut inner = self.inner();
-        // A retry of it may be there by now.
+        // A retry may already be registered under the same id.
         if inner.running.get(&live.id).is_some_and(|other| other.hold == live.hold) {
             inner.running.remove(&live.id);
         }
@@ -167,7 +169,7 @@ impl Lives {
         self.left.notify_waiters();
     }
 
-    /// Whether there are none. If so, nobody renews leases from now on.
+    /// Returns whether no execution runs. If so, the task that renews leases ends.
     pub(crate) fn rest(&self) -> bool {
         let mut inner = self.inner();
         let none = inner.running.is_empty();
@@ -177,12 +179,12 @@ impl Lives {
         none
     }
 
-    /// Nobody renews leases any more, though there may be some.
+    /// Records that the task that renews leases has ended, although executions may still run.
     pub(crate) fn abandon(&self) {
         self.inner().kept = false;
     }
 
-    /// Waits until none of these runs any more.
+    /// Waits until no matching execution runs any more.
     pub(crate) async fn gone(&self, these: impl Fn(&Live) -> bool) {
         loop {
             let left = self.left.notified();

@@ -1,11 +1,11 @@
-//! Executions: long-running operations. A call begins one and is answered with its state; a record in
-//! the store tells where it stands, and a task of the process that owns it brings it to its end.
+//! Executions: long-running operations. A call begins an execution and returns its state. A record in
+//! the store holds the state, and a task in the process that owns the execution runs it to its end.
 //!
-//! What may become of an execution is decided in `state` and `record`, which know neither store nor
-//! clock; `ledger` makes each change to what was read last, so that two processes never make two of
-//! one step. An owner says every now and then that it lives. Whose lease has run out is gone, and
-//! whoever sees that ends the execution; an owner that was taken for gone finds its record changed,
-//! and stops.
+//! The state machine is in `status` and `record`, which depend on neither the store nor the clock.
+//! `execution_store` applies each change to the version that it read, so that two processes cannot
+//! both make the same transition. An owner renews its lease periodically. When the lease has expired,
+//! the owner counts as gone, and any process that notices it ends the execution. An owner that lost
+//! its lease finds the record changed, and stops.
 //!
 //! Source: MCP-AQL §8.4 (REQ-LIF-01 to REQ-LIF-11).
 
@@ -54,56 +54,56 @@ use crate::services::Services;
 use crate::session::Session;
 use crate::store::StoreError;
 
-/// How long the end of executions may take beyond the grace period: for the store.
+/// The time that ending executions may take in addition to the grace period, for writes to the store.
 const LAST_WRITES: Duration = Duration::from_secs(2);
-/// How often expired records are looked for.
+/// The minimum time between two purges of expired records.
 const PURGE: Duration = Duration::from_secs(10 * 60);
 
-/// The executions of an adapter. When it is dropped, what runs is told to stop.
+/// The executions of an adapter. Dropping it stops those that run.
 pub(crate) struct Executions {
     core: Arc<Core>,
 }
 
-/// What the tasks of executions share. It outlives the adapter until they are done.
+/// State shared by the tasks of executions. It outlives the adapter until they are done.
 pub(crate) struct Core {
     pub(crate) ledger: Ledger,
     pub(crate) options: ExecutionOptions,
-    /// Names this process, and in it this adapter.
+    /// The id of this adapter in this process.
     owner: String,
     pub(crate) lives: Lives,
     pub(crate) secrets: Secrets,
     rooms: Arc<Rooms>,
-    /// The adapter is gone.
+    /// Cancelled when the adapter is dropped.
     pub(crate) stopping: CancellationToken,
-    /// What an earlier process left behind has been ended.
+    /// Set once the executions of earlier processes have been ended.
     swept: OnceCell<()>,
     purged: Mutex<Option<DateTime<Utc>>>,
 }
 
-/// A call that becomes an execution.
+/// A call that begins an execution.
 pub(crate) struct NewExecution<'a> {
     pub(crate) operation: &'a str,
     pub(crate) session: Option<Session>,
     pub(crate) room: Room,
-    /// What a retry would run with, if there can be one.
+    /// The parameters for a retry, if the operation can be retried.
     pub(crate) params: Option<Map<String, Value>>,
-    /// Some of it is too secret for the store.
+    /// Whether the parameters are too sensitive for the store.
     pub(crate) secret: bool,
-    /// Nobody is in line before it.
+    /// Whether the execution starts without waiting in a queue.
     pub(crate) at_once: bool,
-    /// The parameters as the audit log may show them.
+    /// The parameters for the audit log, with secrets masked.
     pub(crate) shown: Option<Value>,
 }
 
-/// Which executions should end.
+/// The executions to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// Those whose session has ended: they have been told already.
+    /// Those whose session has ended. They have been stopped already.
     OfEndedSessions,
-    /// These, and those without a session.
+    /// Those whose session has ended, and those without a session.
     #[cfg(any(feature = "stdio", feature = "http"))]
     OfNobody,
-    /// All of them.
+    /// All executions.
     All,
 }
 
@@ -138,18 +138,18 @@ impl Executions {
         &self.core.options
     }
 
-    /// Room for an execution of this session, if there is any.
+    /// Acquires a slot for an execution of this session.
     pub(crate) fn room(&self, session: Option<&Session>) -> Result<Room, Full> {
         self.core.rooms.take(session, &self.core.options)
     }
 
-    /// Ends what an earlier process left behind, beside whatever comes next.
+    /// Ends the executions of earlier processes, in a task of its own.
     pub(crate) fn recover(&self) {
         let core = Arc::clone(&self.core);
         tokio::spawn(async move { core.sweep().await });
     }
 
-    /// Begins an execution; gives its id.
+    /// Begins an execution and returns its id.
     pub(crate) async fn begin(
         &self,
         new: NewExecution<'_>,
@@ -179,7 +179,7 @@ impl Executions {
             cancel_requested: false,
         };
         if new.at_once {
-            // Saves the store a change that nobody would see.
+            // Saves one write to the store.
             let _ = record.start(now);
         }
         core.ledger.insert(&id, &record).await?;
@@ -191,8 +191,8 @@ impl Executions {
         Ok(id)
     }
 
-    /// Runs an attempt that has failed once more. False when it is not that attempt any more that
-    /// stands there, or not failed.
+    /// Retries a failed attempt. Returns `false` if the execution is no longer at that attempt, or has not
+    /// failed.
     pub(crate) async fn again(
         &self,
         id: &str,
@@ -217,14 +217,14 @@ impl Executions {
         Ok(true)
     }
 
-    /// An execution, as it is now.
+    /// Returns the current state of an execution.
     pub(crate) async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
         self.core.sweep().await;
         self.core.get(id).await
     }
 
-    /// Visits the executions of a session, or of those without one, that come behind `after`: the
-    /// newest first, until `visit` breaks.
+    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
+    /// until `visit` breaks.
     pub(crate) async fn visit(
         &self,
         session: Option<&Session>,
@@ -242,12 +242,12 @@ impl Executions {
         core.ledger.visit(session, after, visit, &runs_here).await
     }
 
-    /// What a retry of this execution would run with, where this process knows it.
+    /// Returns the parameters for a retry of this execution, if this process knows them.
     pub(crate) fn params(&self, id: &str, record: &ExecutionRecord) -> Option<Map<String, Value>> {
         record.params.clone().or_else(|| self.core.secrets.get(id))
     }
 
-    /// Tells an execution to stop, wherever it runs. False when it is over already.
+    /// Requests an execution to stop, in any process. Returns `false` if it has already ended.
     pub(crate) async fn ask_to_stop(&self, id: &str) -> Result<bool, StoreError> {
         let core = &self.core;
         let asked = core.ledger.update(id, |record, _| {
@@ -264,13 +264,13 @@ impl Executions {
         Ok(asked)
     }
 
-    /// How long an execution that should stop may take to do so, wherever it runs.
+    /// The maximum time that a stopping execution takes to end, in any process.
     pub(crate) fn patience(&self) -> Duration {
         let options = &self.core.options;
         options.grace + options.lease / 3 + LAST_WRITES
     }
 
-    /// Ends executions and waits until they have ended, or have taken too long.
+    /// Ends executions and waits until they have ended, or until the grace period is over.
     pub(crate) async fn end(&self, which: Ends) {
         let core = &self.core;
         for live in core.lives.all() {
@@ -280,7 +280,7 @@ impl Executions {
         }
         let gone = core.lives.gone(|live| which.takes(live));
         if tokio::time::timeout(core.options.grace + LAST_WRITES, gone).await.is_err() {
-            tracing::warn!("executions that would not end were left behind");
+            tracing::warn!("timed out ending executions: some are still running");
         }
     }
 }
@@ -292,7 +292,7 @@ impl Drop for Executions {
 }
 
 impl Core {
-    /// Starts the task of an execution whose record says that it is ours.
+    /// Starts the task of an execution whose record names this process as its owner.
     fn run(
         self: &Arc<Self>,
         id: String,
@@ -323,7 +323,7 @@ impl Core {
         Ok(found)
     }
 
-    /// The store does not hear of every step.
+    /// Adds the latest progress, which is not written to the store at every step.
     fn bring_up_to_date(&self, id: &str, record: &mut ExecutionRecord) {
         if record.status.is_final() {
             return;
@@ -333,7 +333,7 @@ impl Core {
         }
     }
 
-    /// Forgets what has expired, now and then.
+    /// Purges expired records, at most once per [`PURGE_INTERVAL`].
     async fn purge(&self) {
         let now = self.ledger.now();
         {
@@ -345,7 +345,7 @@ impl Core {
         }
         let purged = async { self.ledger.services.store().await?.purge(now).await };
         if let Err(error) = purged.await {
-            tracing::warn!(%error, "what has expired cannot be forgotten");
+            tracing::warn!(%error, "cannot purge expired executions");
         }
     }
 }

@@ -1,3 +1,5 @@
+//! The state of an execution as clients receive it.
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,35 +13,35 @@ use crate::error::OperationError;
 use crate::operation::Advance;
 use crate::warning::Warnings;
 
-/// A long-running call: whether it runs, how far it is, and what came of it.
+/// The state of a long-running call: its status, its progress and its result.
 ///
 /// Source: MCP-AQL §8.4.3 (REQ-LIF-04).
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(description = "A long-running call: where it stands, how far it is, what came of it.")]
+#[schemars(description = "The state of a long-running call: status, progress and result.")]
 pub(crate) struct ExecutionState {
-    /// Names it to the operations that steer it.
+    /// The id that the execution operations expect.
     execution_id: String,
     status: Status,
-    /// The operation that runs.
+    /// The name of the operation.
     operation: String,
-    /// 1, and one more with each retry.
+    /// The attempt: 1, and one more for each retry.
     attempt: u32,
-    /// ISO 8601.
+    /// When it started, in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
-    /// ISO 8601; when it ended.
+    /// When it ended, in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
-    /// Why it failed.
+    /// The error, if the execution failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ExecutionError>,
-    /// The data of the operation, once completed.
+    /// The data of the operation, if it completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     result: Option<Box<RawValue>>,
-    /// What the operation warned of, once it has ended.
+    /// The operation's warnings, after its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Value>>")]
     warnings: Vec<Value>,
@@ -63,24 +65,24 @@ impl ExecutionState {
     }
 }
 
-/// How far an execution is: `current` of `total`, or a message alone (REQ-LIF-06).
+/// The progress of an execution: `current` of `total`, or only a message (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ExecutionProgress", description = "How far an execution is.")]
+#[schemars(rename = "ExecutionProgress", description = "The progress of an execution.")]
 pub(crate) struct Progress {
-    /// Steps done.
+    /// The number of steps that are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     current: Option<Number>,
-    /// Steps there are.
+    /// The total number of steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     total: Option<Number>,
-    /// What is being done.
+    /// The current activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
-/// Characters of a message; more would be a log.
+/// The maximum number of characters in a progress message.
 const LONGEST_MESSAGE: usize = 500;
 
 impl Progress {
@@ -88,7 +90,7 @@ impl Progress {
         Self { message: Some(message.into()), ..Self::default() }
     }
 
-    /// Takes in what a function tells. Numbers stand until there are others.
+    /// Applies a progress report. Numbers are kept until new ones are reported.
     pub(crate) fn advance(&mut self, advance: Advance) {
         let message =
             advance.message.map(|text| text.chars().take(LONGEST_MESSAGE).collect::<String>());
@@ -103,13 +105,13 @@ impl Progress {
         }
     }
 
-    /// From 0 to 1.
+    /// The share that is done, from 0 to 1.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let (current, total) = self.numbers()?;
         Some((current / total).clamp(0.0, 1.0))
     }
 
-    /// What is done, and how much there is.
+    /// The number of steps that are done, and their total.
     pub(crate) fn numbers(&self) -> Option<(f64, f64)> {
         Some((self.current.as_ref()?.as_f64()?, self.total.as_ref()?.as_f64()?))
     }
@@ -119,7 +121,7 @@ impl Progress {
     }
 }
 
-/// `3` rather than `3.0`.
+/// Converts a number to JSON, as `3` rather than `3.0` if it is whole.
 fn plain(value: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0 && value <= EXACT {
@@ -133,7 +135,7 @@ fn plain(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-/// Warnings as they are kept. They stay small beside a result; what is left out is for the log.
+/// Converts warnings for the record. Warnings beyond the size limit are logged instead.
 pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
     const MOST_BYTES: usize = 8 << 10;
     let mut bytes = 0;
@@ -141,7 +143,11 @@ pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
     for warning in warnings.into_vec() {
         let text = serde_json::to_string(&warning).unwrap_or_default();
         if bytes + text.len() > MOST_BYTES {
-            tracing::warn!(execution = id, warning = text, "a warning is too long to be kept");
+            tracing::warn!(
+                execution = id,
+                warning = text,
+                "warning dropped: too large for the record"
+            );
             continue;
         }
         bytes += text.len();
@@ -150,9 +156,9 @@ pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
     kept
 }
 
-/// Why an execution failed, in the form of any failure (REQ-LIF-05).
+/// The error of a failed execution, in the same form as the error of any call (REQ-LIF-05).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(description = "Why an execution failed.")]
+#[schemars(description = "The error of a failed execution.")]
 pub(crate) struct ExecutionError {
     code: String,
     message: String,
@@ -163,7 +169,7 @@ pub(crate) struct ExecutionError {
 
 impl ExecutionError {
     pub(crate) fn of(error: &OperationError) -> Self {
-        /// An error with more to say is shortened: it is kept for long, and goes out with lists.
+        /// Larger errors are shortened: the record is kept for long, and lists return many of them.
         const LONGEST: usize = 16 << 10;
         let whole = Self::whole(error);
         match serde_json::to_string(&whole) {
@@ -212,7 +218,7 @@ mod tests {
             serde_json::to_value(&progress).unwrap(),
             json!({ "current": 0.5, "total": 2, "message": "waits" })
         );
-        // What makes no sense changes nothing.
+        // Invalid numbers are ignored.
         for (done, total) in [(f64::NAN, 2.0), (1.0, 0.0), (1.0, f64::INFINITY)] {
             assert_eq!(
                 told(&mut progress, done, total, ""),

@@ -1,5 +1,5 @@
-//! Random events against two processes on one store, and the state machine held to its rules after
-//! each of them.
+//! Property tests: random events in two processes that share a store, checked against the rules of the
+//! state machine after each event.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ use crate::store::MemoryStore;
 
 const LEASE: Duration = Duration::from_secs(10);
 
-/// What may happen to the execution; the number is the process it happens in.
+/// An event in the life of an execution. The number is the process in which it happens.
 #[derive(Debug, Clone)]
 enum Event {
     Start(usize),
@@ -56,7 +56,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A process: what it believes to run.
+/// A process, with the execution that it believes to run.
 struct Process {
     ledger: Ledger,
     name: String,
@@ -120,7 +120,7 @@ impl World {
         world
     }
 
-    /// The record as it lies in the store.
+    /// The record as the store holds it.
     fn raw(&self) -> ExecutionRecord {
         let ledger = &self.processes[0].ledger;
         ready(ledger.update(ID, |record, _| Verdict::Leave(record.clone()))).unwrap().unwrap()
@@ -222,7 +222,7 @@ fn is_allowed(before: &ExecutionRecord, after: &ExecutionRecord) -> bool {
     match (before.status, after.status) {
         (same, other) if same == other => before.attempt == after.attempt,
         (Failed, Running) => after.attempt == before.attempt + 1,
-        // What ends before its start is written is started in the same breath.
+        // An execution that ends before its start was written is started in the same update.
         (Pending, Running | Cancelled) | (Running, Completed | Failed | Cancelled) => {
             before.attempt == after.attempt
         }
@@ -242,7 +242,7 @@ fn cases(usual: u32) -> ProptestConfig {
     }
 }
 
-/// `PROPTEST_CASES` makes it more; with `--nocapture` it tells how much that was.
+/// Set `PROPTEST_CASES` to run more cases. With `--nocapture` the test prints the number of events.
 #[test]
 fn no_event_leads_where_none_may_lead() {
     // REQ-LIF-02, REQ-LIF-03, REQ-LIF-10
@@ -276,7 +276,7 @@ fn no_event_leads_where_none_may_lead() {
                 .filter(|process| process.runs.as_ref().is_some_and(|it| after.is_held_by(it)));
             prop_assert!(holders.count() <= 1);
         }
-        // Whoever is gone is gone: once leases have run out, one look ends what nobody runs.
+        // Processes are gone for good: once their leases have expired, one read ends the execution.
         for process in &mut world.processes {
             process.runs = None;
         }

@@ -1,3 +1,5 @@
+//! Limits the number of executions in this process, per adapter and per session.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,33 +11,33 @@ use crate::error::OperationError;
 use crate::session::Session;
 use crate::sync::lock;
 
-/// When to try again, in seconds: when an execution ends nobody knows.
+/// The suggested delay before another attempt, in seconds. The end of an execution cannot be predicted.
 const A_WHILE: u64 = 5;
 
-/// How many executions this process runs, those that wait for their turn among them.
+/// The executions of this process, including queued ones.
 #[derive(Debug, Default)]
 pub(super) struct Rooms(Mutex<Taken>);
 
 #[derive(Debug, Default)]
 struct Taken {
     all: usize,
-    /// By session; callers without one count as one.
+    /// By session. Callers without a session share one count.
     by: HashMap<Option<String>, usize>,
 }
 
-/// Room for one execution, until it is over.
+/// A slot for one execution, released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Room {
     rooms: Arc<Rooms>,
     session: Option<String>,
 }
 
-/// That there is no room for another one.
+/// Returned when a limit on executions is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Full {
-    /// The adapter runs so many.
+    /// The limit of the adapter.
     Adapter(usize),
-    /// The caller's session does.
+    /// The limit of the caller's session.
     Session(usize),
 }
 
@@ -76,7 +78,7 @@ impl Drop for Room {
 }
 
 impl Full {
-    /// `RATE_LIMIT_EXCEEDED`, and how to go on (REQ-RATE-02).
+    /// Returns `RATE_LIMIT_EXCEEDED` with advice for the caller (REQ-RATE-02).
     pub(crate) fn error(self) -> OperationError {
         let (limit, scope, whose) = match self {
             Self::Adapter(limit) => (limit, "adapter", "this adapter"),
@@ -85,15 +87,15 @@ impl Full {
         OperationError::new(
             ErrorCode::RateLimitExceeded,
             format!(
-                "API rate limit exceeded: {limit} executions of {whose} run, and no more may. Wait for the end of one \
-                 (get_execution with wait_seconds) or cancel one (cancel_execution), then make the \
-                 same call again"
+                "API rate limit exceeded: {whose} may run {limit} executions at a time. Wait for the \
+                 end of one (get_execution with wait_seconds) or cancel one (cancel_execution), \
+                 then make the same call again"
             ),
         )
         .with_detail("limit", limit)
         .with_detail("remaining", 0)
         .with_detail("scope", scope)
-        // It is no window that has to pass.
+        // The limit has no time window.
         .with_detail("window", Value::Null)
         .with_detail("resets_at", Value::Null)
         .with_detail("retry_after_seconds", A_WHILE)

@@ -1,3 +1,5 @@
+//! Parameters that are too sensitive for the store, kept in memory for retries.
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -10,13 +12,13 @@ use super::state::Status;
 use crate::clock::after;
 use crate::sync::lock;
 
-/// The parameters of executions that are too secret for the store: for a retry in this process.
+/// The sensitive parameters of executions, for retries in this process.
 #[derive(Default)]
 pub(crate) struct Secrets(Mutex<HashMap<String, Kept>>);
 
 struct Kept {
     params: Map<String, Value>,
-    /// Set once nothing but a retry can need them.
+    /// When they expire. Set once the execution has failed.
     until: Option<DateTime<Utc>>,
 }
 
@@ -35,7 +37,8 @@ impl Secrets {
         self.kept().get(id).map(|kept| kept.params.clone())
     }
 
-    /// Only what has failed can run again, and only as long as it can be looked up.
+    /// Updates the parameters of an execution that has ended. Only a failed execution can be retried, and
+    /// only as long as it can be read.
     pub(crate) fn ended(&self, id: &str, record: &ExecutionRecord, keep: Duration) {
         let mut kept = self.kept();
         match (record.status, record.finished_at) {

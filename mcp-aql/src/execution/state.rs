@@ -1,12 +1,14 @@
+//! The status of an execution, and the transitions between them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where an execution stands.
+/// The status of an execution.
 ///
 /// Source: MCP-AQL §8.4.1 (REQ-LIF-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "ExecutionStatus", description = "Where an execution stands.")]
+#[schemars(rename = "ExecutionStatus", description = "The status of an execution.")]
 pub(crate) enum Status {
     Pending,
     Running,
@@ -15,7 +17,7 @@ pub(crate) enum Status {
     Cancelled,
 }
 
-/// What moves an execution on.
+/// A transition between two statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Start,
@@ -29,7 +31,7 @@ impl Status {
     pub(crate) const ALL: [Self; 5] =
         [Self::Pending, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// The word on the wire.
+    /// The status as protocol text.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -40,12 +42,12 @@ impl Status {
         }
     }
 
-    /// Whether nothing but a retry leads on from here (REQ-LIF-03).
+    /// Returns whether only a retry can follow (REQ-LIF-03).
     pub(crate) const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Where a step leads, if it may be made (REQ-LIF-02, choice C-65).
+    /// Returns the status after a transition, if the transition is allowed (REQ-LIF-02, choice C-65).
     pub(crate) const fn after(self, step: Step) -> Option<Self> {
         match (self, step) {
             (Self::Pending, Step::Start) | (Self::Failed, Step::Retry) => Some(Self::Running),

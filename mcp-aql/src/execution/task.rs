@@ -1,3 +1,5 @@
+//! The task that runs one execution from its start to its end.
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -20,32 +22,32 @@ use crate::future::BoxFuture;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
 use crate::sync::lock;
 
-/// The store hears of progress at most so often; those who wait in this process hear all of it.
+/// The minimum time between two writes of progress to the store. Waiters in this process see every report.
 const PACE: Duration = Duration::from_millis(500);
-/// How long a function may take to be dropped. One that never waits for anything cannot be.
+/// How long an aborted function may take to be dropped. A function without await points cannot be dropped.
 const DROPPED: Duration = Duration::from_secs(1);
-/// Between two tries to write how an execution ended.
+/// The delay between two attempts to write the end of an execution.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// What an execution does: waits for its turn, says that it begins, and calls the function.
+/// The work of an execution: waits for its turn, reports its start, and calls the function.
 pub(crate) type Work =
     Box<dyn FnOnce(ExecutionContext, Begin) -> BoxFuture<'static, Outcome> + Send>;
 
-/// Says that an execution's turn has come.
+/// Reports the start of an execution.
 pub(crate) struct Begin {
     core: Arc<Core>,
     live: Arc<Live>,
 }
 
 impl Begin {
-    /// Moves the execution to `running`, if it may still begin.
+    /// Moves the execution to `running`, if it may still start.
     pub(crate) async fn tell(self) -> Result<(), OperationError> {
         let Self { core, live } = self;
         if live.news.borrow().status == Status::Running {
             return Ok(());
         }
         if !live.decide() {
-            return Err(OperationError::internal("it was stopped before its turn had come"));
+            return Err(OperationError::internal("it was stopped before it started"));
         }
         let begun = core
             .ledger
@@ -67,11 +69,11 @@ impl Begin {
     }
 }
 
-/// Where the function's progress goes.
+/// Receives the function's progress reports.
 struct Sink {
     core: Arc<Core>,
     live: Arc<Live>,
-    /// When the store last heard of it from here.
+    /// When progress was last written to the store.
     saved: Mutex<Option<Instant>>,
 }
 
@@ -87,7 +89,7 @@ impl ExecutionSink for Sink {
             if self.is_due() {
                 self.core.renew(&self.live).await;
             } else {
-                // Lets others run beside a function that tells much and never waits.
+                // Lets other tasks run beside a function that reports often and never waits.
                 tokio::task::yield_now().await;
             }
         })
@@ -105,18 +107,18 @@ impl Sink {
     }
 }
 
-/// Takes an execution off the list however its task ends, and makes room for another one.
+/// Removes an execution from the registry when its task ends, and releases its slot.
 struct Listed<'a>(&'a Core, &'a Live, Option<Room>);
 
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
-        // First: whoever hears of the end may begin another one.
+        // The slot is released first: a caller that waits for the end may begin another execution.
         self.2 = None;
         self.0.lives.remove(self.1);
     }
 }
 
-/// A task that is dropped with whoever waits for it.
+/// A task that is aborted when its handle is dropped.
 struct Function(JoinHandle<Outcome>);
 
 impl Drop for Function {
@@ -130,23 +132,23 @@ impl Function {
         (&mut self.0).await
     }
 
-    /// Ends it for good.
+    /// Aborts the task and waits until it is dropped.
     async fn dropped(mut self) {
         self.0.abort();
         if tokio::time::timeout(DROPPED, &mut self.0).await.is_err() {
-            tracing::warn!("a function does not let itself be dropped: it waits for nothing");
+            tracing::warn!("cancelled execution did not stop: its function has no await point");
         }
     }
 }
 
-/// How a function came to its end.
+/// The way in which a function ended.
 enum Over {
     By(Outcome),
     Dropped,
     Fenced,
 }
 
-/// Runs an execution from its first step to its last.
+/// Runs an execution from its start to its end.
 pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work: Work) {
     let _listed = Listed(&core, &live, Some(room));
     let cancellation = CancellationToken::new();
@@ -160,14 +162,14 @@ pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work
     let begin = Begin { core: Arc::clone(&core), live: Arc::clone(&live) };
     let function = Function(tokio::spawn(work(execution.clone(), begin)));
     let over = until_over(&core, &live, function, &cancellation).await;
-    // A function that has seen that it should stop has done what it wanted to do before that, and no
-    // more; one that has not looked has done all of it.
+    // A function that has noticed the request to stop may have ended early. A function that has not
+    // noticed it has completed its work.
     let stopped = live.why().is_some() && execution.has_noticed();
     let ending = match over {
         Over::Fenced => {
             return tracing::warn!(
                 execution = live.id,
-                "stopped: another process has taken it for abandoned"
+                "stopped: another process has ended this execution as abandoned"
             );
         }
         Over::Dropped => Ending::Cancelled,
@@ -201,7 +203,7 @@ async fn until_over(
         () = live.fenced.cancelled() => true,
         () = live.told_to_stop(&core.stopping) => false,
     };
-    // One whose turn has not come has nothing to bring to an end.
+    // A pending execution needs no grace period.
     if fenced || live.decide() {
         function.dropped().await;
         return if fenced { Over::Fenced } else { Over::Dropped };
@@ -217,14 +219,14 @@ async fn until_over(
     if fenced { Over::Fenced } else { Over::Dropped }
 }
 
-/// The `data` of a reply.
+/// Returns the `data` of a reply.
 fn data(payload: Payload) -> Result<Box<RawValue>, OperationError> {
     let text = payload.into_text();
     let data = text.strip_prefix(SUCCESS).unwrap_or(&text).to_owned();
     RawValue::from_string(data).map_err(OperationError::internal)
 }
 
-/// Tells the log why an execution failed, as of any call.
+/// Logs the error of an execution in the same way as the error of a call.
 fn log(id: &str, error: &OperationError) {
     let code = error.code().as_str();
     if error.code() == ErrorCode::InternalError {
@@ -236,7 +238,7 @@ fn log(id: &str, error: &OperationError) {
     }
 }
 
-/// Writes how it ended, once. A store that fails is asked again as long as the lease may last.
+/// Writes the end of the execution, once. If the store fails, retries until the lease has expired.
 async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) {
     let begun = Instant::now();
     loop {
@@ -273,15 +275,15 @@ async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) 
             Ok(_) => {
                 return tracing::warn!(
                     execution = live.id,
-                    "what came of it is not kept: another process has taken it for abandoned"
+                    "result discarded: another process has ended this execution as abandoned"
                 );
             }
             Err(error) if begun.elapsed() < core.options.lease => {
-                tracing::warn!(%error, execution = live.id, "how it ended cannot be kept yet");
+                tracing::warn!(%error, execution = live.id, "cannot write the end of an execution yet");
                 tokio::time::sleep(AGAIN).await;
             }
             Err(error) => {
-                return tracing::error!(%error, execution = live.id, "how it ended is not kept");
+                return tracing::error!(%error, execution = live.id, "cannot write the end of an execution");
             }
         }
     }

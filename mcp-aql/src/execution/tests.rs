@@ -1,3 +1,5 @@
+//! Tests of executions in two processes that share a store.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,7 +20,7 @@ use crate::vocab::ReplyLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A clock on the wall that goes with tokio's.
+/// A wall clock that follows tokio's paused clock.
 fn time() -> TimeSource {
     let epoch: DateTime<Utc> = "2031-05-06T07:00:00Z".parse().unwrap();
     let start = Instant::now();
@@ -125,7 +127,7 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    // As if this process had been asleep.
+    // Simulates a process that was suspended.
     let slept = here.core.ledger.update(&id, |record, now| {
         record.lease_until = now - TimeDelta::seconds(1);
         Verdict::Write(())
@@ -154,7 +156,7 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    // It crashes: its tasks are no more, and nobody writes anything.
+    // Simulates a crash: the tasks are gone, and the record stays as it was.
     for live in here.core.lives.all() {
         live.fenced.cancel();
     }

@@ -1,3 +1,5 @@
+//! Waits for the end of an execution and reports its progress to the caller.
+
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -8,10 +10,10 @@ use super::state::Status;
 use crate::operation::Context;
 use crate::store::StoreError;
 
-/// How often the store is asked for an execution that runs elsewhere.
+/// How often the store is read for an execution that runs in another process.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Tells a caller how far an execution is (REQ-MCP-15).
+/// Reports the progress of an execution to a caller (REQ-MCP-15).
 struct Teller<'a> {
     context: &'a Context,
     last: Option<(f64, Option<String>)>,
@@ -19,7 +21,7 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     async fn tell(&mut self, status: Status, progress: Option<&Progress>) {
-        /// What is no step ahead is shown as a very small one: MCP's progress must grow.
+        /// Added to a report that shows no advance: MCP requires progress to grow.
         const NUDGE: f64 = 0.001;
         if !self.context.wants_progress() {
             return;
@@ -40,24 +42,24 @@ impl Teller<'_> {
     }
 }
 
-/// Progress of a hundred.
+/// The progress in percent.
 fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
     match status {
         Status::Pending => Some(0.0),
         Status::Running => {
             let share =
                 80.0_f64.mul_add(progress.and_then(Progress::ratio).unwrap_or_default(), 10.0);
-            // People read it: more digits would only look exact.
+            // One digit is enough for people who read it.
             Some((share * 10.0).round() / 10.0)
         }
         Status::Completed => Some(100.0),
-        // It did not get there.
+        // An execution that did not complete never reaches 100.
         Status::Failed | Status::Cancelled => None,
     }
 }
 
 impl Executions {
-    /// Waits for the end of an execution, until the caller gives up, or so long at most.
+    /// Waits for the end of an execution, until the caller cancels or the time is over.
     pub(crate) async fn wait(
         &self,
         id: &str,

@@ -21,7 +21,7 @@ use crate::clock;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::session::Session;
-use crate::store::{Change, MOST_KEY_BYTES, StoreError};
+use crate::store::{Change, MAX_KEY_BYTES, StoreError};
 use crate::sync::lock;
 
 /// Failed tries of sessions and agents.
@@ -719,8 +719,8 @@ fn named(agent: &str) -> Result<(), OperationError> {
         return Err(OperationError::invalid_value("element_name", "must name the agent"));
     }
     // It is the key of a record. Characters take up to four bytes.
-    if name.len() > MOST_KEY_BYTES {
-        let problem = format!("must be shorter: {MOST_KEY_BYTES} bytes");
+    if name.len() > MAX_KEY_BYTES {
+        let problem = format!("must be shorter: {MAX_KEY_BYTES} bytes");
         return Err(OperationError::invalid_value("element_name", problem));
     }
     Ok(())
