@@ -105,14 +105,14 @@ impl ExecutionOptions {
 
     /// Returns a sentence for each option outside of its range.
     pub(crate) fn problems(&self) -> Vec<String> {
-        const MOST: usize = 100_000;
+        const MAX_EXECUTIONS: usize = 100_000;
         let counts = [
             ("max_running", self.max_running),
             ("max_running_per_session", self.max_running_per_session),
         ];
-        let counts = counts.into_iter().filter(|(_, count)| !(1..=MOST).contains(count));
+        let counts = counts.into_iter().filter(|(_, count)| !(1..=MAX_EXECUTIONS).contains(count));
         let counts = counts.map(|(name, count)| {
-            format!("execution option `{name}` is {count}: choose 1 to {MOST}")
+            format!("execution option `{name}` is {count}: choose 1 to {MAX_EXECUTIONS}")
         });
         [
             ("wait", self.wait, 0, 600),

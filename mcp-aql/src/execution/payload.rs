@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
 use super::record::ExecutionRecord;
-use super::state::Status;
+use super::status::Status;
 use crate::clock;
 use crate::error::OperationError;
 use crate::operation::Advance;
@@ -83,7 +83,7 @@ pub(crate) struct Progress {
 }
 
 /// The maximum number of characters in a progress message.
-const LONGEST_MESSAGE: usize = 500;
+const MAX_MESSAGE_CHARS: usize = 500;
 
 impl Progress {
     pub(crate) fn of_message(message: impl Into<String>) -> Self {
@@ -93,7 +93,7 @@ impl Progress {
     /// Applies a progress report. Numbers are kept until new ones are reported.
     pub(crate) fn advance(&mut self, advance: Advance) {
         let message =
-            advance.message.map(|text| text.chars().take(LONGEST_MESSAGE).collect::<String>());
+            advance.message.map(|text| text.chars().take(MAX_MESSAGE_CHARS).collect::<String>());
         let number = |value: f64| value.is_finite().then_some(value);
         let total = advance.total.and_then(number).filter(|total| *total > 0.0);
         if let (Some(done), Some(total)) = (advance.done.and_then(number), total) {
@@ -136,13 +136,13 @@ fn plain(value: f64) -> Option<Number> {
 }
 
 /// Converts warnings for the record. Warnings beyond the size limit are logged instead.
-pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
-    const MOST_BYTES: usize = 8 << 10;
+pub(crate) fn serialize_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
+    const MAX_WARNING_BYTES: usize = 8 << 10;
     let mut bytes = 0;
     let mut kept = Vec::new();
     for warning in warnings.into_vec() {
         let text = serde_json::to_string(&warning).unwrap_or_default();
-        if bytes + text.len() > MOST_BYTES {
+        if bytes + text.len() > MAX_WARNING_BYTES {
             tracing::warn!(
                 execution = id,
                 warning = text,
@@ -170,10 +170,10 @@ pub(crate) struct ExecutionError {
 impl ExecutionError {
     pub(crate) fn of(error: &OperationError) -> Self {
         /// Larger errors are shortened: the record is kept for long, and lists return many of them.
-        const LONGEST: usize = 16 << 10;
+        const MAX_ERROR_BYTES: usize = 16 << 10;
         let whole = Self::whole(error);
         match serde_json::to_string(&whole) {
-            Ok(text) if text.len() <= LONGEST => whole,
+            Ok(text) if text.len() <= MAX_ERROR_BYTES => whole,
             _ => Self::whole(&error.shortened()),
         }
     }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(progress: &mut Progress, done: f64, total: f64, message: &str) -> Value {
+    fn advanced(progress: &mut Progress, done: f64, total: f64, message: &str) -> Value {
         let message = Some(message.to_owned()).filter(|text| !text.is_empty());
         progress.advance(Advance { done: Some(done), total: Some(total), message });
         serde_json::to_value(&progress).unwrap()
@@ -208,11 +208,11 @@ mod tests {
         // REQ-LIF-06
         let mut progress = Progress::default();
         assert_eq!(
-            told(&mut progress, 3.0, 8.0, "zone 3"),
+            advanced(&mut progress, 3.0, 8.0, "zone 3"),
             json!({ "current": 3, "total": 8, "message": "zone 3" })
         );
         assert_eq!(progress.ratio(), Some(0.375));
-        assert_eq!(told(&mut progress, 0.5, 2.0, ""), json!({ "current": 0.5, "total": 2 }));
+        assert_eq!(advanced(&mut progress, 0.5, 2.0, ""), json!({ "current": 0.5, "total": 2 }));
         progress.advance(Advance { message: Some("waits".to_owned()), ..Advance::default() });
         assert_eq!(
             serde_json::to_value(&progress).unwrap(),
@@ -221,11 +221,11 @@ mod tests {
         // Invalid numbers are ignored.
         for (done, total) in [(f64::NAN, 2.0), (1.0, 0.0), (1.0, f64::INFINITY)] {
             assert_eq!(
-                told(&mut progress, done, total, ""),
+                advanced(&mut progress, done, total, ""),
                 json!({ "current": 0.5, "total": 2, "message": "waits" })
             );
         }
-        assert_eq!(told(&mut progress, 9.0, 2.0, ""), json!({ "current": 2, "total": 2 }));
+        assert_eq!(advanced(&mut progress, 9.0, 2.0, ""), json!({ "current": 2, "total": 2 }));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::payload::{ExecutionError, Progress};
-use super::state::{Status, Step};
+use super::status::{Status, Transition};
 use crate::clock::after;
 use crate::error::OperationError;
 
@@ -53,7 +53,7 @@ pub(crate) struct ExecutionRecord {
 /// The process and attempt that a running execution belongs to. If the record no longer matches, the
 /// attempt is fenced off and must stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hold {
+pub(crate) struct Ownership {
     pub(crate) owner: String,
     pub(crate) attempt: u32,
 }
@@ -68,42 +68,48 @@ pub(crate) enum Ending {
 
 /// Returned when a transition is not allowed in the current status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forbidden;
+pub(crate) struct InvalidTransition;
 
 impl ExecutionRecord {
-    fn step(&mut self, step: Step) -> Result<(), Forbidden> {
-        self.status = self.status.after(step).ok_or(Forbidden)?;
+    fn step(&mut self, step: Transition) -> Result<(), InvalidTransition> {
+        self.status = self.status.after(step).ok_or(InvalidTransition)?;
         Ok(())
     }
 
-    pub(crate) fn is_held_by(&self, hold: &Hold) -> bool {
-        !self.status.is_final() && self.owner == hold.owner && self.attempt == hold.attempt
+    pub(crate) fn is_held_by(&self, ownership: &Ownership) -> bool {
+        !self.status.is_final()
+            && self.owner == ownership.owner
+            && self.attempt == ownership.attempt
     }
 
     /// Moves the execution to `running`.
-    pub(crate) fn start(&mut self, now: DateTime<Utc>) -> Result<(), Forbidden> {
-        self.step(Step::Start)?;
+    pub(crate) fn start(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
+        self.step(Transition::Start)?;
         self.started_at = Some(now);
         Ok(())
     }
 
-    /// Ends the execution. A pending execution can be cancelled directly; other endings start it first.
-    pub(crate) fn finish(&mut self, ending: Ending, now: DateTime<Utc>) -> Result<(), Forbidden> {
+    /// EndScope the execution. A pending execution can be cancelled directly; other endings start it first.
+    pub(crate) fn finish(
+        &mut self,
+        ending: Ending,
+        now: DateTime<Utc>,
+    ) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending && !matches!(ending, Ending::Cancelled) {
             self.start(now)?;
         }
         match ending {
             Ending::Completed(result) => {
-                self.step(Step::Complete)?;
+                self.step(Transition::Complete)?;
                 self.result = Some(result);
                 self.params = None;
             }
             Ending::Failed(error) => {
-                self.step(Step::Fail)?;
+                self.step(Transition::Fail)?;
                 self.error = Some(error);
             }
             Ending::Cancelled => {
-                self.step(Step::Cancel)?;
+                self.step(Transition::Cancel)?;
                 self.params = None;
             }
         }
@@ -118,8 +124,8 @@ impl ExecutionRecord {
         session: Option<String>,
         now: DateTime<Utc>,
         lease: Duration,
-    ) -> Result<(), Forbidden> {
-        self.step(Step::Retry)?;
+    ) -> Result<(), InvalidTransition> {
+        self.step(Transition::Retry)?;
         self.attempt = self.attempt.saturating_add(1);
         owner.clone_into(&mut self.owner);
         self.session = session;
@@ -138,9 +144,9 @@ impl ExecutionRecord {
         !self.status.is_final() && self.lease_until < now
     }
 
-    /// Ends an execution whose process is gone. A pending execution is cancelled, because no other
+    /// EndScope an execution whose process is gone. A pending execution is cancelled, because no other
     /// transition is allowed (REQ-LIF-02). A running one fails.
-    pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), Forbidden> {
+    pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending {
             self.progress =
                 Some(Progress::of_message("Its process ended before its turn had come"));
@@ -201,7 +207,7 @@ mod tests {
         let error = running.error.clone().unwrap();
         assert_eq!(error.details()["reason"], "interrupted");
         assert!(!running.is_orphaned(after(expired, Duration::from_secs(99))));
-        assert_eq!(running.abandon(expired), Err(Forbidden));
+        assert_eq!(running.abandon(expired), Err(InvalidTransition));
     }
 
     #[test]
@@ -210,10 +216,10 @@ mod tests {
         let now = Utc::now();
         let lease = Duration::from_secs(10);
         let mut failed = record(now);
-        assert_eq!(failed.clone().retry("p-2", None, now, lease), Err(Forbidden));
+        assert_eq!(failed.clone().retry("p-2", None, now, lease), Err(InvalidTransition));
         failed.finish(Ending::Failed(ExecutionError::of(&interrupted())), now).unwrap();
         assert_eq!(failed.started_at, Some(now), "it was started only to fail");
-        let first = Hold { owner: "p-1".to_owned(), attempt: 1 };
+        let first = Ownership { owner: "p-1".to_owned(), attempt: 1 };
         failed.cancel_requested = true;
         failed.retry("p-1", Some("s".to_owned()), now, lease).unwrap();
         assert_eq!((failed.status, failed.attempt), (Status::Running, 2));
@@ -224,8 +230,8 @@ mod tests {
             .finish(Ending::Completed(RawValue::from_string("7".to_owned()).unwrap()), now)
             .unwrap();
         let mut over = failed.clone();
-        assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
-        assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
+        assert_eq!(over.retry("p-1", None, now, lease), Err(InvalidTransition));
+        assert_eq!(over.finish(Ending::Cancelled, now), Err(InvalidTransition));
         assert!(failed.params.is_none(), "nobody can need them any more");
     }
 

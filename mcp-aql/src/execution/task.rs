@@ -11,23 +11,23 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Core;
-use super::ledger::Verdict;
-use super::live::Live;
-use super::payload::{ExecutionError, kept_warnings};
+use super::execution_slot::ExecutionSlot;
+use super::execution_store::RecordUpdate;
+use super::payload::{ExecutionError, serialize_warnings};
 use super::record::Ending;
-use super::room::Room;
-use super::state::Status;
+use super::running::RunningExecution;
+use super::status::Status;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
 use crate::sync::lock;
 
 /// The minimum time between two writes of progress to the store. Waiters in this process see every report.
-const PACE: Duration = Duration::from_millis(500);
+const PROGRESS_WRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// How long an aborted function may take to be dropped. A function without await points cannot be dropped.
-const DROPPED: Duration = Duration::from_secs(1);
+const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay between two attempts to write the end of an execution.
-const AGAIN: Duration = Duration::from_millis(500);
+const FINISH_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The work of an execution: waits for its turn, reports its start, and calls the function.
 pub(crate) type Work =
@@ -36,27 +36,27 @@ pub(crate) type Work =
 /// Reports the start of an execution.
 pub(crate) struct Begin {
     core: Arc<Core>,
-    live: Arc<Live>,
+    live: Arc<RunningExecution>,
 }
 
 impl Begin {
     /// Moves the execution to `running`, if it may still start.
-    pub(crate) async fn tell(self) -> Result<(), OperationError> {
+    pub(crate) async fn mark_started(self) -> Result<(), OperationError> {
         let Self { core, live } = self;
-        if live.news.borrow().status == Status::Running {
+        if live.updates.borrow().status == Status::Running {
             return Ok(());
         }
-        if !live.decide() {
+        if !live.claim_start() {
             return Err(OperationError::internal("it was stopped before it started"));
         }
         let begun = core
-            .ledger
+            .store
             .update(&live.id, |record, now| {
-                let held = record.is_held_by(&live.hold);
+                let held = record.is_held_by(&live.ownership);
                 if held && record.start(now).is_ok() {
-                    Verdict::Write(true)
+                    RecordUpdate::Write(true)
                 } else {
-                    Verdict::Leave(false)
+                    RecordUpdate::Leave(false)
                 }
             })
             .await?;
@@ -64,28 +64,28 @@ impl Begin {
             live.fenced.cancel();
             return Err(OperationError::internal("the execution belongs to another process"));
         }
-        live.news.send_modify(|news| news.status = Status::Running);
+        live.updates.send_modify(|updates| updates.status = Status::Running);
         Ok(())
     }
 }
 
 /// Receives the function's progress reports.
-struct Sink {
+struct ProgressWriter {
     core: Arc<Core>,
-    live: Arc<Live>,
+    live: Arc<RunningExecution>,
     /// When progress was last written to the store.
     saved: Mutex<Option<Instant>>,
 }
 
-impl ExecutionSink for Sink {
+impl ExecutionSink for ProgressWriter {
     fn advance(&self, advance: Advance) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.live.over.is_cancelled() {
                 return;
             }
             self.live
-                .news
-                .send_modify(|news| news.progress.get_or_insert_default().advance(advance));
+                .updates
+                .send_modify(|updates| updates.progress.get_or_insert_default().advance(advance));
             if self.is_due() {
                 self.core.renew(&self.live).await;
             } else {
@@ -96,10 +96,10 @@ impl ExecutionSink for Sink {
     }
 }
 
-impl Sink {
+impl ProgressWriter {
     fn is_due(&self) -> bool {
         let mut saved = lock(&self.saved);
-        let due = saved.is_none_or(|at| at.elapsed() >= PACE);
+        let due = saved.is_none_or(|at| at.elapsed() >= PROGRESS_WRITE_INTERVAL);
         if due {
             *saved = Some(Instant::now());
         }
@@ -108,26 +108,26 @@ impl Sink {
 }
 
 /// Removes an execution from the registry when its task ends, and releases its slot.
-struct Listed<'a>(&'a Core, &'a Live, Option<Room>);
+struct RegistryGuard<'a>(&'a Core, &'a RunningExecution, Option<ExecutionSlot>);
 
-impl Drop for Listed<'_> {
+impl Drop for RegistryGuard<'_> {
     fn drop(&mut self) {
         // The slot is released first: a caller that waits for the end may begin another execution.
         self.2 = None;
-        self.0.lives.remove(self.1);
+        self.0.running.remove(self.1);
     }
 }
 
 /// A task that is aborted when its handle is dropped.
-struct Function(JoinHandle<Outcome>);
+struct FunctionTask(JoinHandle<Outcome>);
 
-impl Drop for Function {
+impl Drop for FunctionTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Function {
+impl FunctionTask {
     async fn outcome(&mut self) -> Result<Outcome, JoinError> {
         (&mut self.0).await
     }
@@ -135,46 +135,55 @@ impl Function {
     /// Aborts the task and waits until it is dropped.
     async fn dropped(mut self) {
         self.0.abort();
-        if tokio::time::timeout(DROPPED, &mut self.0).await.is_err() {
+        if tokio::time::timeout(ABORT_TIMEOUT, &mut self.0).await.is_err() {
             tracing::warn!("cancelled execution did not stop: its function has no await point");
         }
     }
 }
 
 /// The way in which a function ended.
-enum Over {
+enum RunEnd {
     By(Outcome),
     Dropped,
     Fenced,
 }
 
 /// Runs an execution from its start to its end.
-pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work: Work) {
-    let _listed = Listed(&core, &live, Some(room));
+pub(super) async fn supervise(
+    core: Arc<Core>,
+    live: Arc<RunningExecution>,
+    slot: ExecutionSlot,
+    work: Work,
+) {
+    let _guard = RegistryGuard(&core, &live, Some(slot));
     let cancellation = CancellationToken::new();
-    let sink = Sink { core: Arc::clone(&core), live: Arc::clone(&live), saved: Mutex::default() };
+    let sink = ProgressWriter {
+        core: Arc::clone(&core),
+        live: Arc::clone(&live),
+        saved: Mutex::default(),
+    };
     let execution = ExecutionContext::new(
         live.id.clone(),
-        live.hold.attempt,
+        live.ownership.attempt,
         cancellation.clone(),
         Arc::new(sink),
     );
     let begin = Begin { core: Arc::clone(&core), live: Arc::clone(&live) };
-    let function = Function(tokio::spawn(work(execution.clone(), begin)));
+    let function = FunctionTask(tokio::spawn(work(execution.clone(), begin)));
     let over = until_over(&core, &live, function, &cancellation).await;
     // A function that has noticed the request to stop may have ended early. A function that has not
     // noticed it has completed its work.
-    let stopped = live.why().is_some() && execution.has_noticed();
+    let stopped = live.stop_reason().is_some() && execution.has_noticed();
     let ending = match over {
-        Over::Fenced => {
+        RunEnd::Fenced => {
             return tracing::warn!(
                 execution = live.id,
                 "stopped: another process has ended this execution as abandoned"
             );
         }
-        Over::Dropped => Ending::Cancelled,
-        Over::By(_) if stopped => Ending::Cancelled,
-        Over::By(outcome) => match outcome.and_then(data) {
+        RunEnd::Dropped => Ending::Cancelled,
+        RunEnd::By(_) if stopped => Ending::Cancelled,
+        RunEnd::By(outcome) => match outcome.and_then(data) {
             Ok(data) => Ending::Completed(data),
             Err(error) => {
                 log(&live.id, &error);
@@ -182,31 +191,31 @@ pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work
             }
         },
     };
-    let warnings = kept_warnings(&live.id, execution.take_warnings());
+    let warnings = serialize_warnings(&live.id, execution.take_warnings());
     finish(&core, &live, ending, warnings).await;
 }
 
 async fn until_over(
     core: &Core,
-    live: &Live,
-    mut function: Function,
+    live: &RunningExecution,
+    mut function: FunctionTask,
     cancellation: &CancellationToken,
-) -> Over {
+) -> RunEnd {
     let by = |joined: Result<Outcome, JoinError>| match joined {
-        _ if live.fenced.is_cancelled() => Over::Fenced,
-        Ok(outcome) => Over::By(outcome),
-        Err(error) => Over::By(Err(OperationError::internal(error))),
+        _ if live.fenced.is_cancelled() => RunEnd::Fenced,
+        Ok(outcome) => RunEnd::By(outcome),
+        Err(error) => RunEnd::By(Err(OperationError::internal(error))),
     };
     let fenced = tokio::select! {
         biased;
         joined = function.outcome() => return by(joined),
         () = live.fenced.cancelled() => true,
-        () = live.told_to_stop(&core.stopping) => false,
+        () = live.stop_requested(&core.stopping) => false,
     };
     // A pending execution needs no grace period.
-    if fenced || live.decide() {
+    if fenced || live.claim_start() {
         function.dropped().await;
-        return if fenced { Over::Fenced } else { Over::Dropped };
+        return if fenced { RunEnd::Fenced } else { RunEnd::Dropped };
     }
     cancellation.cancel();
     let fenced = tokio::select! {
@@ -216,7 +225,7 @@ async fn until_over(
         () = tokio::time::sleep(core.options.grace) => false,
     };
     function.dropped().await;
-    if fenced { Over::Fenced } else { Over::Dropped }
+    if fenced { RunEnd::Fenced } else { RunEnd::Dropped }
 }
 
 /// Returns the `data` of a reply.
@@ -239,33 +248,33 @@ fn log(id: &str, error: &OperationError) {
 }
 
 /// Writes the end of the execution, once. If the store fails, retries until the lease has expired.
-async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) {
+async fn finish(core: &Core, live: &RunningExecution, ending: Ending, warnings: Vec<Value>) {
     let begun = Instant::now();
     loop {
         let written = core
-            .ledger
+            .store
             .update(&live.id, |record, now| {
-                if !record.is_held_by(&live.hold) {
-                    return Verdict::Leave(None);
+                if !record.is_held_by(&live.ownership) {
+                    return RecordUpdate::Leave(None);
                 }
                 record.progress = live.progress().or(record.progress.take());
                 record.warnings.clone_from(&warnings);
                 match record.finish(ending.clone(), now) {
-                    Ok(()) => Verdict::Write(Some(record.clone())),
-                    Err(_) => Verdict::Leave(None),
+                    Ok(()) => RecordUpdate::Write(Some(record.clone())),
+                    Err(_) => RecordUpdate::Leave(None),
                 }
             })
             .await;
         match written {
             Ok(Some(Some(record))) => {
-                core.secrets.ended(&live.id, &record, core.options.keep);
+                core.sensitive_params.ended(&live.id, &record, core.options.keep);
                 let event = match record.status {
                     Status::Completed => "EXECUTION_COMPLETED",
                     Status::Failed => "EXECUTION_FAILED",
                     _ => "EXECUTION_CANCELLED",
                 };
-                let why = live.why().map(super::live::Why::as_str);
-                core.ledger.note(event, &live.id, &record, (why, None)).await;
+                let why = live.stop_reason().map(super::running::StopReason::as_str);
+                core.store.audit(event, &live.id, &record, (why, None)).await;
                 return tracing::info!(
                     execution = live.id,
                     status = record.status.as_str(),
@@ -280,7 +289,7 @@ async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) 
             }
             Err(error) if begun.elapsed() < core.options.lease => {
                 tracing::warn!(%error, execution = live.id, "cannot write the end of an execution yet");
-                tokio::time::sleep(AGAIN).await;
+                tokio::time::sleep(FINISH_RETRY_DELAY).await;
             }
             Err(error) => {
                 return tracing::error!(%error, execution = live.id, "cannot write the end of an execution");

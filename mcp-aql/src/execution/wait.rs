@@ -6,35 +6,35 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Executions;
 use super::payload::Progress;
-use super::state::Status;
+use super::status::Status;
 use crate::operation::Context;
 use crate::store::StoreError;
 
 /// How often the store is read for an execution that runs in another process.
-const POLL: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Reports the progress of an execution to a caller (REQ-MCP-15).
-struct Teller<'a> {
+struct ProgressReporter<'a> {
     context: &'a Context,
     last: Option<(f64, Option<String>)>,
 }
 
-impl Teller<'_> {
-    async fn tell(&mut self, status: Status, progress: Option<&Progress>) {
+impl ProgressReporter<'_> {
+    async fn report(&mut self, status: Status, progress: Option<&Progress>) {
         /// Added to a report that shows no advance: MCP requires progress to grow.
-        const NUDGE: f64 = 0.001;
+        const MIN_STEP: f64 = 0.001;
         if !self.context.wants_progress() {
             return;
         }
         let Some(mut done) = share(status, progress) else { return };
         let message = progress.and_then(Progress::message).map(str::to_owned);
-        if let Some((last, told)) = &self.last
+        if let Some((last, last_message)) = &self.last
             && done <= *last
         {
-            if message == *told {
+            if message == *last_message {
                 return;
             }
-            done = last + NUDGE;
+            done = last + MIN_STEP;
         }
         let text = message.clone().unwrap_or_else(|| status.as_str().to_owned());
         self.last = Some((done, message));
@@ -64,32 +64,33 @@ impl Executions {
         &self,
         id: &str,
         context: &Context,
-        most: Duration,
+        timeout: Duration,
     ) -> Result<(), StoreError> {
-        let deadline = Instant::now() + most;
-        let mut teller = Teller { context, last: None };
+        let deadline = Instant::now() + timeout;
+        let mut reporter = ProgressReporter { context, last: None };
         loop {
-            if let Some(live) = self.core.lives.get(id) {
-                let mut news = live.news.subscribe();
+            if let Some(live) = self.core.running.get(id) {
+                let mut updates = live.updates.subscribe();
                 loop {
-                    let now = news.borrow_and_update().clone();
-                    teller.tell(now.status, now.progress.as_ref()).await;
+                    let now = updates.borrow_and_update().clone();
+                    reporter.report(now.status, now.progress.as_ref()).await;
                     tokio::select! {
                         biased;
                         () = live.over.cancelled() => break,
                         () = context.cancelled() => return Ok(()),
                         () = sleep_until(deadline) => return Ok(()),
-                        _ = news.changed() => {}
+                        _ = updates.changed() => {}
                     }
                 }
                 continue;
             }
             let Some(record) = self.core.get(id).await? else { return Ok(()) };
-            teller.tell(record.status, record.progress.as_ref()).await;
+            reporter.report(record.status, record.progress.as_ref()).await;
             if record.status.is_final() || Instant::now() >= deadline {
                 return Ok(());
             }
-            let given_up = timeout_at(deadline.min(Instant::now() + POLL), context.cancelled());
+            let given_up =
+                timeout_at(deadline.min(Instant::now() + POLL_INTERVAL), context.cancelled());
             if given_up.await.is_ok() {
                 return Ok(());
             }

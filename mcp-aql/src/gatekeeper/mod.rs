@@ -24,7 +24,7 @@ use crate::audit::AuditEntry;
 use crate::clock;
 use crate::clock::later;
 use crate::error::OperationError;
-use crate::execution::Full;
+use crate::execution::LimitReached;
 #[cfg(feature = "limits")]
 use crate::limits::Counted;
 use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
@@ -94,7 +94,7 @@ pub(crate) struct Visitor<'a> {
     /// request can bring one token, and it is for what really runs.
     pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
     /// It would be one execution too many.
-    pub(crate) full: Option<Full>,
+    pub(crate) full: Option<LimitReached>,
 }
 
 impl<'a> Visitor<'a> {
@@ -180,7 +180,7 @@ impl Gatekeeper {
     }
 
     /// There is no room for another execution.
-    async fn refuse_full(&self, visitor: Visitor<'_>, full: Full) -> OperationError {
+    async fn refuse_full(&self, visitor: Visitor<'_>, full: LimitReached) -> OperationError {
         let reason = Some("too many executions run");
         self.audit(visitor, "OPERATION_DENIED", "denied", reason).await;
         full.error()

@@ -8,62 +8,62 @@ use futures_util::stream;
 use tokio::time::Instant;
 
 use super::Core;
-use super::ledger::Verdict;
-use super::live::{Live, Why};
+use super::execution_store::RecordUpdate;
+use super::running::{RunningExecution, StopReason};
 use crate::clock::after;
 
 /// The number of leases that are renewed concurrently.
-const SIDE_BY_SIDE: usize = 16;
+const CONCURRENT_RENEWALS: usize = 16;
 
 /// Renews leases as long as any execution runs.
-pub(super) async fn keep(core: Arc<Core>) {
+pub(super) async fn renew_leases(core: Arc<Core>) {
     /// Resets the registry's flag if a runtime that shuts down drops this task early.
-    struct Kept<'a> {
+    struct RenewalGuard<'a> {
         core: &'a Core,
         done: bool,
     }
-    impl Drop for Kept<'_> {
+    impl Drop for RenewalGuard<'_> {
         fn drop(&mut self) {
             if !self.done {
-                self.core.lives.abandon();
+                self.core.running.mark_renewal_stopped();
             }
         }
     }
-    let mut kept = Kept { core: &core, done: false };
-    while !core.lives.rest() {
+    let mut guard = RenewalGuard { core: &core, done: false };
+    while !core.running.stop_renewal_if_idle() {
         tokio::time::sleep(core.options.lease / 3).await;
-        let all = core.lives.all();
+        let all = core.running.all();
         stream::iter(all)
-            .for_each_concurrent(SIDE_BY_SIDE, |live| {
+            .for_each_concurrent(CONCURRENT_RENEWALS, |live| {
                 let core = &core;
                 async move { core.renew(&live).await }
             })
             .await;
     }
     // Another task may renew the leases by now.
-    kept.done = true;
+    guard.done = true;
 }
 
 impl Core {
     /// Renews the lease of an execution, saves its progress, and reads whether it should stop.
-    pub(super) async fn renew(&self, live: &Live) {
+    pub(super) async fn renew(&self, live: &RunningExecution) {
         let lease = self.options.lease;
         let renewed = self
-            .ledger
+            .store
             .update(&live.id, |record, now| {
-                if !record.is_held_by(&live.hold) {
-                    return Verdict::Leave(None);
+                if !record.is_held_by(&live.ownership) {
+                    return RecordUpdate::Leave(None);
                 }
                 record.lease_until = after(now, lease);
                 record.progress = live.progress();
-                Verdict::Write(Some(record.cancel_requested))
+                RecordUpdate::Write(Some(record.cancel_requested))
             })
             .await;
         match renewed {
             Ok(Some(Some(stop))) => {
                 *live.renewed() = Instant::now();
                 if stop {
-                    live.ask(Why::Asked);
+                    live.request_stop(StopReason::Requested);
                 }
             }
             Ok(_) => live.fenced.cancel(),
@@ -77,32 +77,32 @@ impl Core {
         }
     }
 
-    /// Ends the executions of processes that are gone, once per process. Executions whose lease is still
+    /// EndScope the executions of processes that are gone, once per process. Executions whose lease is still
     /// valid are checked again after it has expired.
     pub(super) async fn sweep(self: &Arc<Self>) {
-        let swept = self.swept.get_or_try_init(|| async {
-            let runs_here = |id: &str, attempt| self.lives.runs(id, attempt);
-            let until = self.ledger.sweep(&runs_here).await?;
+        let sweep_done = self.sweep_done.get_or_try_init(|| async {
+            let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+            let until = self.store.sweep(&runs_here).await?;
             if let Some(until) = until {
                 let core = Arc::clone(self);
                 tokio::spawn(async move { core.sweep_later(until).await });
             }
             Ok::<_, crate::store::StoreError>(())
         });
-        if let Err(error) = swept.await {
+        if let Err(error) = sweep_done.await {
             tracing::warn!(%error, "cannot check for executions of processes that are gone");
         }
     }
 
     async fn sweep_later(&self, until: chrono::DateTime<chrono::Utc>) {
-        const AFTER: Duration = Duration::from_millis(100);
-        let left = (until - self.ledger.now()).to_std().unwrap_or_default();
+        const SWEEP_MARGIN: Duration = Duration::from_millis(100);
+        let remaining = (until - self.store.now()).to_std().unwrap_or_default();
         tokio::select! {
-            () = tokio::time::sleep(left + AFTER) => {}
+            () = tokio::time::sleep(remaining + SWEEP_MARGIN) => {}
             () = self.stopping.cancelled() => return,
         }
-        let runs_here = |id: &str, attempt| self.lives.runs(id, attempt);
-        if let Err(error) = self.ledger.sweep(&runs_here).await {
+        let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+        if let Err(error) = self.store.sweep(&runs_here).await {
             tracing::warn!(%error, "cannot check for executions of processes that are gone");
         }
     }

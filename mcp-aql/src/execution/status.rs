@@ -19,7 +19,7 @@ pub(crate) enum Status {
 
 /// A transition between two statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Transition {
     Start,
     Complete,
     Fail,
@@ -48,12 +48,14 @@ impl Status {
     }
 
     /// Returns the status after a transition, if the transition is allowed (REQ-LIF-02, choice C-65).
-    pub(crate) const fn after(self, step: Step) -> Option<Self> {
+    pub(crate) const fn after(self, step: Transition) -> Option<Self> {
         match (self, step) {
-            (Self::Pending, Step::Start) | (Self::Failed, Step::Retry) => Some(Self::Running),
-            (Self::Running, Step::Complete) => Some(Self::Completed),
-            (Self::Running, Step::Fail) => Some(Self::Failed),
-            (Self::Pending | Self::Running, Step::Cancel) => Some(Self::Cancelled),
+            (Self::Pending, Transition::Start) | (Self::Failed, Transition::Retry) => {
+                Some(Self::Running)
+            }
+            (Self::Running, Transition::Complete) => Some(Self::Completed),
+            (Self::Running, Transition::Fail) => Some(Self::Failed),
+            (Self::Pending | Self::Running, Transition::Cancel) => Some(Self::Cancelled),
             _ => None,
         }
     }
@@ -66,7 +68,13 @@ mod tests {
     #[test]
     fn only_the_listed_moves_are_allowed() {
         // REQ-LIF-01 to REQ-LIF-03, choice C-65
-        let steps = [Step::Start, Step::Complete, Step::Fail, Step::Cancel, Step::Retry];
+        let steps = [
+            Transition::Start,
+            Transition::Complete,
+            Transition::Fail,
+            Transition::Cancel,
+            Transition::Retry,
+        ];
         let mut moves = Vec::new();
         for from in Status::ALL {
             for step in steps {

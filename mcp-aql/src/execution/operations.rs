@@ -106,12 +106,12 @@ const RETRY: OperationSpec = OperationSpec::new(
 
 /// Returns the built-in operations for an adapter with these operations: none if no operation has a lifecycle.
 pub(crate) fn built_in(operations: &[(OperationSpec, Handler)]) -> Vec<(OperationSpec, Handler)> {
-    let lives: Vec<_> = operations.iter().filter_map(|(spec, _)| spec.lifecycle).collect();
+    let lifecycles: Vec<_> = operations.iter().filter_map(|(spec, _)| spec.lifecycle).collect();
     [
-        (GET, ExecutionCall::Get, !lives.is_empty()),
-        (LIST, ExecutionCall::List, !lives.is_empty()),
-        (CANCEL, ExecutionCall::Cancel, lives.iter().any(|life| life.cancel)),
-        (RETRY, ExecutionCall::Retry, lives.iter().any(|life| life.retry)),
+        (GET, ExecutionCall::Get, !lifecycles.is_empty()),
+        (LIST, ExecutionCall::List, !lifecycles.is_empty()),
+        (CANCEL, ExecutionCall::Cancel, lifecycles.iter().any(|life| life.cancel)),
+        (RETRY, ExecutionCall::Retry, lifecycles.iter().any(|life| life.retry)),
     ]
     .into_iter()
     .filter(|(_, _, offered)| *offered)

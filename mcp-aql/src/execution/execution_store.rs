@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::record::ExecutionRecord;
-use super::state::Status;
+use super::status::Status;
 use crate::audit::AuditEntry;
 use crate::clock::after;
 use crate::services::Services;
@@ -17,17 +17,17 @@ use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 /// The collection of the store that holds the executions.
 const COLLECTION: &str = "executions";
 /// The number of records read at a time.
-const CHUNK: usize = 256;
+const READ_BATCH_SIZE: usize = 256;
 
 /// The records of executions. A change applies only to the version that it read.
-pub(crate) struct Ledger {
+pub(crate) struct ExecutionStore {
     pub(crate) services: Arc<Services>,
     pub(crate) adapter: String,
     pub(crate) keep: Duration,
 }
 
 /// The outcome of a change to a record.
-pub(crate) enum Verdict<T> {
+pub(crate) enum RecordUpdate<T> {
     /// Write the changed record.
     Write(T),
     /// Discard the change.
@@ -37,7 +37,7 @@ pub(crate) enum Verdict<T> {
 /// Returns whether this process runs an attempt of an execution.
 pub(crate) type RunsHere<'a> = &'a (dyn Fn(&str, u32) -> bool + Send + Sync);
 
-impl Ledger {
+impl ExecutionStore {
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.services.time.now()
     }
@@ -48,7 +48,7 @@ impl Ledger {
         id: &str,
         record: &ExecutionRecord,
     ) -> Result<(), StoreError> {
-        let change = Change::put(COLLECTION, id, Expected::Absent, self.kept(record)?);
+        let change = Change::put(COLLECTION, id, Expected::Absent, self.new_record(record)?);
         match self.services.store().await?.write(vec![change]).await? {
             true => Ok(()),
             false => Err(StoreError::Unreadable("an execution id was generated twice".to_owned())),
@@ -63,7 +63,7 @@ impl Ledger {
     ) -> Result<Option<ExecutionRecord>, StoreError> {
         let found = self.services.store().await?.get(COLLECTION, id).await?;
         match found {
-            Some(found) => self.settled(found, runs_here).await,
+            Some(found) => self.end_if_orphaned(found, runs_here).await,
             None => Ok(None),
         }
     }
@@ -72,7 +72,7 @@ impl Ledger {
     pub(crate) async fn update<T>(
         &self,
         id: &str,
-        mut change: impl FnMut(&mut ExecutionRecord, DateTime<Utc>) -> Verdict<T> + Send,
+        mut change: impl FnMut(&mut ExecutionRecord, DateTime<Utc>) -> RecordUpdate<T> + Send,
     ) -> Result<Option<T>, StoreError> {
         let store = self.services.store().await?;
         loop {
@@ -81,14 +81,14 @@ impl Ledger {
             if record.adapter != self.adapter {
                 return Ok(None);
             }
-            let told = match change(&mut record, self.now()) {
-                Verdict::Leave(told) => return Ok(Some(told)),
-                Verdict::Write(told) => told,
+            let outcome = match change(&mut record, self.now()) {
+                RecordUpdate::Leave(outcome) => return Ok(Some(outcome)),
+                RecordUpdate::Write(outcome) => outcome,
             };
             let expected = Expected::Version(found.version);
-            let change = Change::put(COLLECTION, id, expected, self.kept(&record)?);
+            let change = Change::put(COLLECTION, id, expected, self.new_record(&record)?);
             if store.write(vec![change]).await? {
-                return Ok(Some(told));
+                return Ok(Some(outcome));
             }
             // Another writer changed the record first: read it again.
             tokio::task::yield_now().await;
@@ -108,12 +108,13 @@ impl Ledger {
         let mut after = after.map(str::to_owned);
         loop {
             let store = self.services.store().await?;
-            let chunk = store.list(COLLECTION, Some(&group), after.as_deref(), CHUNK).await?;
-            let last = chunk.len() < CHUNK;
+            let chunk =
+                store.list(COLLECTION, Some(&group), after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
             after = chunk.last().map(|record| record.key.clone());
             for found in chunk {
                 let id = found.key.clone();
-                let Some(record) = self.settled(found, runs_here).await? else { continue };
+                let Some(record) = self.end_if_orphaned(found, runs_here).await? else { continue };
                 if visit(id, record).is_break() {
                     return Ok(());
                 }
@@ -124,7 +125,7 @@ impl Ledger {
         }
     }
 
-    /// Ends all executions of this adapter whose owner is gone. Returns the latest lease that is still held
+    /// EndScope all executions of this adapter whose owner is gone. Returns the latest lease that is still held
     /// by another process.
     pub(crate) async fn sweep(
         &self,
@@ -133,8 +134,8 @@ impl Ledger {
         let store = self.services.store().await?;
         let (mut after, mut until) = (None::<String>, None::<DateTime<Utc>>);
         loop {
-            let chunk = store.list(COLLECTION, None, after.as_deref(), CHUNK).await?;
-            let last = chunk.len() < CHUNK;
+            let chunk = store.list(COLLECTION, None, after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
             after = chunk.last().map(|record| record.key.clone());
             for found in chunk {
                 let id = found.key.clone();
@@ -150,7 +151,7 @@ impl Ledger {
                 if !record.status.is_final() && !ours && !record.is_orphaned(self.now()) {
                     until = until.max(Some(record.lease_until));
                 }
-                self.settled(found, runs_here).await?;
+                self.end_if_orphaned(found, runs_here).await?;
             }
             if last {
                 return Ok(until);
@@ -159,7 +160,7 @@ impl Ledger {
     }
 
     /// Returns a record as readers see it: an expired one is gone, and one whose owner is gone has ended.
-    async fn settled(
+    async fn end_if_orphaned(
         &self,
         found: Record,
         runs_here: RunsHere<'_>,
@@ -175,8 +176,8 @@ impl Ledger {
         }
         let ended = self.update(&found.key, |record, now| {
             let ended = record.is_orphaned(now) && record.abandon(now).is_ok();
-            let told = (record.clone(), ended);
-            if ended { Verdict::Write(told) } else { Verdict::Leave(told) }
+            let outcome = (record.clone(), ended);
+            if ended { RecordUpdate::Write(outcome) } else { RecordUpdate::Leave(outcome) }
         });
         let Some((record, ended)) = ended.await? else { return Ok(None) };
         if ended {
@@ -186,13 +187,13 @@ impl Ledger {
                 Status::Cancelled => "EXECUTION_CANCELLED",
                 _ => "EXECUTION_FAILED",
             };
-            self.note(event, &found.key, &record, (Some("interrupted"), None)).await;
+            self.audit(event, &found.key, &record, (Some("interrupted"), None)).await;
         }
         Ok(Some(record))
     }
 
     /// Writes a change of an execution's state to the audit log (REQ-LIF-11).
-    pub(crate) async fn note(
+    pub(crate) async fn audit(
         &self,
         event: &str,
         id: &str,
@@ -212,7 +213,7 @@ impl Ledger {
         self.services.audit.record(&entry).await;
     }
 
-    fn kept(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
+    fn new_record(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
         let text = serde_json::to_string(record).map_err(StoreError::failed)?;
         let kept = NewRecord::new(text).group(self.group(record.session.as_deref()));
         Ok(match record.finished_at.filter(|_| record.status.is_final()) {
@@ -238,8 +239,8 @@ pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| StoreError::failed(error.to_string()))?;
     let last = (1_u64 << TIME_BITS) - 1;
-    let left = last.saturating_sub(u64::try_from(now.timestamp_millis()).unwrap_or_default());
-    let time = base32(u128::from(left), TIME_BITS);
+    let remaining = last.saturating_sub(u64::try_from(now.timestamp_millis()).unwrap_or_default());
+    let time = base32(u128::from(remaining), TIME_BITS);
     Ok(format!("exec_{time}{}", base32(u128::from_be_bytes(random), u128::BITS)))
 }
 

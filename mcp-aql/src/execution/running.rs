@@ -9,24 +9,24 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::payload::Progress;
-use super::record::Hold;
-use super::state::Status;
+use super::record::Ownership;
+use super::status::Status;
 use crate::session::Session;
 use crate::sync::lock;
 
 /// The reason why an execution should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
-    Asked,
+pub(crate) enum StopReason {
+    Requested,
     SessionEnded,
     AdapterStopped,
 }
 
-impl Why {
+impl StopReason {
     /// The reason as the audit log shows it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Asked => "asked for",
+            Self::Requested => "asked for",
             Self::SessionEnded => "the session ended",
             Self::AdapterStopped => "the adapter stopped",
         }
@@ -34,12 +34,12 @@ impl Why {
 }
 
 /// An execution that this process runs.
-pub(crate) struct Live {
+pub(crate) struct RunningExecution {
     pub(crate) id: String,
-    pub(crate) hold: Hold,
+    pub(crate) ownership: Ownership,
     pub(crate) session: Option<Session>,
     /// The latest status and progress, for callers that wait in this process.
-    pub(crate) news: watch::Sender<News>,
+    pub(crate) updates: watch::Sender<StatusUpdate>,
     /// Cancelled when another process owns the record: the execution may neither continue nor write.
     pub(crate) fenced: CancellationToken,
     /// Cancelled when the execution has ended and its record is written.
@@ -47,56 +47,61 @@ pub(crate) struct Live {
     /// When the lease was last renewed.
     renewed: Mutex<Instant>,
     stop: CancellationToken,
-    why: OnceLock<Why>,
+    reason: OnceLock<StopReason>,
     /// Whether the function was called, or the execution ended before.
-    decided: AtomicBool,
+    start_claimed: AtomicBool,
 }
 
 /// The status and progress of an execution.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct News {
+pub(crate) struct StatusUpdate {
     pub(crate) status: Status,
     pub(crate) progress: Option<Progress>,
 }
 
-impl Live {
-    pub(crate) fn new(id: String, hold: Hold, session: Option<Session>, status: Status) -> Self {
+impl RunningExecution {
+    pub(crate) fn new(
+        id: String,
+        ownership: Ownership,
+        session: Option<Session>,
+        status: Status,
+    ) -> Self {
         Self {
             id,
-            hold,
+            ownership,
             session,
-            news: watch::Sender::new(News { status, progress: None }),
+            updates: watch::Sender::new(StatusUpdate { status, progress: None }),
             fenced: CancellationToken::new(),
             over: CancellationToken::new(),
             renewed: Mutex::new(Instant::now()),
             stop: CancellationToken::new(),
-            why: OnceLock::new(),
-            decided: AtomicBool::new(status != Status::Pending),
+            reason: OnceLock::new(),
+            start_claimed: AtomicBool::new(status != Status::Pending),
         }
     }
 
     pub(crate) fn progress(&self) -> Option<Progress> {
-        self.news.borrow().progress.clone()
+        self.updates.borrow().progress.clone()
     }
 
     /// Returns `true` to the first caller only: either the function is called, or the execution ends before.
-    pub(crate) fn decide(&self) -> bool {
-        !self.decided.swap(true, Ordering::AcqRel)
+    pub(crate) fn claim_start(&self) -> bool {
+        !self.start_claimed.swap(true, Ordering::AcqRel)
     }
 
     /// Requests the execution to stop. The first reason is kept.
-    pub(crate) fn ask(&self, why: Why) {
-        let _ = self.why.set(why);
+    pub(crate) fn request_stop(&self, reason: StopReason) {
+        let _ = self.reason.set(reason);
         self.stop.cancel();
     }
 
     /// The reason why the execution should stop, if it should.
-    pub(crate) fn why(&self) -> Option<Why> {
-        self.why.get().copied()
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
+        self.reason.get().copied()
     }
 
     /// Waits until the execution should stop.
-    pub(crate) async fn told_to_stop(&self, adapter: &CancellationToken) {
+    pub(crate) async fn stop_requested(&self, adapter: &CancellationToken) {
         let session = async {
             match &self.session {
                 Some(session) => session.ended().await,
@@ -106,8 +111,8 @@ impl Live {
         tokio::select! {
             biased;
             () = self.stop.cancelled() => {}
-            () = session => self.ask(Why::SessionEnded),
-            () = adapter.cancelled() => self.ask(Why::AdapterStopped),
+            () = session => self.request_stop(StopReason::SessionEnded),
+            () = adapter.cancelled() => self.request_stop(StopReason::AdapterStopped),
         }
     }
 
@@ -119,81 +124,81 @@ impl Live {
 
 /// The executions that this process runs, by their ids.
 #[derive(Default)]
-pub(crate) struct Lives {
-    inner: Mutex<Inner>,
+pub(crate) struct RunningExecutions {
+    inner: Mutex<Registry>,
     /// Notified when an execution is removed.
-    left: Notify,
+    removed: Notify,
 }
 
 #[derive(Default)]
-struct Inner {
-    running: HashMap<String, Arc<Live>>,
+struct Registry {
+    running: HashMap<String, Arc<RunningExecution>>,
     /// Whether a task renews the leases.
-    kept: bool,
+    renewal_runs: bool,
 }
 
-impl Lives {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+impl RunningExecutions {
+    fn inner(&self) -> MutexGuard<'_, Registry> {
         lock(&self.inner)
     }
 
     /// Adds an execution. Returns `true` if the caller must start the task that renews leases.
-    pub(crate) fn add(&self, live: Arc<Live>) -> bool {
+    pub(crate) fn add(&self, live: Arc<RunningExecution>) -> bool {
         let mut inner = self.inner();
         inner.running.insert(live.id.clone(), live);
-        !std::mem::replace(&mut inner.kept, true)
+        !std::mem::replace(&mut inner.renewal_runs, true)
     }
 
-    pub(crate) fn get(&self, id: &str) -> Option<Arc<Live>> {
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<RunningExecution>> {
         self.inner().running.get(id).cloned()
     }
 
-    pub(crate) fn all(&self) -> Vec<Arc<Live>> {
+    pub(crate) fn all(&self) -> Vec<Arc<RunningExecution>> {
         self.inner().running.values().cloned().collect()
     }
 
     /// Returns whether this process runs this attempt.
-    pub(crate) fn runs(&self, id: &str, attempt: u32) -> bool {
-        self.inner().running.get(id).is_some_and(|live| live.hold.attempt == attempt)
+    pub(crate) fn runs_attempt(&self, id: &str, attempt: u32) -> bool {
+        self.inner().running.get(id).is_some_and(|live| live.ownership.attempt == attempt)
     }
 
     /// Removes an execution that has ended.
-    pub(crate) fn remove(&self, live: &Live) {
+    pub(crate) fn remove(&self, live: &RunningExecution) {
         let mut inner = self.inner();
         // A retry may already be registered under the same id.
-        if inner.running.get(&live.id).is_some_and(|other| other.hold == live.hold) {
+        if inner.running.get(&live.id).is_some_and(|other| other.ownership == live.ownership) {
             inner.running.remove(&live.id);
         }
         drop(inner);
         live.over.cancel();
-        self.left.notify_waiters();
+        self.removed.notify_waiters();
     }
 
     /// Returns whether no execution runs. If so, the task that renews leases ends.
-    pub(crate) fn rest(&self) -> bool {
+    pub(crate) fn stop_renewal_if_idle(&self) -> bool {
         let mut inner = self.inner();
         let none = inner.running.is_empty();
         if none {
-            inner.kept = false;
+            inner.renewal_runs = false;
         }
         none
     }
 
     /// Records that the task that renews leases has ended, although executions may still run.
-    pub(crate) fn abandon(&self) {
-        self.inner().kept = false;
+    pub(crate) fn mark_renewal_stopped(&self) {
+        self.inner().renewal_runs = false;
     }
 
     /// Waits until no matching execution runs any more.
-    pub(crate) async fn gone(&self, these: impl Fn(&Live) -> bool) {
+    pub(crate) async fn wait_until_gone(&self, these: impl Fn(&RunningExecution) -> bool) {
         loop {
-            let left = self.left.notified();
-            tokio::pin!(left);
-            left.as_mut().enable();
+            let removed = self.removed.notified();
+            tokio::pin!(removed);
+            removed.as_mut().enable();
             if !self.inner().running.values().any(|live| these(live)) {
                 return;
             }
-            left.await;
+            removed.await;
         }
     }
 }
