@@ -1,3 +1,5 @@
+//! Issues confirmation tokens, limits their number per session, and remembers confirmations of a session.
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,54 +16,54 @@ use crate::services::Services;
 use crate::session::Session;
 use crate::sync::lock;
 
-/// The default number of tokens that a session may ask for in a minute (REQ-TOK-17). Callers without a
+/// The default number of tokens that a session may request per minute (REQ-TOK-17). Callers without a
 /// session share one account.
 pub(super) const DEFAULT_PER_MINUTE: usize = 120;
-/// A session may guess this part of that number of tokens: unknown ones, and those of another call.
+/// A session may fail this fraction of that number: with unknown tokens, or tokens of another call.
 const FAILED_PART: usize = 4;
-/// How often the store forgets what has expired (REQ-TOK-13).
+/// The minimum time between two purges of expired tokens (REQ-TOK-13).
 const PURGE: TimeDelta = TimeDelta::minutes(10);
 
-/// Who may have tokens, and what is confirmed already.
+/// Issues tokens and holds the confirmations of sessions.
 pub(super) struct Issuing {
     services: Arc<Services>,
     tokens: Tokens,
-    /// The number of tokens that a session may ask for in a minute.
+    /// The number of tokens that a session may request per minute.
     per_minute: usize,
-    /// Of callers without a session.
+    /// The account of callers without a session.
     others: Account,
-    /// When the store was last told to forget.
+    /// When the store was last purged.
     purged: Mutex<Option<DateTime<Utc>>>,
-    /// Names this gate among those that share a session, and another one once all is taken back.
+    /// The id of this gate among those that share a session. Revoking all confirmations changes it.
     id: AtomicU64,
 }
 
-/// Numbers for gates.
+/// The next id of a gate.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// What gates know of one session, which may be a client of several adapters: what one of them was
-/// told counts for no other.
+/// The accounts of one session, by gate. A session may be a client of several adapters, and a confirmation
+/// counts for one of them only.
 #[derive(Debug, Default)]
 struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
 
-/// What the gate knows of one session.
+/// The tokens and confirmations of one session.
 #[derive(Debug, Default)]
 struct Account {
-    /// The grants, with the time at which each of them ends.
+    /// The grants, and when each of them ends.
     granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
-    /// Its tokens are taken back when it ends.
+    /// Whether a task revokes the tokens when the session ends.
     watched: AtomicBool,
 }
 
-/// A confirmation for a session: for calls of one operation that one policy is about.
+/// A confirmation for a session: it covers the calls of one operation that one policy applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Grant {
     operation: &'static str,
-    /// The policy's place in the operation's plan.
+    /// The index of the policy in the operation's plan.
     policy: usize,
-    /// Whether a person has confirmed, and not the caller.
+    /// Whether a person has confirmed, not the caller.
     by_person: bool,
 }
 
@@ -90,12 +92,12 @@ impl Issuing {
         Arc::clone(accounts.entry(self.id.load(Ordering::Relaxed)).or_default())
     }
 
-    /// Forgets what is confirmed in sessions.
+    /// Revokes the confirmations of all sessions.
     pub(super) fn revoke_grants(&self) {
         self.id.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Issues a token, unless the caller had too many.
+    /// Issues a token, unless the caller has requested too many.
     pub(super) async fn issue(
         &self,
         context: &Context,
@@ -105,36 +107,36 @@ impl Issuing {
         let now = self.services.time.now();
         self.with(context, |account| count(&account.issued, self.per_minute, now, true))?;
         let session = context.session();
-        // The process does not exit between the write of the token and its revocation.
+        // The process must not exit between the write of the token and its revocation.
         let _pending = session.map(|session| {
             self.watch(session);
             self.services.session_ends.expect(session)
         });
         let issued = self.tokens.issue(scope, validity).await;
         if let Some(session) = session.filter(|session| session.has_ended()) {
-            // The session ended during the write, perhaps before there was anything to revoke.
+            // The session ended during the write, possibly before there was a token to revoke.
             revoke_session(&self.tokens, session).await;
         }
         self.purge(now).await;
         issued
     }
 
-    /// Refuses a caller that has guessed too often.
+    /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
         let most = (self.per_minute / FAILED_PART).max(1);
         self.with(context, |account| count(&account.failed, most, now, false))
     }
 
-    /// Notes a token that was not good.
+    /// Counts a rejected token.
     pub(super) fn failed(&self, context: &Context) {
         let now = self.services.time.now();
         self.with(context, |account| lock(&account.failed).push_back(now));
     }
 
-    /// Whether the operation is confirmed for the session (REQ-GATE-08) as far as each of these policies
-    /// is concerned: a grant for calls that fewer policies are about is not enough. Where a person has to
-    /// confirm, the caller's confirmation does not count (REQ-AUT-16).
+    /// Returns whether the operation is confirmed for the session (REQ-GATE-08) under each of these policies:
+    /// a grant for a call that fewer policies applied to is not enough. If a person must confirm, the caller's
+    /// own confirmation does not count (REQ-AUT-16).
     pub(super) fn is_granted(
         &self,
         context: &Context,
@@ -155,7 +157,7 @@ impl Issuing {
                 .all(|policy| holds(*policy, true) || !by_person && holds(*policy, false))
     }
 
-    /// Confirms the operation for the session as far as these policies are concerned.
+    /// Confirms the operation for the session under these policies.
     pub(super) fn grant(
         &self,
         context: &Context,
@@ -171,12 +173,12 @@ impl Issuing {
         }
     }
 
-    /// Takes a session's tokens back when it ends (REQ-GATE-08, REQ-TOK-12).
+    /// Revokes a session's tokens when it ends (REQ-GATE-08, REQ-TOK-12).
     fn watch(&self, session: &Session) {
         if self.account(session).watched.swap(true, Ordering::Relaxed) {
             return;
         }
-        // The session may outlive the adapter, whose store is not to be held open for it.
+        // The session may outlive the adapter. The task must not keep the adapter's store open.
         let services = Arc::downgrade(&self.services);
         let pending = self.services.session_ends.expect(session);
         let (session, skew) = (session.clone(), self.tokens.skew());
@@ -189,8 +191,8 @@ impl Issuing {
         });
     }
 
-    /// Has the store forget what has expired. The call waits for it: a task would end with the runtime
-    /// of its caller, which may be that of one call.
+    /// Purges expired tokens. The call waits for it, because a task would end with the caller's runtime, which
+    /// may exist for one call only.
     async fn purge(&self, now: DateTime<Utc>) {
         {
             let mut purged = lock(&self.purged);
@@ -200,7 +202,7 @@ impl Issuing {
             *purged = Some(now);
         }
         if let Err(error) = self.services.store.purge(now).await {
-            tracing::error!(%error, "the store cannot forget what has expired");
+            tracing::error!(%error, "cannot purge expired tokens");
         }
     }
 }
@@ -208,12 +210,12 @@ impl Issuing {
 /// Revokes the tokens of a session that has ended.
 async fn revoke_session(tokens: &Tokens, session: &Session) {
     if let Err(error) = tokens.revoke_session(session.id()).await {
-        // The tokens are of no use all the same: no other session has this id.
-        tracing::error!(%error, "the tokens of an ended session cannot be revoked");
+        // The tokens cannot be used anyway, because no other session has this id.
+        tracing::error!(%error, "cannot revoke the tokens of an ended session");
     }
 }
 
-/// Refuses what would be one too many within a minute; counts it, if it is to be counted.
+/// Rejects an event that would exceed the number per minute. Otherwise counts it, if `counted` is set.
 fn count(
     times: &Mutex<VecDeque<DateTime<Utc>>>,
     most: usize,
@@ -222,7 +224,7 @@ fn count(
 ) -> Result<(), OperationError> {
     let minute = TimeDelta::minutes(1);
     let mut times = lock(times);
-    // What lies in the future was noted before a clock was set back.
+    // Later times were recorded before the clock was set back.
     times.retain(|time| *time <= now && now - *time < minute);
     if let Some(first) = times.front()
         && times.len() >= most
@@ -232,7 +234,7 @@ fn count(
         return Err(OperationError::new(
             ErrorCode::RateLimitExceeded,
             format!(
-                "API rate limit exceeded: too many confirmations were asked for or failed. Wait \
+                "API rate limit exceeded: too many confirmations were requested or failed. Wait \
                  {seconds} seconds"
             ),
         )
@@ -259,7 +261,7 @@ mod tests {
     use crate::store::{Store as _, StoreError};
     use mcp_aql_protocol::TrustLevel;
 
-    /// Lets everything else run before each write.
+    /// Lets other tasks run before each write.
     #[derive(Default)]
     struct LateWrites;
 

@@ -1,20 +1,22 @@
+//! The matrix of trust and danger.
+
 use mcp_aql_protocol::{DangerLevel, TrustLevel};
 
-/// What danger and trust alone say of an operation.
+/// The decision for an operation by danger and trust alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It may run.
+    /// The operation may run.
     Allow,
-    /// Somebody has to confirm it.
+    /// The operation requires a confirmation.
     Confirm,
-    /// The adapter is not trusted enough for anything but `introspect`.
+    /// At this trust level the adapter may only run `introspect`.
     IntrospectOnly,
-    /// The adapter is not trusted enough; with this trust it might be.
+    /// The adapter's trust level is below this one, which the operation requires.
     Deny(TrustLevel),
 }
 
-/// The matrix of trust and danger, where trust is declared; danger alone, where it is not. From
-/// `destructive` on a call is confirmed, whatever the trust (REQ-DNG-03, REQ-DNG-06, choice C-46).
+/// Decides by danger and trust, or by danger alone if trust is not declared. Operations that are
+/// `destructive` or worse require a confirmation at any trust level (REQ-DNG-03, REQ-DNG-06, choice C-46).
 pub(crate) fn verdict(danger: DangerLevel, trust: Option<TrustLevel>) -> Verdict {
     let confirmed = danger >= DangerLevel::Destructive;
     let passed = if confirmed { Verdict::Confirm } else { Verdict::Allow };
@@ -29,7 +31,7 @@ pub(crate) fn verdict(danger: DangerLevel, trust: Option<TrustLevel>) -> Verdict
     }
 }
 
-/// The least trust with which the matrix lets a level through, confirmed or not.
+/// Returns the lowest trust level at which the matrix allows a danger level, confirmed or not.
 pub(crate) const fn least_trust(danger: DangerLevel) -> TrustLevel {
     match danger {
         DangerLevel::Safe => TrustLevel::Generated,

@@ -1,13 +1,15 @@
+//! Fills the placeholders of confirmation messages with the values of a call.
+
 use serde_json::Value;
 
 use super::Visitor;
 use crate::redact::masked;
 
-/// So many characters of a value are shown to whoever confirms.
+/// The maximum number of characters of a value in a message.
 const SHOWN: usize = 200;
 
-/// The names of the slots in a confirmation message, or what is wrong with it. `{{` and `}}` stand for
-/// a brace.
+/// Returns the names of the placeholders in a confirmation message, or a description of its fault. `{{` and
+/// `}}` stand for a brace.
 pub(super) fn slots(message: &str) -> Result<Vec<&str>, String> {
     let mut slots = Vec::new();
     each_part(message, |part| {
@@ -18,8 +20,8 @@ pub(super) fn slots(message: &str) -> Result<Vec<&str>, String> {
     Ok(slots)
 }
 
-/// The question to whoever confirms, with the values of the call (REQ-DNG-05).
-/// What is marked `sensitive`, in an object too, is masked.
+/// Returns the confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked,
+/// also inside of objects.
 pub(super) fn filled(message: &str, visitor: Visitor<'_>) -> String {
     filled_with(message, |name| value(name, visitor))
 }
@@ -30,7 +32,7 @@ fn filled_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
         Part::Text(part) => text.push_str(part),
         Part::Slot(name) => text.push_str(&shown(value(name))),
     });
-    // `build` has checked it.
+    // `build` has checked the message.
     if outcome.is_ok() { text } else { message.to_owned() }
 }
 
@@ -48,8 +50,8 @@ fn shown(value: Option<Value>) -> String {
     }
 }
 
-/// A caller's text as a person may read it: on one line, not too long, without characters that turn
-/// the direction of writing or hide others.
+/// Returns a caller's text in a form that is safe to show to a person: on one line, limited in length, and
+/// without invisible characters and those that change the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
     let mut short: String = text
         .chars()

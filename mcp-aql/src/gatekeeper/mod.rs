@@ -1,5 +1,5 @@
-//! The gates before an operation: danger and trust, policies, confirmation. What passes them is a
-//! [`Permit`], and nothing runs without one.
+//! The gates before an operation: danger and trust, policies, confirmation, limits. A call that passes
+//! them receives a [`Permit`], and no operation runs without one.
 
 mod canonical;
 mod issuing;
@@ -49,18 +49,18 @@ pub(crate) use settings::{GateSettings, GateTable, delta};
 pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
-/// That the gates let a call pass. Only the gatekeeper makes one, and dispatch takes it.
+/// Proves that the gates have admitted a call. Only the gatekeeper creates one, and dispatch requires it.
 #[derive(Debug)]
 pub(crate) struct Permit(Option<Counted>);
 
 impl Permit {
-    /// Where the call was counted, for the case that it does not run after all.
+    /// Returns what the call was counted in, to release it if the call does not run.
     pub(crate) fn place(&self) -> Place {
         Place(self.0)
     }
 }
 
-/// What a call has taken of the limits.
+/// The share of the limits that a call uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place(Option<Counted>);
 
@@ -74,26 +74,26 @@ pub(crate) struct Gatekeeper {
     issuing: Issuing,
     ttl: Option<TimeDelta>,
     trust: Option<TrustLevel>,
-    /// Where people are asked.
+    /// The safety loop, through which people are asked.
     #[cfg(feature = "safety")]
     safety: Option<Arc<SafetyCore>>,
     #[cfg(feature = "limits")]
     limiter: Option<Arc<crate::limits::Limiter>>,
 }
 
-/// A call at the gate: routed and valid (REQ-GATE-02).
+/// A call at the gates, routed and validated (REQ-GATE-02).
 #[derive(Clone, Copy)]
 pub(crate) struct Visitor<'a> {
     pub(crate) operation: &'a RegisteredOperation,
     pub(crate) arguments: &'a [Argument],
     pub(crate) shapes: &'a Shapes,
-    /// The tokens that the call brings.
+    /// The tokens in the call's params.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
-    /// The retry that makes this call again. What has a retry confirmed has this call confirmed: one
-    /// request can bring one token, and it is for what really runs.
+    /// The retry that makes this call again. If the retry requires a confirmation, this call does too: one
+    /// request can carry only one token, and the token is for the operation that runs.
     pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
-    /// It would be one execution too many.
+    /// Set if the limit on executions is reached.
     pub(crate) full: Option<LimitReached>,
 }
 
@@ -113,24 +113,24 @@ impl<'a> Visitor<'a> {
         self.context.session().map(crate::session::Session::id)
     }
 
-    /// What a token of this kind has to be for.
+    /// Returns the scope of a token for this call.
     fn scope(self, kind: TokenKind, params_hash: &'a str) -> TokenScope<'a> {
         let operation = self.operation.spec.name;
         TokenScope { kind, operation, params_hash, session: self.session() }
     }
 }
 
-/// What the gate asks for before a call runs.
+/// A confirmation that a gate requires.
 struct Asked<'a> {
-    /// How long an answer counts for the operation, in place of this call alone.
+    /// How long a confirmation is valid for further calls of the operation. `None` limits it to this call.
     session: Option<TimeDelta>,
-    /// Why a policy asks.
+    /// The reason that a policy states.
     reason: Option<&'a str>,
-    /// The places of the policies that ask.
+    /// The indexes of the policies that require the confirmation.
     policies: Vec<usize>,
 }
 
-/// The ids of what an audit entry of a gate is about.
+/// The ids in an audit entry of a gate.
 #[derive(Default)]
 struct Ids<'a> {
     /// The id of the confirmation token.
@@ -159,9 +159,9 @@ impl Gatekeeper {
         }
     }
 
-    /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
-    /// (REQ-GATE-01, REQ-GATE-03). What confirms it is used up last, when there is a place for it
-    /// (REQ-TOK-10).
+    /// Admits a call or returns the error of the gate that stops it. The gates are evaluated in this order:
+    /// trust and danger, policies, confirmation, limits (REQ-GATE-01, REQ-GATE-03). Tokens and approvals are
+    /// consumed last, when the limits have a place for the call (REQ-TOK-10).
     pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
         #[cfg(feature = "safety")]
         self.refuse_blocked(visitor).await?;
@@ -179,15 +179,15 @@ impl Gatekeeper {
         }
     }
 
-    /// There is no room for another execution.
+    /// Rejects a call because the limit on executions is reached.
     async fn refuse_full(&self, visitor: Visitor<'_>, full: LimitReached) -> OperationError {
-        let reason = Some("too many executions run");
+        let reason = Some("the limit on executions is reached");
         self.audit(visitor, "OPERATION_DENIED", "denied", reason).await;
         full.error()
     }
 
-    /// An agent that is blocked ceases all actions: nobody in its session does more than read, and cancel
-    /// what runs; what the reserved operations may do they decide themselves (REQ-OOB-08, MCP-AQL §8.6.4).
+    /// Rejects the calls of sessions with a blocked agent, except reads and cancellations. Reserved operations
+    /// decide for themselves (REQ-OOB-08, MCP-AQL §8.6.4).
     #[cfg(feature = "safety")]
     async fn refuse_blocked(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
         let Some(safety) = &self.safety else { return Ok(()) };
@@ -208,7 +208,7 @@ impl Gatekeeper {
         Ok(())
     }
 
-    /// What is to be used up for a call that may pass.
+    /// Evaluates the gates. Returns the confirmation that must be consumed before the call runs.
     async fn pass<'a>(
         &'a self,
         visitor: Visitor<'a>,
@@ -217,7 +217,7 @@ impl Gatekeeper {
         if !self.services.audit.is_read() && allowed() {
             return Ok(None);
         }
-        // Apart, so that the future of a call that no gate stops stays small.
+        // Boxed, so that the future of a call that no gate stops stays small.
         Box::pin(self.judge(visitor)).await
     }
 
@@ -244,7 +244,7 @@ impl Gatekeeper {
             }
             Decision::Confirm { session, by_operator, reason, policies } => {
                 let asked = Asked { session, reason, policies };
-                // Nobody is asked about a call that would be refused afterwards.
+                // No confirmation is requested for a call that would be rejected afterwards.
                 if let Some(full) = visitor.full {
                     return Err(self.refuse_full(visitor, full).await);
                 }
@@ -252,7 +252,7 @@ impl Gatekeeper {
                 self.check_limits(visitor).await?;
                 #[cfg(feature = "safety")]
                 let person = self.person_for(visitor, by_operator).await?;
-                // Without it nobody can be asked but the caller.
+                // Without the feature `safety` only the caller can confirm.
                 #[cfg(not(feature = "safety"))]
                 let person = None::<()>.filter(|()| by_operator);
                 let name = visitor.operation.spec.name;
@@ -277,8 +277,9 @@ impl Gatekeeper {
         }
     }
 
-    /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
-    /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
+    /// Returns the safety loop if a person must confirm the call, not the caller. The operation or a policy can
+    /// require this, and it applies while an agent executes in the session, because an agent must not confirm its
+    /// own calls (REQ-AUT-16, REQ-GATE-10).
     #[cfg(feature = "safety")]
     async fn person_for(
         &self,
@@ -293,7 +294,7 @@ impl Gatekeeper {
         Ok(asks.then_some(safety))
     }
 
-    /// Whether a person has approved this very call; if not, one is asked.
+    /// Checks whether a person has approved this call, and requests an approval if not.
     #[cfg(feature = "safety")]
     async fn approved<'a>(
         &self,
@@ -306,11 +307,11 @@ impl Gatekeeper {
         }
     }
 
-    /// Asks a person to approve the call.
+    /// Requests a person's approval of the call. Returns the error for the caller.
     #[cfg(feature = "safety")]
     async fn ask_people(&self, visitor: Visitor<'_>, due: &Due<'_>) -> OperationError {
         let Some(safety) = due.person else {
-            return OperationError::internal("nobody is to be asked");
+            return OperationError::internal("no person can approve this call");
         };
         let (operation, asked) = (visitor.operation, &due.asked);
         let (spec, level) = (&operation.spec, operation.gate.danger);
@@ -339,14 +340,14 @@ impl Gatekeeper {
             Err(error) => return error,
         };
         let ids = Ids { challenge: Some(&id), token: None };
-        let reason = Some("a person has to approve");
+        let reason = Some("requires a person's approval");
         self.audit_with(visitor, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
         let mut error = OperationError::permission_denied(if safety.can_ask() {
-            "a person has to approve this call, and has been asked. Make the same call again after \
+            "a person must approve this call and has been asked. Make the same call again after \
              the approval"
         } else {
-            "a person has to approve this call, and nobody could be asked: no channel of this adapter \
-             reaches a person now. Tell the user"
+            "a person must approve this call, but no channel of this adapter reaches a person at the moment. \
+             Inform the user"
         })
         .with_detail("operation", spec.name)
         .with_detail("danger_level", level.as_str())
@@ -362,7 +363,7 @@ impl Gatekeeper {
         error
     }
 
-    /// Whether the call brings its token; if not, it is asked for one.
+    /// Checks the token of the call, and requires one if the call has none.
     async fn confirmed<'a>(
         &self,
         visitor: Visitor<'_>,
@@ -372,7 +373,7 @@ impl Gatekeeper {
         let Some(token) = &visitor.credentials.confirmation else {
             return Err(self.ask(visitor, scope, &due.asked).await);
         };
-        // One that is not good takes nobody's place.
+        // An invalid token must not use a place in the limits.
         #[cfg(feature = "limits")]
         if self.counts(visitor) {
             self.reject_guessing(visitor, token, scope).await?;
@@ -383,7 +384,7 @@ impl Gatekeeper {
         Ok(Some(Box::new(due)))
     }
 
-    /// Issues a token for the call, unless its caller had too many, which the audit log has as well.
+    /// Issues a token for the call. If the caller has requested too many, the denial is audited.
     async fn issue(
         &self,
         visitor: Visitor<'_>,
@@ -399,7 +400,7 @@ impl Gatekeeper {
         issued
     }
 
-    /// Asks the caller to confirm the call with a token (REQ-TOK-06).
+    /// Issues a token and returns the error that asks the caller to confirm with it (REQ-TOK-06).
     async fn ask(
         &self,
         visitor: Visitor<'_>,
@@ -441,14 +442,14 @@ impl Gatekeeper {
         error
     }
 
-    /// How long a confirmation of this level is good (REQ-TOK-08).
+    /// Returns how long a confirmation of this level is valid (REQ-TOK-08).
     fn ttl(&self, level: DangerLevel) -> TimeDelta {
         let (usual, most) = settings::ttl(level);
         self.ttl.unwrap_or(usual).min(most)
     }
 
-    /// `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` where nothing but
-    /// `introspect` may run (REQ-DNG-07, REQ-DNG-16).
+    /// Returns `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` if only `introspect`
+    /// may run (REQ-DNG-07, REQ-DNG-16).
     fn untrusted(&self, operation: &RegisteredOperation, least: TrustLevel) -> OperationError {
         let name = operation.spec.name;
         let level = operation.gate.danger;
@@ -482,7 +483,7 @@ impl Gatekeeper {
         }
     }
 
-    /// Gives back what a call has taken of the limits: it does not run after all.
+    /// Releases the share of the limits of a call that does not run.
     pub(crate) async fn give_back(&self, place: Place) {
         #[cfg(feature = "limits")]
         if let (Some(limiter), Some(counted)) = (&self.limiter, place.0) {
@@ -492,12 +493,12 @@ impl Gatekeeper {
         let _ = place;
     }
 
-    /// Takes a confirmation token back.
+    /// Revokes a confirmation token.
     pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
         self.tokens.revoke(token).await
     }
 
-    /// Takes all of the adapter's confirmation tokens back, and what is confirmed for sessions.
+    /// Revokes all confirmation tokens of the adapter, and all confirmations of sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
         self.issuing.revoke_grants();
         self.tokens.revoke_all().await

@@ -1,3 +1,5 @@
+//! The gate of limits and quotas.
+
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,16 +13,16 @@ use crate::future::BoxFuture;
 use crate::limits::{Applicant, Counted, Limiter, QuotaTokens};
 use crate::operation::Handler;
 
-/// How long a call may be continued after a quota has paused it (REQ-TOK-08).
+/// How long the token of a paused quota is valid (REQ-TOK-08).
 const VALIDITY: Validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
 
 impl Gatekeeper {
-    /// The same, with limits behind the other gates.
+    /// Adds the limits behind the other gates.
     pub(crate) fn with_limits(self, limiter: Option<Arc<Limiter>>) -> Self {
         Self { limiter, ..self }
     }
 
-    /// Refuses a call that limits would refuse.
+    /// Rejects a call that the limits would reject, without counting it.
     pub(super) async fn check_limits(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
         match &self.limiter {
             Some(limiter) if visitor.is_counted() => {
@@ -31,12 +33,12 @@ impl Gatekeeper {
         }
     }
 
-    /// Whether limits are about the call.
+    /// Returns whether limits apply to the call.
     pub(super) fn counts(&self, visitor: Visitor<'_>) -> bool {
         self.limiter.is_some() && visitor.is_counted()
     }
 
-    /// Counts a call that all other gates let pass and uses up what is due for it, or refuses it.
+    /// Counts a call that all other gates admit, and consumes its confirmation.
     pub(super) async fn count(
         &self,
         visitor: Visitor<'_>,
@@ -45,7 +47,7 @@ impl Gatekeeper {
         match &self.limiter {
             Some(limiter) if visitor.is_counted() => {
                 let tokens = TokensOf { gatekeeper: self, visitor, due };
-                // Apart, so that the future of a call without limits stays small.
+                // Boxed, so that the future of a call without limits stays small.
                 Box::pin(limiter.admit(visitor.applicant(), &tokens)).await.map(Some)
             }
             _ => self.use_up(visitor, due, None).await.map(|()| None),
@@ -54,9 +56,9 @@ impl Gatekeeper {
 }
 
 impl<'a> Visitor<'a> {
-    /// Whether limits are about the call: not where it watches or stops what runs, or has to do with the
-    /// safety loop, which must go on when nothing else may; nor where it runs another one again, which is
-    /// counted then.
+    /// Returns whether limits apply to the call. They do not apply to operations that read or stop executions,
+    /// and to those of the safety loop, which must work when no other call may run. A retry is not counted
+    /// itself; the operation that it runs is.
     fn is_counted(&self) -> bool {
         let steers = matches!(self.operation.handler, Handler::Execution(_));
         !steers && !RESERVED_OPERATIONS.contains(&self.operation.spec.name)
@@ -71,11 +73,11 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// The tokens by which one call goes on.
+/// Issues and consumes the tokens of one call.
 struct TokensOf<'a> {
     gatekeeper: &'a Gatekeeper,
     visitor: Visitor<'a>,
-    /// What confirms it.
+    /// The confirmation of the call.
     due: Option<&'a Due<'a>>,
 }
 

@@ -1,4 +1,4 @@
-//! What confirms a call is used up before it runs, all of it or nothing.
+//! Claims the tokens and approvals of a call: one write consumes all of them, or none.
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -8,12 +8,12 @@ use crate::error::OperationError;
 #[cfg(feature = "safety")]
 use crate::safety_loop::{Approved, SafetyCore};
 
-/// What a call needs to be confirmed by.
+/// A confirmation that must be consumed before a call runs.
 pub(super) struct Due<'a> {
     pub(super) asked: Asked<'a>,
-    /// Of its canonical parameters.
+    /// The hash of the canonical parameters.
     pub(super) hash: String,
-    /// Where a person has approved it; else it is its token.
+    /// The safety loop, if a person approves the call. Otherwise the call carries a token.
     #[cfg(feature = "safety")]
     pub(super) person: Option<&'a SafetyCore>,
 }
@@ -42,8 +42,8 @@ impl<'a> Due<'a> {
 }
 
 impl Gatekeeper {
-    /// Uses up what confirms a call, and the token by which it goes on although a quota pauses: with one
-    /// write, so that none is lost when another one is not good (REQ-TOK-07, REQ-TOK-10).
+    /// Consumes the confirmation of a call and the token of a paused quota with one write, so that none is
+    /// lost when another one is invalid (REQ-TOK-07, REQ-TOK-10).
     pub(super) async fn use_up(
         &self,
         visitor: Visitor<'_>,
@@ -53,7 +53,7 @@ impl Gatekeeper {
         if due.is_none() && quota.is_none() {
             return Ok(());
         }
-        // Apart, so that the future of a call that needs none of it stays small.
+        // Boxed, so that the future of a call without a confirmation stays small.
         Box::pin(self.used_up(visitor, due, quota)).await
     }
 
@@ -95,7 +95,7 @@ impl Gatekeeper {
                         changes.push(approved.change);
                         request = Some(approved.request_id);
                     }
-                    // The same call, made at the same time, was faster.
+                    // A concurrent call has consumed the approval.
                     None => return Err(self.ask_people(visitor, due).await),
                 }
             }
@@ -127,7 +127,7 @@ impl Gatekeeper {
         Ok(())
     }
 
-    /// What uses the token up, if it is good.
+    /// Claims a token: returns the change that consumes it, if it is valid.
     pub(super) async fn claim(
         &self,
         visitor: Visitor<'_>,
@@ -137,8 +137,8 @@ impl Gatekeeper {
         match self.tokens.claim(token, scope).await {
             Ok(claim) => Ok(claim),
             Err(error) => {
-                // Only these two can be guesses. A token that has expired or was used leaves nothing to guess,
-                // so all of many concurrent retries with one token get the same error.
+                // Only these two errors can be guesses. An expired or used token reveals nothing, so concurrent
+                // retries with one token all get the same error.
                 if matches!(error.code(), ErrorCode::TokenInvalid | ErrorCode::TokenScopeMismatch) {
                     self.issuing.failed(visitor.context);
                 }
@@ -148,7 +148,7 @@ impl Gatekeeper {
         }
     }
 
-    /// Rejects every token, good or not, from a caller that has guessed too often.
+    /// Rejects every token, valid or not, from a caller that has failed too often.
     pub(super) async fn reject_guessing(
         &self,
         visitor: Visitor<'_>,
@@ -169,7 +169,7 @@ impl Gatekeeper {
         self.audit_with(visitor, "OPERATION_DENIED", "denied", reason, ids).await;
     }
 
-    /// What uses up a person's approval of the call, if there is one.
+    /// Returns the change that consumes a person's approval of the call, if there is one.
     #[cfg(feature = "safety")]
     pub(super) async fn approval(
         &self,

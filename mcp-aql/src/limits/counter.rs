@@ -1,3 +1,5 @@
+//! Counts amounts in sliding windows and calendar months.
+
 use std::collections::VecDeque;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
@@ -8,18 +10,18 @@ use super::declare::{Span, Window};
 /// A point in time: microseconds since 1970.
 pub(crate) type Micros = i64;
 
-/// How many parts a window is kept in. What falls into one part leaves the window together, with the
-/// last of it, so that no window ever has more than it may; a call waits a sixtieth of the window longer
-/// than it must, or less.
+/// The number of parts of a window. All amounts of one part leave the window together, with the last of
+/// them, so that the count in a window is never too low. A call waits at most a sixtieth of the window longer
+/// than necessary.
 const PARTS: i64 = 60;
 
-/// How much was used in a time.
+/// The amount used in a time span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Counter {
-    /// For each part of the window, the last time when something was counted, and how much was.
+    /// For each part of the window, the time of the last amount, and the sum of all amounts.
     #[serde(rename = "s")]
     Sliding(VecDeque<(Micros, u64)>),
-    /// Which month, counted from the year 0, and how much.
+    /// The month, counted from the year 0, and the sum of all amounts.
     #[serde(rename = "m")]
     Month(i32, u64),
 }
@@ -32,7 +34,8 @@ impl Counter {
         }
     }
 
-    /// What counts now. A counter of the other kind, of an earlier configuration, has nothing.
+    /// Returns the amount used in the span that ends now. A counter of the other kind, from an earlier
+    /// configuration, counts as empty.
     pub(crate) fn used(&self, span: Span, now: Micros) -> u64 {
         match (self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
@@ -69,8 +72,8 @@ impl Counter {
         }
     }
 
-    /// Takes back what was added then, as far as it still counts; tells whether anything did. What it has
-    /// moved to a later end of its part stays there.
+    /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did. If the amount
+    /// has extended the life of its part, the part keeps its later end.
     pub(crate) fn take_back(&mut self, span: Span, at: Micros, amount: u64) -> bool {
         match (&mut *self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
@@ -92,7 +95,7 @@ impl Counter {
         }
     }
 
-    /// From when on no more than this counts, if nothing is added.
+    /// Returns when the used amount will have fallen to `most`, if nothing is added.
     pub(crate) fn falls_to(&self, most: u64, span: Span, now: Micros) -> Micros {
         let mut used = self.used(span, now);
         match (self, span) {
@@ -110,13 +113,13 @@ impl Counter {
         }
     }
 
-    /// When less counts than now, if anything counts.
+    /// Returns when the used amount will next decrease, if it is above 0.
     pub(crate) fn next_fall(&self, span: Span, now: Micros) -> Option<Micros> {
         let used = self.used(span, now);
         (used > 0).then(|| self.falls_to(used - 1, span, now))
     }
 
-    /// Moves what was counted back in time; `now` is the new time.
+    /// Moves all amounts back in time. `now` is the new time.
     pub(crate) fn set_back(&mut self, by: Micros, now: Micros) {
         match self {
             Self::Sliding(parts) => parts.iter_mut().for_each(|(last, _)| *last -= by),
@@ -124,7 +127,7 @@ impl Counter {
         }
     }
 
-    /// Whether it can be forgotten.
+    /// Returns whether the counter is empty from now on.
     pub(crate) fn is_over(&self, now: Micros) -> bool {
         match self {
             Self::Sliding(parts) => {
@@ -135,7 +138,7 @@ impl Counter {
     }
 }
 
-/// The parts that are in the window that ends now.
+/// Returns the parts in the window that ends now.
 fn counting(
     parts: &VecDeque<(Micros, u64)>,
     window: Window,
@@ -146,7 +149,7 @@ fn counting(
 
 fn month_of(now: Micros) -> i32 {
     let date = instant(now).date_naive();
-    // `month0` is 11 at most.
+    // `month0` is at most 11.
     date.year() * 12 + i32::try_from(date.month0()).unwrap_or_default()
 }
 
@@ -158,7 +161,7 @@ fn end_of_month(month: i32) -> Micros {
         .map_or(Micros::MAX, |start| start.and_utc().timestamp_micros())
 }
 
-/// The point in time as others have it.
+/// Converts a point in time to `DateTime`.
 pub(crate) fn instant(at: Micros) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(at).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
@@ -234,8 +237,8 @@ mod tests {
     }
 
     proptest! {
-        /// Beside a list of all calls: never less than what is in the window, nothing of what has been
-        /// out of it for longer than a part, and a list that stays short.
+        /// Compares the counter with a list of all calls: it is never lower than the amount in the window, counts
+        /// nothing that left the window more than a part ago, and its list stays short.
         #[test]
         fn a_counter_is_exact_to_a_part(
             steps in proptest::collection::vec((0..3 * SECOND, 1..5_u64), 1..400),

@@ -1,4 +1,4 @@
-//! The ledger in the store: looked into, and changed by comparison.
+//! The ledger in the store, read and changed with optimistic concurrency.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
@@ -15,41 +15,43 @@ use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 use crate::sync::lock;
 
-/// The collection of the store that holds the counters: a record for each adapter.
+/// The collection of the store that holds the ledgers: one record for each adapter.
 pub(super) const COLLECTION: &str = "limits";
-/// How often a change is tried. Whenever one fails another process has made its own, so that somebody
-/// always gets ahead.
+/// The maximum number of attempts to write. An attempt fails only if another process has written, so the
+/// processes together make progress.
 const MOST_TRIES: usize = 1_000;
 
-/// What comes of a look into the ledger.
+/// The outcome of a change to the ledger.
 pub(super) enum Step<T> {
-    /// It stays as it is.
+    /// The ledger is unchanged.
     Keep(T),
-    /// It has changed.
+    /// The ledger has changed.
     Write(T),
 }
 
-/// Keeps the ledger of one adapter.
+/// The ledger of one adapter in the store.
 ///
-/// A change is made to what the store has, and is made again when another process was faster. The changes
-/// of this process would get in each other's way: those that come while one is written are made together,
-/// with one write. That write is a future which all who wait for it drive, and a task when one of them gives
-/// up. So nobody holds a lock while the store works, and nobody waits for a call that is no longer polled.
+/// A change applies to the stored version, and is repeated if another process has written in the meantime.
+/// Changes of this process would conflict with each other, so changes that arrive during a write are queued
+/// and written together. The write is a shared future that all waiting callers poll. If one of them is
+/// cancelled, a task completes the write. No lock is held while the store works, and no caller waits for a
+/// future that is not polled.
 pub(super) struct Keeper {
     book: Arc<Book>,
     lane: Mutex<Lane>,
 }
 
-/// The record in the store. A write has it, and not the lane that it is in.
+/// Shared state of the ledger's store record. In-flight writes hold this, not the queue, so that the queue
+/// can be dropped.
 struct Book {
     services: Arc<Services>,
     seen: Mutex<Seen>,
 }
 
-/// The ledger as it was last seen in the store, so that it is only read anew when it has changed there.
+/// The ledger as last read from the store, which avoids parsing an unchanged record again.
 #[derive(Default)]
 struct Seen {
-    /// The record's text; empty when it is not known.
+    /// The record's text; empty if it is unknown.
     text: String,
     ledger: Ledger,
 }
@@ -60,12 +62,12 @@ struct Lane {
     under_way: Option<Shared<BoxFuture<'static, ()>>>,
 }
 
-/// A change that somebody waits for.
+/// A queued change.
 trait Asked: Send {
-    /// Makes it, each time to what the store has by then; tells whether anything has changed.
+    /// Applies the change to the current ledger, once per attempt. Returns whether the ledger has changed.
     fn make(&mut self, ledger: &mut Ledger, now: Micros) -> bool;
 
-    /// It is in the store, or will never be.
+    /// Reports the outcome of the write to the caller.
     fn answer(self: Box<Self>, failure: Option<&Arc<StoreError>>);
 }
 
@@ -73,7 +75,7 @@ struct Waiting<T, F> {
     step: F,
     made: Option<T>,
     answer: oneshot::Sender<Result<T, OperationError>>,
-    /// It is to be made although nobody waits any more.
+    /// Whether the change is made even if its caller was cancelled.
     lasting: bool,
 }
 
@@ -100,7 +102,7 @@ where
             (None, Some(made)) => Ok(made),
             (None, None) => return,
         };
-        // Whoever gave up does not want to know.
+        // Sending fails if the caller was cancelled.
         let _ = self.answer.send(outcome);
     }
 }
@@ -110,7 +112,7 @@ impl Keeper {
         Self { book: Arc::new(Book { services, seen: Mutex::default() }), lane: Mutex::default() }
     }
 
-    /// Looks into the ledger without changing it.
+    /// Reads the ledger.
     pub(super) async fn look<T>(
         &self,
         look: impl FnOnce(&Ledger, Micros) -> T,
@@ -124,7 +126,7 @@ impl Keeper {
         Ok(told)
     }
 
-    /// Changes the ledger, unless whoever wants it gives up before.
+    /// Changes the ledger, unless the caller is cancelled before.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         step: impl FnMut(&mut Ledger, Micros) -> Step<T> + Send + 'static,
@@ -132,7 +134,7 @@ impl Keeper {
         self.made(step, false).await
     }
 
-    /// Changes the ledger, whoever gives up.
+    /// Changes the ledger, even if the caller is cancelled.
     pub(super) async fn note<T: Send + 'static>(
         &self,
         step: impl FnMut(&mut Ledger, Micros) -> Step<T> + Send + 'static,
@@ -152,7 +154,7 @@ impl Keeper {
             match answered.try_recv() {
                 Ok(outcome) => break outcome,
                 Err(oneshot::error::TryRecvError::Closed) => {
-                    break Err(OperationError::internal("the store has panicked"));
+                    break Err(OperationError::internal("a store operation panicked"));
                 }
                 Err(oneshot::error::TryRecvError::Empty) => self.write_under_way().await,
             }
@@ -161,14 +163,14 @@ impl Keeper {
         outcome
     }
 
-    /// The write that is under way; where there is none, one of all changes that wait.
+    /// Returns the current write, or starts one with all queued changes.
     fn write_under_way(&self) -> Shared<BoxFuture<'static, ()>> {
         let mut lane = lock(&self.lane);
         if let Some(under_way) = lane.under_way.as_ref().filter(|write| write.peek().is_none()) {
             return under_way.clone();
         }
         let (book, asked) = (Arc::clone(&self.book), std::mem::take(&mut lane.waiting));
-        // Whoever waits for a write that panics is told, and the next one is not kept from it.
+        // If a write panics, its callers receive an error, and the next write can start.
         let write = AssertUnwindSafe(book.write(asked)).catch_unwind().map(drop);
         let write = (Box::pin(write) as BoxFuture<'static, ()>).shared();
         lane.under_way = Some(write.clone());
@@ -176,8 +178,8 @@ impl Keeper {
     }
 }
 
-/// Brings the write that is under way to its end when its caller gives up. It may be the last one who
-/// drives it, and in the midst of a transaction it would keep everybody else from the store.
+/// Completes the current write if its caller is cancelled. The caller may be the last one that polls it, and
+/// an unfinished transaction would block the store.
 struct Unpolled<'a>(Option<&'a Keeper>);
 
 impl Drop for Unpolled<'_> {
@@ -230,11 +232,11 @@ impl Book {
             *lock(&self.seen) = seen;
             return Ok(());
         }
-        Err(StoreError::failed("others change the counters all the time"))
+        Err(StoreError::failed("too many conflicting changes to the counters"))
     }
 
-    /// Reads the record, if it is another one than before; tells what a change of it expects to find. It
-    /// is nobody else's until it is put back.
+    /// Updates the cached ledger from a record, and returns it with the expectation of a change. The cache is
+    /// empty until the ledger is put back.
     fn take_up(&self, found: Option<Record>) -> (Seen, Expected) {
         let mut seen = std::mem::take(&mut *lock(&self.seen));
         let Some(record) = found else { return (Seen::default(), Expected::Absent) };

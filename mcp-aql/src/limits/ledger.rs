@@ -1,3 +1,5 @@
+//! The counters and upstream limits of an adapter, as data.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -6,14 +8,14 @@ use serde_json::Value;
 use super::counter::{Counter, Micros};
 use super::declare::Span;
 
-/// How far the clocks of the processes that share a store may be apart. A clock that is further behind
-/// has been set back.
+/// The tolerated difference between the clocks of processes that share a store. A clock that is further
+/// behind has been set back.
 const CLOCKS_DIFFER: Micros = 60 * 1_000_000;
 
-/// All that is counted and remembered: one record of the store.
+/// All counters and upstream limits of an adapter: one record of the store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ledger {
-    /// The latest time that anything was counted.
+    /// The latest time of a change.
     newest: Micros,
     counters: BTreeMap<String, Kept<Counter>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -22,19 +24,19 @@ pub(crate) struct Ledger {
     damage: Damage,
 }
 
-/// How much of it can be read.
+/// How much of a record is unreadable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Damage {
     #[default]
     None,
-    /// Some of its members are something else.
+    /// Some entries are unreadable.
     Some,
-    /// The whole is something else. It is never written.
+    /// The record as a whole is unreadable. It is never overwritten.
     All,
 }
 
-/// A member. What is something else, of a later version or by somebody's hand, stays as it is, and stands
-/// in the way of what it is about alone.
+/// An entry. An unreadable entry, from a later version or edited by hand, is kept as it is, and affects
+/// only the limits that use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Kept<T> {
@@ -58,20 +60,20 @@ impl<T> Kept<T> {
     }
 }
 
-/// What a wrapped API said about a limit.
+/// The state of a limit as reported by a wrapped API.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Upstream {
-    /// Nothing is sent before.
+    /// The time before which no call is sent.
     #[serde(default)]
     blocked_until: Micros,
-    /// How many calls it still takes, less those that were let through since, until when.
+    /// The number of calls that the API still accepts, minus those admitted since, and when the number expires.
     #[serde(default)]
     left: Option<(u64, Micros)>,
 }
 
 impl Ledger {
-    /// Reads a record.
+    /// Parses a record.
     pub(crate) fn read(text: &str) -> Self {
         let Ok(mut ledger) = serde_json::from_str::<Self>(text) else {
             return Self { damage: Damage::All, ..Self::default() };
@@ -82,7 +84,7 @@ impl Ledger {
         ledger
     }
 
-    /// Whether what is counted or remembered under this cannot be read.
+    /// Returns whether the entries with this id are unreadable.
     pub(crate) fn is_unreadable(&self, id: &str) -> bool {
         match self.damage {
             Damage::None => false,
@@ -94,14 +96,14 @@ impl Ledger {
         }
     }
 
-    /// Whether nothing of it can be read.
+    /// Returns whether the record as a whole is unreadable.
     pub(crate) fn is_lost(&self) -> bool {
         self.damage == Damage::All
     }
 
-    /// The time to count by. It does not go backwards: within the clocks' difference it stands still
-    /// until the last one is reached. A clock that was set back takes along what was counted, so that
-    /// everything keeps its age or seems younger, never older.
+    /// Returns the time to count by, which never decreases. Within the tolerated clock difference, it stays at
+    /// the latest time. If the clock was set back further, all entries move back with it, so that they keep
+    /// their age or become younger, but never older.
     pub(crate) fn time(&mut self, now: Micros) -> Micros {
         let ahead = self.newest - now;
         if ahead <= CLOCKS_DIFFER {
@@ -132,7 +134,7 @@ impl Ledger {
         self.newest = self.newest.max(now);
         match self.counters.get_mut(id) {
             Some(Kept::Known(counter)) => counter.add(span, now, amount),
-            // Nothing runs that it would count.
+            // Calls that this entry would count are rejected.
             Some(Kept::Unreadable(_)) => {}
             None => {
                 let mut counter = Counter::new(span);
@@ -142,7 +144,7 @@ impl Ledger {
         }
     }
 
-    /// Takes back what was added then, as far as it still counts; tells whether anything did.
+    /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did.
     pub(crate) fn take_back(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
         let counter = self.counters.get_mut(id).and_then(Kept::known_mut);
         counter.is_some_and(|counter| counter.take_back(span, at, amount))
@@ -157,19 +159,19 @@ impl Ledger {
         kept.or_insert_with(|| Kept::Known(Upstream::default())).known_mut()
     }
 
-    /// Until when nothing is to be sent, if that is so.
+    /// Returns the time before which no call may be sent, if there is one.
     pub(crate) fn blocked_until(&self, id: &str, now: Micros) -> Option<Micros> {
         let upstream = self.upstream(id)?;
         let spent = upstream.left.filter(|(left, _)| *left == 0).map(|(_, until)| until);
         spent.into_iter().chain([upstream.blocked_until]).filter(|until| *until > now).max()
     }
 
-    /// How many calls the API still takes, as far as it has said.
+    /// Returns the number of calls that the API still accepts, if it has reported one.
     pub(crate) fn left(&self, id: &str, now: Micros) -> Option<u64> {
         self.upstream(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
     }
 
-    /// One call more is sent.
+    /// Subtracts one call from the number that the API still accepts.
     pub(crate) fn take_one(&mut self, id: &str) {
         let upstream = self.upstream.get_mut(id).and_then(Kept::known_mut);
         if let Some((left, _)) = upstream.and_then(|it| it.left.as_mut()) {
@@ -177,7 +179,7 @@ impl Ledger {
         }
     }
 
-    /// The API takes no call before.
+    /// Records that the API accepts no calls before a time.
     pub(crate) fn block(&mut self, id: &str, now: Micros, until: Micros) {
         self.newest = self.newest.max(now);
         if let Some(upstream) = self.upstream_mut(id) {
@@ -185,7 +187,7 @@ impl Ledger {
         }
     }
 
-    /// The API takes so many calls. `until` is when it takes more, or when what it said is stale.
+    /// Records the number of calls that the API accepts, until the time when it resets or the number expires.
     pub(crate) fn note_left(
         &mut self,
         id: &str,
@@ -194,12 +196,12 @@ impl Ledger {
         until: Micros,
         reset: bool,
     ) {
-        /// Answers come late, and seconds are rounded.
+        /// The tolerated difference between two reset times, because responses are late and seconds are rounded.
         const SAME: Micros = 2_000_000;
         self.newest = self.newest.max(now);
         let Some(upstream) = self.upstream_mut(id) else { return };
-        // Calls that are under way are counted here and not there yet: in one and the same window of
-        // theirs, the smaller number is nearer to the truth.
+        // Calls in progress are subtracted here, but the API has not counted them yet. Within one window of
+        // the API, the smaller number is more accurate.
         let left = match upstream.left {
             Some((known, end)) if reset && end > now && until <= end + SAME => known.min(left),
             _ => left,
@@ -207,7 +209,7 @@ impl Ledger {
         upstream.left = Some((left, until));
     }
 
-    /// Forgets what no longer counts.
+    /// Removes entries that no longer count.
     pub(crate) fn tidy(&mut self, now: Micros) {
         self.counters.retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_over(now)));
         self.upstream.retain(|_, kept| {
@@ -255,7 +257,7 @@ mod tests {
         ledger.note_left("a", 0, 5, 60 * SECOND, true);
         ledger.take_one("a");
         assert_eq!(ledger.left("a", 0), Some(4));
-        // An answer to an earlier call.
+        // A response to an earlier call.
         ledger.note_left("a", SECOND, 5, 60 * SECOND, true);
         assert_eq!(ledger.left("a", SECOND), Some(4));
         ledger.note_left("a", SECOND, 9, 120 * SECOND, true);

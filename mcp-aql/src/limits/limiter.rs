@@ -1,3 +1,5 @@
+//! Counts calls, and rejects those that exceed a limit or a quota.
+
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -18,20 +20,20 @@ use crate::operation::{Context, RegisteredOperation, UpstreamMemory, Usage};
 use crate::services::Services;
 use crate::session::Session;
 
-/// How long calls wait for an API that does not say, in a limit that nobody declared.
+/// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
 const A_WHILE: Micros = 60 * 1_000_000;
 
-/// Makes and takes the tokens by which one call goes on.
+/// Issues and consumes the tokens of one call.
 pub(crate) trait QuotaTokens: Send + Sync {
-    /// A token for this very call, although a quota pauses, and when it expires.
+    /// Issues a token for this call at a paused quota. Returns it with its expiry.
     fn issue(&self) -> BoxFuture<'_, Result<(String, DateTime<Utc>), OperationError>>;
 
-    /// Uses up what lets this call run: its confirmation, if it needs one, and with that, where a quota
-    /// pauses, the token that it has for it. All of them or none.
+    /// Consumes the tokens of this call: its confirmation, if it needs one, and its token for a paused quota,
+    /// if one is paused. All are consumed together or none.
     fn use_up<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
 }
 
-/// A call that wants to run.
+/// A call that requests admission.
 #[derive(Clone, Copy)]
 pub(crate) struct Applicant<'a> {
     pub(crate) operation: &'a RegisteredOperation,
@@ -40,11 +42,11 @@ pub(crate) struct Applicant<'a> {
     pub(crate) token: Option<&'a str>,
 }
 
-/// Counts the calls of one adapter, and refuses those that are too many.
+/// Counts the calls of one adapter, and rejects those that exceed a limit.
 pub(crate) struct Limiter {
     services: Arc<Services>,
     pub(super) rules: Arc<Rules>,
-    /// By the places of the limits.
+    /// The pacing of each limit, by index.
     paces: Arc<[Option<Pace>]>,
     ledger: Keeper,
 }
@@ -63,7 +65,7 @@ impl Limiter {
         }
     }
 
-    /// Whether a call may need a token to go on.
+    /// Returns whether a call may need a token because of a paused quota.
     pub(crate) fn may_pause(&self) -> bool {
         self.rules.quotas.iter().any(|quota| quota.pause.is_some())
     }
@@ -72,8 +74,8 @@ impl Limiter {
         &self.services.audit.adapter
     }
 
-    /// Refuses what [`admit`](Self::admit) would refuse, and counts nothing: before anybody is asked about
-    /// a call that cannot run.
+    /// Rejects a call that [`admit`](Self::admit) would reject, without counting it. Used before a confirmation
+    /// is requested.
     pub(crate) async fn check(
         &self,
         call: Applicant<'_>,
@@ -89,11 +91,11 @@ impl Limiter {
         }
     }
 
-    /// Counts a call and lets it run, or says why not. The last of the gates: what is refused for
-    /// another reason is not counted (REQ-RATE-01).
+    /// Counts and admits a call, or rejects it. This is the last gate, so that calls rejected by other gates are
+    /// not counted (REQ-RATE-01).
     ///
-    /// The call has its place before its tokens are used up, and loses it when they are not good: of two
-    /// calls that race for the last place, the other one keeps its token.
+    /// The call is counted before its tokens are consumed, and subtracted again if they are invalid. If two
+    /// calls compete for the last place, the one that is rejected keeps its token.
     pub(crate) async fn admit(
         &self,
         call: Applicant<'_>,
@@ -106,7 +108,7 @@ impl Limiter {
             refused => return Err(self.refuse(call, refused, now, tokens).await),
         };
         let Some(counted) = counted else {
-            return Err(OperationError::internal("a call runs and is not counted"));
+            return Err(OperationError::internal("an admitted call was not counted"));
         };
         if let Err(error) = tokens.use_up(call.token.filter(|_| paused.is_some())).await {
             self.give_back(counted).await;
@@ -119,7 +121,7 @@ impl Limiter {
         Ok(counted)
     }
 
-    /// What is decided of a call, and when; the call is counted if it may run.
+    /// Decides on a call and counts it if it is admitted. Returns the decision, its time and the counted call.
     async fn take_place(
         &self,
         call: Applicant<'_>,
@@ -144,7 +146,7 @@ impl Limiter {
         counted.await
     }
 
-    /// Takes back that a call was counted: it does not run after all.
+    /// Subtracts a counted call that does not run.
     pub(crate) async fn give_back(&self, counted: Counted) {
         let rules = Arc::clone(&self.rules);
         let given = self.ledger.note(move |ledger, _| match rules.give_back(ledger, counted) {
@@ -153,11 +155,11 @@ impl Limiter {
         });
         if let Err(error) = given.await {
             let cause = error.cause().map(ToString::to_string);
-            tracing::error!(cause, ?counted, "a call that does not run stays counted");
+            tracing::error!(cause, ?counted, "cannot subtract a counted call that did not run");
         }
     }
 
-    /// Counts what an operation has reported. What it used is used, so that a failure is for the log.
+    /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
     pub(crate) async fn settle(&self, usage: Usage) {
         let rules = Arc::clone(&self.rules);
         let counted = self.ledger.note(move |ledger, now| {
@@ -169,13 +171,13 @@ impl Limiter {
         });
         let cause = match counted.await {
             Ok(true) => return,
-            Ok(false) => Some("what was counted before cannot be read".to_owned()),
+            Ok(false) => Some("the record of the counters is unreadable".to_owned()),
             Err(error) => error.cause().map(ToString::to_string),
         };
-        tracing::error!(cause, ?usage, "what an operation used cannot be counted");
+        tracing::error!(cause, ?usage, "cannot count the usage of an operation");
     }
 
-    /// Looks into the ledger without changing it.
+    /// Reads the ledger.
     pub(super) async fn look<T>(
         &self,
         look: impl FnOnce(&Ledger, Micros) -> T,
@@ -212,14 +214,14 @@ impl Limiter {
                 ("LIMIT_UNREADABLE", id, error)
             }
             Verdict::Admit(_) | Verdict::Continue(..) => {
-                return OperationError::internal("nothing refuses this call");
+                return OperationError::internal("no limit rejects this call");
             }
         };
         self.audit(call, event, "denied", &about).await;
         error
     }
 
-    /// Warns of quotas that come to their end (REQ-WRN-06).
+    /// Adds warnings for quotas that are almost used up (REQ-WRN-06).
     async fn warn(&self, call: Applicant<'_>, spent: &[Spent]) {
         for one in spent {
             if let Some(warning) = refusal::warning(&self.rules, *one) {
@@ -271,7 +273,7 @@ impl UpstreamMemory for Limiter {
                         event: "LIMIT_EXCEEDED",
                         operation: Some(operation),
                         outcome: "denied",
-                        reason: Some("the wrapped API takes no more calls"),
+                        reason: Some("the wrapped API accepts no more calls"),
                         ..AuditEntry::default()
                     };
                     self.services.audit.record(&entry).await;
@@ -284,7 +286,7 @@ impl UpstreamMemory for Limiter {
     }
 }
 
-/// The limit whose pace a call would break, if one does.
+/// Returns the limit whose pacing rejects a call, if there is one.
 fn pace(rules: &Rules, paces: &[Option<Pace>], operation: &str, now: Micros) -> Option<Exceeded> {
     rules.covering(operation).find_map(|(place, _)| {
         let wait = paces.get(place)?.as_ref()?.check().err()?;
@@ -298,7 +300,7 @@ fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 impl Rules {
-    /// Takes note of what a response says; tells whether it said anything.
+    /// Records the limits that a response reports. Returns whether it reported any.
     pub(super) fn take_note(
         &self,
         ledger: &mut Ledger,
@@ -308,7 +310,7 @@ impl Rules {
         now: Micros,
     ) -> bool {
         let wait = retry_after(headers, now);
-        // A 503 without `Retry-After` tells nothing of limits.
+        // A 503 without `Retry-After` contains no information on limits.
         let blocks = status == 429 || (status == 503 && wait.is_some());
         let (mut told, mut spent, mut shortest) = (false, Vec::new(), A_WHILE);
         let (mut covering, mut resets_at) = (Vec::new(), None);
@@ -331,7 +333,7 @@ impl Rules {
         if !blocks {
             return told;
         }
-        // The limits that are spent, where that is told; otherwise any of them may be.
+        // Blocks the limits that are reported as used up, or all of them if none is reported.
         let own = Self::own_id(operation);
         let blocked = match (spent.is_empty(), covering.is_empty()) {
             (false, _) => spent,
@@ -346,7 +348,7 @@ impl Rules {
     }
 }
 
-/// What an adapter without limits makes of an answer: it remembers nothing.
+/// Handles responses for an adapter without limits, without remembering them.
 pub(crate) struct Forgetful(pub(crate) crate::clock::TimeSource);
 
 impl UpstreamMemory for Forgetful {

@@ -1,3 +1,5 @@
+//! Paces the calls of a limit with a burst.
+
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -11,11 +13,11 @@ use super::declare::ApiLimit;
 use crate::clock::TimeSource;
 use crate::sync::lock;
 
-/// Spreads the calls of a limit over its window: a few at once, the others evenly.
+/// Spreads the calls of a limit evenly over its window, after an initial burst.
 pub(crate) struct Pace(RateLimiter<NotKeyed, InMemoryState, Steady, NoOpMiddleware<Duration>>);
 
 impl Pace {
-    /// Of a limit that has a burst.
+    /// Creates the pacing of a limit, if it has a burst.
     pub(crate) fn of(limit: &ApiLimit, time: &TimeSource) -> Option<Self> {
         let burst = NonZeroU32::new(limit.burst?)?;
         let one =
@@ -24,7 +26,7 @@ impl Pace {
         Some(Self(RateLimiter::direct_with_clock(quota, Steady::new(time.clone()))))
     }
 
-    /// Lets one call through, or tells how long to wait.
+    /// Admits one call, or returns how long to wait.
     pub(crate) fn check(&self) -> Result<(), Duration> {
         self.0.check().map_err(|refused| {
             let wait = refused.earliest_possible().duration_since(self.0.clock().now());
@@ -33,10 +35,10 @@ impl Pace {
     }
 }
 
-/// The adapter's clock, made steady: set back, it goes on from where it was.
+/// A monotonic clock based on the adapter's clock: if that is set back, this one continues from its last reading.
 struct Steady {
     time: TimeSource,
-    /// The last reading, in microseconds, and how much time has passed until then.
+    /// The last reading, in microseconds, and the time that has passed until then.
     last: Mutex<(i64, Duration)>,
 }
 
@@ -81,7 +83,7 @@ mod tests {
         clock.fetch_add(1, Ordering::Relaxed);
         assert_eq!(pace.check(), Ok(()));
         assert!(pace.check().is_err());
-        // Set back by a day, and a second later.
+        // The clock is set back by a day, and then advances by a second.
         clock.fetch_sub(86_400, Ordering::Relaxed);
         assert_eq!(pace.check(), Err(Duration::from_secs(1)));
         clock.fetch_add(1, Ordering::Relaxed);

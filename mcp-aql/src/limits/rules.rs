@@ -1,3 +1,5 @@
+//! Decides which calls the limits and quotas admit, without access to the store or the clock.
+
 use std::collections::HashMap;
 
 use mcp_aql_protocol::SemanticCategory;
@@ -9,18 +11,17 @@ use super::declare::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
 use crate::operation::Usage;
 
-/// What the month's calls are counted under, for prices in tiers.
+/// The id of the counter of the month's calls, for tiered prices.
 const CALLS_OF_MONTH: &str = "calls_per_month";
 
-/// The declared limits and quotas, ready to decide by. Nothing in here waits, stores or asks for the
-/// time.
+/// The declared limits and quotas, prepared for decisions. This type does not wait, store or read the clock.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(super) limits: Vec<LimitRule>,
     pub(super) quotas: Vec<QuotaRule>,
     costs: Vec<CostModel>,
     pub(super) currency: String,
-    /// Which limits count an operation's calls.
+    /// The limits that count an operation's calls, by index.
     covering: HashMap<String, Vec<usize>>,
     has_tiers: bool,
 }
@@ -31,7 +32,7 @@ pub(crate) struct LimitRule {
     pub(super) limit: ApiLimit,
 }
 
-/// A quota's steps in units that are counted.
+/// A quota's thresholds, in counted units.
 #[derive(Debug)]
 pub(crate) struct QuotaRule {
     pub(super) metric: Metric,
@@ -40,7 +41,7 @@ pub(crate) struct QuotaRule {
     pub(super) hard_stop: Option<u64>,
 }
 
-/// How a quota stands.
+/// The state of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     Ok,
@@ -60,24 +61,24 @@ impl Status {
     }
 }
 
-/// What is decided of a call.
+/// The decision on a call.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// It may run; which quotas are to be warned of.
+    /// The call may run, with warnings about these quotas.
     Admit(Vec<Spent>),
-    /// The same, by its token: this quota pauses.
+    /// The call may run because of its token, although this quota is paused.
     Continue(Vec<Spent>, Spent),
     /// A limit is reached.
     Exceeded(Exceeded),
-    /// A quota pauses.
+    /// A quota is paused.
     Paused(Spent),
-    /// A quota is used up, until then.
+    /// A quota is used up until this time.
     Exhausted(Spent, Micros),
-    /// What has been counted under this id cannot be read.
+    /// The counter with this id is unreadable.
     Unreadable(String),
 }
 
-/// A call that was counted, so that it can be given back.
+/// A counted call, which can be subtracted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
     operation: &'static str,
@@ -88,12 +89,12 @@ pub(crate) struct Counted {
 /// A limit that is reached.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Exceeded {
-    /// Its place; none for a limit that only the wrapped API knows.
+    /// The index of the limit; `None` for a limit that only the wrapped API knows.
     pub(super) limit: Option<usize>,
     pub(super) resets_at: Micros,
 }
 
-/// A quota, by its place, and how much of it is used.
+/// A quota, by its index, and the amount that is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spent {
     pub(super) quota: usize,
@@ -117,12 +118,12 @@ impl QuotaRule {
         }
     }
 
-    /// The amount that is the whole of it.
+    /// Returns the highest threshold.
     pub(super) fn whole(&self) -> Option<u64> {
         self.hard_stop.or(self.pause).or(self.warn)
     }
 
-    /// How it stands when so much is used.
+    /// Returns the state of the quota at this amount.
     pub(super) fn status(&self, current: u64) -> Status {
         let reached = |step: Option<u64>| step.is_some_and(|step| current >= step);
         match () {
@@ -133,14 +134,14 @@ impl QuotaRule {
         }
     }
 
-    /// Whether a call that needs so much more goes beyond a step.
+    /// Returns whether a call that uses this much more exceeds a threshold.
     fn passes(step: Option<u64>, current: u64, more: u64) -> bool {
         step.is_some_and(|step| current >= step || current.saturating_add(more) > step)
     }
 }
 
 impl Rules {
-    /// Of these limits, for operations of these names, endpoint families and categories.
+    /// Prepares these limits for operations, given by name, endpoint family and category.
     pub(crate) fn new<'a>(
         declared: &RateLimits,
         operations: impl IntoIterator<Item = (&'a str, &'a str, SemanticCategory)>,
@@ -164,24 +165,24 @@ impl Rules {
         }
     }
 
-    /// The limits that count an operation's calls, with their places.
+    /// Returns the limits that count an operation's calls, with their indexes.
     pub(super) fn covering(&self, operation: &str) -> impl Iterator<Item = (usize, &LimitRule)> {
         let places = self.covering.get(operation).map_or(&[][..], Vec::as_slice);
         places.iter().filter_map(|place| Some((*place, self.limits.get(*place)?)))
     }
 
-    /// What a wrapped API says about an operation that no limit counts is remembered under this.
+    /// Returns the id for the upstream limits of an operation that no declared limit counts.
     pub(super) fn own_id(operation: &str) -> String {
         format!("operation:{operation}")
     }
 
-    /// What a refusal is about, for the audit log.
+    /// Returns the id of a reached limit, for the audit log.
     pub(super) fn id_of(&self, exceeded: &Exceeded, operation: &str) -> String {
         let rule = exceeded.limit.and_then(|place| self.limits.get(place));
         rule.map_or_else(|| Self::own_id(operation), |rule| rule.id.clone())
     }
 
-    /// What one more call costs, as far as that is known before.
+    /// Returns the cost of one more call, as far as it is known in advance.
     fn price(&self, ledger: &Ledger, now: Micros) -> u64 {
         if self.costs.is_empty() {
             return 0;
@@ -190,7 +191,7 @@ impl Rules {
         self.costs.iter().map(|cost| cost.before(calls)).fold(0, u64::saturating_add)
     }
 
-    /// How much more of a metric one more call is known to need.
+    /// Returns the known usage of one more call, in the unit of a metric.
     fn needs(metric: Metric, price: u64) -> u64 {
         match metric.unit() {
             Unit::Requests => 1,
@@ -199,7 +200,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call of the operation may run now. `continued`: it goes on although a quota pauses.
+    /// Decides whether a call of the operation may run. `continued` is set for a call with a token.
     pub(crate) fn decide(
         &self,
         ledger: &Ledger,
@@ -238,8 +239,7 @@ impl Rules {
         }
     }
 
-    /// What a call is counted by and cannot be read: nobody knows whether it may run. Calls that are
-    /// counted elsewhere, or nowhere, go on.
+    /// Returns an unreadable counter that applies to a call, because the call cannot be decided without it.
     fn unreadable(&self, ledger: &Ledger, operation: &str) -> Option<String> {
         let limits = self.covering(operation).map(|(_, rule)| rule.id.as_str());
         let quotas = self.quotas.iter().map(|quota| quota.metric.as_str());
@@ -251,7 +251,7 @@ impl Rules {
         })
     }
 
-    /// The limit that keeps a call from running for the longest time.
+    /// Returns the limit that blocks a call for the longest time.
     pub(super) fn exceeded(
         &self,
         ledger: &Ledger,
@@ -277,7 +277,7 @@ impl Rules {
             .then(|| counter.falls_to(most.saturating_sub(1), span, now))
     }
 
-    /// When a quota that is used up has room again for a call that needs so much.
+    /// Returns when a used-up quota will have room for a call that uses this much.
     fn refills(&self, ledger: &Ledger, quota: &QuotaRule, more: u64, now: Micros) -> Micros {
         let most = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
         let metric = quota.metric;
@@ -285,12 +285,12 @@ impl Rules {
         counter.map_or(now, |counter| counter.falls_to(most, metric.span(), now))
     }
 
-    /// Whether anything counts calls of the operation.
+    /// Returns whether any counter counts calls of the operation.
     pub(crate) fn counts(&self, operation: &str) -> bool {
         self.has_tiers || !self.quotas.is_empty() || self.covering(operation).next().is_some()
     }
 
-    /// Counts a call that was let through.
+    /// Counts an admitted call.
     pub(crate) fn count(
         &self,
         ledger: &mut Ledger,
@@ -314,8 +314,8 @@ impl Rules {
         Counted { operation, at: now, price }
     }
 
-    /// Takes back what was counted for a call that did not run after all; tells whether anything was. What
-    /// a wrapped API has left stays as it is: it may have said anew what it is.
+    /// Subtracts a call that did not run. Returns whether anything was subtracted. The remaining calls of a
+    /// wrapped API are not changed, because the API may have reported them again.
     pub(crate) fn give_back(&self, ledger: &mut Ledger, counted: Counted) -> bool {
         let Counted { operation, at, price } = counted;
         let mut given = false;
@@ -337,7 +337,7 @@ impl Rules {
         given
     }
 
-    /// Counts what a call has reported.
+    /// Counts the usage that a call has reported.
     pub(crate) fn settle(&self, ledger: &mut Ledger, usage: Usage, now: Micros) {
         let due = self.costs.iter().map(|cost| cost.after(usage.tokens, usage.bytes));
         let cost = due.fold(Unit::Cost.count(usage.cost), u64::saturating_add);

@@ -1,3 +1,5 @@
+//! The introspection query `quota_status`.
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -13,7 +15,7 @@ use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::introspection::FurtherQuery;
 
-/// `introspect` with `query` = `quota_status`: how limits and quotas stand (REQ-RATE-08).
+/// `introspect` with `query` = `quota_status`: the state of limits and quotas (REQ-RATE-08).
 pub(crate) struct QuotaStatus(pub(crate) Arc<Limiter>);
 
 impl FurtherQuery for QuotaStatus {
@@ -36,14 +38,14 @@ impl FurtherQuery for QuotaStatus {
     }
 }
 
-/// How everything stands.
+/// Returns the state of all limits and quotas.
 fn status(adapter: &str, rules: &Rules, ledger: &Ledger, now: Micros) -> Value {
     let mut resets = Vec::new();
     let mut limits = Map::new();
     for rule in &rules.limits {
         let scope = rule.limit.scope.to_string();
         let same = rules.limits.iter().filter(|other| other.limit.scope == rule.limit.scope);
-        // Where a scope has several windows, each has its own entry.
+        // If a scope has several windows, each has its own entry.
         let key = if same.count() > 1 { rule.id.clone() } else { scope };
         limits.insert(key, limit(rule, ledger, now, &mut resets));
     }
@@ -64,7 +66,7 @@ fn limit(rule: &LimitRule, ledger: &Ledger, now: Micros, resets: &mut Vec<Micros
     let blocked = ledger.blocked_until(&rule.id, now);
     let mut remaining = u64::from(rule.limit.limit).saturating_sub(used);
     remaining = remaining.min(ledger.left(&rule.id, now).unwrap_or(u64::MAX));
-    // Where nobody knows how it stands nothing runs.
+    // No call runs while the state of the limit is unknown.
     if blocked.is_some() || ledger.is_unreadable(&rule.id) {
         remaining = 0;
     }
