@@ -13,7 +13,7 @@ use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::{self, ExecutionState, Executions};
 use crate::file_access::{Forbidden, exposures};
-use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
+use crate::gatekeeper::{self, GatePlan, Gatekeeper, Trust};
 use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
     protocol_head, protocol_of_part, repeats_the_table, sample_params,
@@ -158,9 +158,9 @@ pub(super) fn assemble(
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
         let gate = if place < built_ins {
-            Plan::open()
+            GatePlan::open()
         } else {
-            Plan::new(&spec, &parameters, &settings.gate, &mut problems)
+            GatePlan::new(&spec, &parameters, &settings.gate, &mut problems)
         };
         let name = Arc::from(spec.name);
         let operation = RegisteredOperation {
@@ -245,7 +245,7 @@ pub(super) fn assemble(
     #[cfg(feature = "limits")]
     let upstream: Arc<dyn crate::operation::UpstreamMemory> = match &limiter {
         Some(limiter) => limiter.clone(),
-        None => Arc::new(crate::limits::Forgetful(settings.time.clone())),
+        None => Arc::new(crate::limits::NoUpstreamMemory(settings.time.clone())),
     };
     #[cfg(feature = "limits")]
     let gatekeeper = gatekeeper.with_limits(limiter.clone());
@@ -343,7 +343,7 @@ fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<Strin
             ));
         }
     }
-    for operation in settings.gate.asks_people() {
+    for operation in settings.gate.operator_confirmed_operations() {
         problems.push(format!(
             "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
         ));

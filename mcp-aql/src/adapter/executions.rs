@@ -12,7 +12,7 @@ use crate::execution::{
     Begin, EndScope, ExecutionRecord, ExecutionSlot, ExecutionState, LimitReached, NewExecution,
     PAGE_SIZES, Status, Work,
 };
-use crate::gatekeeper::{Permit, Visitor};
+use crate::gatekeeper::{GateRequest, Permit};
 use crate::operation::{
     Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn,
     Payload, RegisteredOperation, Run,
@@ -92,7 +92,7 @@ impl Adapter {
             kept.extend(whole);
             kept
         });
-        let place = admitted.permit.place();
+        let limit_use = admitted.permit.limit_use();
         let work = self.work(admitted, context);
         let new = NewExecution {
             operation: operation.spec.name,
@@ -106,7 +106,7 @@ impl Adapter {
         let id = match inner.executions.begin(new, work).await {
             Ok(id) => id,
             Err(error) => {
-                inner.gatekeeper.give_back(place).await;
+                inner.gatekeeper.release_limits(limit_use).await;
                 return Err(error.into());
             }
         };
@@ -310,23 +310,23 @@ impl Adapter {
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
         let slot = inner.executions.slot(context.session());
-        let visitor = Visitor {
+        let request = GateRequest {
             operation,
             arguments: &valid.arguments,
             shapes: &inner.shapes,
             credentials: asked.credentials,
             context: &context,
-            behind: Some((asked.operation, asked.arguments)),
+            retry: Some((asked.operation, asked.arguments)),
             full: slot.as_ref().err().copied(),
         };
-        let permit = inner.gatekeeper.admit(visitor).await?;
+        let permit = inner.gatekeeper.admit(request).await?;
         let slot = slot.map_err(LimitReached::error)?;
-        let place = permit.place();
+        let limit_use = permit.limit_use();
         let work = self.work(Admitted { operation, function, valid, permit }, &context);
         let session = context.session().cloned();
         let begun = inner.executions.start_retry(id, record.attempt, (session, slot), work).await;
         if !matches!(begun, Ok(true)) {
-            inner.gatekeeper.give_back(place).await;
+            inner.gatekeeper.release_limits(limit_use).await;
         }
         if !begun? {
             // Another retry was faster.

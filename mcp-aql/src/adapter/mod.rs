@@ -24,7 +24,7 @@ use crate::error::OperationError;
 use crate::execution::{ExecutionSlot, Executions, LimitReached};
 use crate::future::BoxFuture;
 use crate::future::erased;
-use crate::gatekeeper::{Gatekeeper, Visitor};
+use crate::gatekeeper::{GateRequest, Gatekeeper};
 use crate::introspection::{self, Introspection};
 use crate::operation::{
     Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
@@ -383,13 +383,13 @@ impl Adapter {
         let permit = self
             .inner
             .gatekeeper
-            .admit(Visitor {
+            .admit(GateRequest {
                 operation,
                 arguments: &valid.arguments,
                 shapes: &self.inner.shapes,
                 credentials,
                 context,
-                behind: None,
+                retry: None,
                 full,
             })
             .await?;

@@ -3,19 +3,19 @@
 use chrono::TimeDelta;
 use mcp_aql_protocol::{DangerLevel, pattern_matches};
 
-use super::matrix::{Verdict, least_trust, verdict};
 use super::policy::{Permission, Policy, strictest};
-use super::{GateSettings, Trust, message};
+use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
+use super::{GateSettings, Trust, confirmation_message};
 use crate::operation::{Argument, Parameter};
 use crate::spec::OperationSpec;
 
 /// The gates of one operation, computed when the adapter is built.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct GatePlan {
     pub(crate) danger: DangerLevel,
     /// The pattern in the operation's name from which the level was inferred, if it declares none.
     pub(crate) inferred_from: Option<&'static str>,
-    verdict: Verdict,
+    verdict: TrustDecision,
     /// The policies that can apply to its calls.
     policies: Vec<Policy>,
 }
@@ -43,7 +43,7 @@ pub(super) enum Decision<'a> {
 impl Decision<'_> {
     /// Combines the decision for a call with that for the retry that makes it again: if the retry requires a
     /// confirmation, so does the call. Whether the retry may run was decided before.
-    pub(super) fn confirmed_like(self, other: Self) -> Self {
+    pub(super) fn combined_with_retry(self, other: Self) -> Self {
         match (self, other) {
             (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
                 Self::Confirm { session: None, by_operator, reason, policies: Vec::new() }
@@ -62,7 +62,7 @@ impl Decision<'_> {
     }
 
     /// The decision for a retry: the call that it makes again is confirmed, not the retry itself.
-    pub(super) fn left_to_what_comes_next(self) -> Self {
+    pub(super) fn without_confirmation(self) -> Self {
         match self {
             Self::Confirm { .. } => Self::Allow,
             own => own,
@@ -70,13 +70,13 @@ impl Decision<'_> {
     }
 }
 
-impl Plan {
+impl GatePlan {
     /// The plan of `introspect`, which every caller may call.
     pub(crate) fn open() -> Self {
         Self {
             danger: DangerLevel::Safe,
             inferred_from: None,
-            verdict: Verdict::Allow,
+            verdict: TrustDecision::Allow,
             policies: Vec::new(),
         }
     }
@@ -97,14 +97,14 @@ impl Plan {
             ));
         }
         check_message(spec, parameters, problems);
-        let mut verdict = verdict(danger, settings.trust.as_ref().map(Trust::level));
+        let mut verdict = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
         // A declared message, cooldown or reauthentication requires a confirmation at any level.
         let declared = &spec.danger;
         let asks = declared.requires_reauth
             || declared.cooldown_seconds.is_some()
             || declared.confirmation_message.is_some();
-        if asks && verdict == Verdict::Allow {
-            verdict = Verdict::Confirm;
+        if asks && verdict == TrustDecision::Allow {
+            verdict = TrustDecision::Confirm;
         }
         let matching = |policy: &&Policy| pattern_matches(&policy.operation, spec.name);
         Self {
@@ -117,22 +117,22 @@ impl Plan {
 
     /// Returns whether every call is allowed without a confirmation.
     pub(crate) fn is_open(&self) -> bool {
-        self.verdict == Verdict::Allow && self.policies.is_empty()
+        self.verdict == TrustDecision::Allow && self.policies.is_empty()
     }
 
     /// Returns whether a call may require a confirmation.
     pub(crate) fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
-        self.verdict == Verdict::Confirm || self.policies.iter().any(asks)
+        self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
     }
 
     /// Returns the permission of calls that no policy with conditions applies to, as protocol text (choice
     /// C-23).
     pub(super) fn permission(&self) -> &'static str {
         match self.verdict {
-            Verdict::IntrospectOnly => return "introspect_only",
-            Verdict::Deny(_) => return "deny",
-            Verdict::Allow | Verdict::Confirm => {}
+            TrustDecision::IntrospectOnly => return "introspect_only",
+            TrustDecision::Deny(_) => return "deny",
+            TrustDecision::Allow | TrustDecision::Confirm => {}
         }
         match self.permission_of(self.policies.iter().filter(|it| it.conditions.is_empty())) {
             Permission::Deny => "deny",
@@ -154,7 +154,7 @@ impl Plan {
 
     fn permission_by_danger(&self) -> Permission {
         match self.verdict {
-            Verdict::Confirm => Permission::Confirm,
+            TrustDecision::Confirm => Permission::Confirm,
             _ => Permission::Allow,
         }
     }
@@ -185,15 +185,15 @@ impl Plan {
     /// Decides by trust first, then by the strictest policy, then by the operation's danger.
     pub(super) fn decide(&self, arguments: &[Argument]) -> Decision<'_> {
         match self.verdict {
-            Verdict::Deny(least) => return Decision::Untrusted { least },
-            Verdict::IntrospectOnly => {
+            TrustDecision::Deny(least) => return Decision::Untrusted { least },
+            TrustDecision::IntrospectOnly => {
                 return Decision::Untrusted { least: least_trust(self.danger) };
             }
-            Verdict::Allow | Verdict::Confirm => {}
+            TrustDecision::Allow | TrustDecision::Confirm => {}
         }
-        let about = self.policies.iter().filter(|policy| policy.is_about(arguments));
-        let permission = self.permission_of(about.clone());
-        let deciding = about.clone().filter(|policy| policy.permission == permission);
+        let applying = self.policies.iter().filter(|policy| policy.applies_to(arguments));
+        let permission = self.permission_of(applying.clone());
+        let deciding = applying.clone().filter(|policy| policy.permission == permission);
         let reason = strictest(deciding.clone()).and_then(|policy| policy.reason.as_deref());
         match permission {
             Permission::Allow => Decision::Allow,
@@ -201,12 +201,12 @@ impl Plan {
             // All of them must be satisfied: the shortest time applies, and a person confirms if any policy
             // requires it.
             Permission::Confirm => {
-                let by_danger = about.clone().all(|policy| policy.from_project)
+                let by_danger = applying.clone().all(|policy| policy.from_project)
                     && self.permission_by_danger() == Permission::Confirm;
                 let times = deciding.clone().map(|policy| policy.session);
                 let session = times.reduce(|one, other| Some(one?.min(other?))).flatten();
                 let places = self.policies.iter().enumerate().filter(|(_, policy)| {
-                    policy.permission == permission && policy.is_about(arguments)
+                    policy.permission == permission && policy.applies_to(arguments)
                 });
                 Decision::Confirm {
                     session: session
@@ -226,7 +226,7 @@ fn check_message(spec: &OperationSpec, parameters: &[Parameter], problems: &mut 
     let Some(text) = spec.danger.confirmation_message else { return };
     let fault =
         |fault: String| format!("operation `{}`: its confirmation message {fault}", spec.name);
-    match message::slots(text) {
+    match confirmation_message::placeholders(text) {
         Err(problem) => problems.push(fault(format!("is invalid: {problem}"))),
         Ok(slots) => {
             let unknown = slots

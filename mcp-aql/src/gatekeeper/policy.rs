@@ -67,7 +67,7 @@ impl Policy {
     }
 
     /// Returns whether the policy applies to a call with these arguments.
-    pub(super) fn is_about(&self, arguments: &[Argument]) -> bool {
+    pub(super) fn applies_to(&self, arguments: &[Argument]) -> bool {
         self.conditions.iter().all(|condition| condition.holds(arguments))
     }
 
@@ -179,7 +179,7 @@ impl Condition {
     }
 
     /// Returns whether the condition compares with NaN, and so never holds.
-    pub(super) fn is_void(&self) -> bool {
+    pub(super) fn compares_with_nan(&self) -> bool {
         matches!(self.test, Test::Above(number) | Test::Below(number) if number.compare(number).is_none())
     }
 
@@ -194,10 +194,10 @@ impl Condition {
         let Some(value) = value else { return false };
         match &self.test {
             Test::Present => true,
-            Test::Equals(other) => same(value, other),
-            Test::OneOf(others) => others.iter().any(|other| same(value, other)),
-            Test::Above(number) => order(value, *number).is_some_and(Ordering::is_gt),
-            Test::Below(number) => order(value, *number).is_some_and(Ordering::is_lt),
+            Test::Equals(other) => equal_as_json(value, other),
+            Test::OneOf(others) => others.iter().any(|other| equal_as_json(value, other)),
+            Test::Above(number) => compare(value, *number).is_some_and(Ordering::is_gt),
+            Test::Below(number) => compare(value, *number).is_some_and(Ordering::is_lt),
             Test::LongerThan(length) => match value {
                 Value::Array(items) => items.len() > *length,
                 Value::String(text) => text.chars().nth(*length).is_some(),
@@ -208,15 +208,15 @@ impl Condition {
 }
 
 /// Compares JSON values. 1 and 1.0 are equal.
-fn same(left: &Value, right: &Value) -> bool {
+fn equal_as_json(left: &Value, right: &Value) -> bool {
     match Bound::of(right) {
-        Some(number) => order(left, number).is_some_and(Ordering::is_eq),
+        Some(number) => compare(left, number).is_some_and(Ordering::is_eq),
         None => left == right,
     }
 }
 
 /// Compares a value with a number. Returns `None` if the value is not a number.
-fn order(value: &Value, number: Bound) -> Option<Ordering> {
+fn compare(value: &Value, number: Bound) -> Option<Ordering> {
     Bound::of(value)?.compare(number)
 }
 
@@ -239,13 +239,13 @@ pub(crate) struct PolicyTable {
     when: Vec<ConditionTable>,
     session_seconds: Option<u64>,
     #[serde(default)]
-    by: By,
+    by: Confirmer,
     reason: Option<String>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum By {
+enum Confirmer {
     #[default]
     Caller,
     Operator,
@@ -286,7 +286,7 @@ impl PolicyTable {
             table.read(&policy.operation, &mut policy.conditions, problems);
         }
         policy.session = self.session_seconds.map(Duration::from_secs);
-        policy.by_operator = self.by == By::Operator;
+        policy.by_operator = self.by == Confirmer::Operator;
         policy.reason = self.reason;
         policy
     }
@@ -384,7 +384,7 @@ mod tests {
         let deny = Policy::deny("a").when(Condition::equals("count", 11));
         let chosen = |policies: &[Policy]| {
             let arguments = arguments();
-            strictest(policies.iter().filter(|policy| policy.is_about(&arguments))).cloned()
+            strictest(policies.iter().filter(|policy| policy.applies_to(&arguments))).cloned()
         };
         assert_eq!(chosen(&[allow.clone(), confirm.clone()]), Some(confirm.clone()));
         assert_eq!(chosen(&[confirm.clone(), session.clone(), allow.clone()]), Some(confirm));

@@ -29,7 +29,7 @@ impl Default for GateSettings {
             policies: Vec::new(),
             confirmation_ttl: None,
             skew: TimeDelta::seconds(30),
-            per_minute: super::issuing::DEFAULT_PER_MINUTE,
+            per_minute: super::token_issue::DEFAULT_PER_MINUTE,
         }
     }
 }
@@ -126,8 +126,8 @@ impl GateSettings {
         if let Some(trust) = &self.trust {
             problems.extend(trust.problems());
         }
-        let (_, most) = ttl(DangerLevel::Destructive);
-        if self.confirmation_ttl.is_some_and(|ttl| ttl > most || ttl < TimeDelta::seconds(1)) {
+        let (_, maximum) = ttl(DangerLevel::Destructive);
+        if self.confirmation_ttl.is_some_and(|ttl| ttl > maximum || ttl < TimeDelta::seconds(1)) {
             problems.push(
                 "confirmations must be valid for 1 to 900 seconds (`confirmation_ttl`, \
                  `confirmation_ttl_seconds`)"
@@ -156,7 +156,7 @@ impl GateSettings {
     }
 
     /// Returns the operations of policies that require a person's confirmation.
-    pub(crate) fn asks_people(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn operator_confirmed_operations(&self) -> impl Iterator<Item = &str> {
         let asks = |policy: &&Policy| policy.by_operator;
         self.policies.iter().filter(asks).map(|policy| policy.operation.as_str())
     }
@@ -189,7 +189,7 @@ impl GateSettings {
             }
             for condition in &policy.conditions {
                 let root = condition.root();
-                if condition.is_void() {
+                if condition.compares_with_nan() {
                     problems.push(format!(
                         "the policy for `{name}` compares `{root}` with NaN, so it can never apply \
                          to a call"

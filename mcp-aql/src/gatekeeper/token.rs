@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::canonical::digest;
+use super::params_hash::digest;
 use crate::audit::AuditEntry;
 use crate::clock;
 use crate::clock::{later, whole_seconds};
@@ -19,7 +19,7 @@ use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 /// The collection of the store that holds the tokens.
 const COLLECTION: &str = "confirmation_tokens";
 /// How long a token is kept after it has expired, so that its bearer receives a specific error.
-const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
+const RETENTION_PERIOD: TimeDelta = TimeDelta::minutes(30);
 
 /// The purpose of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,12 +84,12 @@ struct TokenRecord {
 }
 
 /// A valid token, and the change that consumes it.
-pub(crate) struct Claim {
+pub(crate) struct TokenClaim {
     pub(crate) change: Change,
     record: TokenRecord,
 }
 
-impl Claim {
+impl TokenClaim {
     /// The id of a confirmation token; `None` for a token of a paused quota.
     pub(crate) fn confirmation_id(&self) -> Option<&str> {
         Some(self.record.id.as_str()).filter(|_| self.record.kind == TokenKind::Confirmation)
@@ -98,13 +98,13 @@ impl Claim {
 
 /// Issues and checks the tokens of one adapter.
 #[derive(Clone)]
-pub(crate) struct Tokens {
+pub(crate) struct TokenStore {
     services: Arc<Services>,
     /// How long a token stays valid after it expires, to tolerate clocks that differ (REQ-TOK-09).
     skew: TimeDelta,
 }
 
-impl Tokens {
+impl TokenStore {
     pub(crate) fn new(services: Arc<Services>, skew: TimeDelta) -> Self {
         Self { services, skew }
     }
@@ -121,7 +121,7 @@ impl Tokens {
     ) -> Result<IssuedToken, OperationError> {
         let now = self.services.time.now();
         let token = random_token(scope.kind)?;
-        let expires_at = later(now, later_by(validity.ttl, validity.cooldown));
+        let expires_at = later(now, saturating_sum(validity.ttl, validity.cooldown));
         let record = TokenRecord {
             id: audit_id(&token),
             kind: scope.kind,
@@ -149,7 +149,7 @@ impl Tokens {
         &self,
         token: &str,
         scope: TokenScope<'_>,
-    ) -> Result<Claim, OperationError> {
+    ) -> Result<TokenClaim, OperationError> {
         let key = digest(token.as_bytes());
         let found = match has_form(token, scope.kind) {
             true => self.services.store_for_call().await?.get(COLLECTION, &key).await?,
@@ -161,7 +161,7 @@ impl Tokens {
                 ErrorCode::TokenInvalid,
                 "Invalid confirmation token. Call the operation without it for a new one",
             )
-            .with_detail("token", shown(token)));
+            .with_detail("token", mask_token(token)));
         };
         let mut record = read(&found)?;
         let now = self.services.time.now();
@@ -171,11 +171,11 @@ impl Tokens {
         }
         record.consumed_at = Some(now);
         let change = self.change(&key, Expected::Version(found.version), &record)?;
-        Ok(Claim { change, record })
+        Ok(TokenClaim { change, record })
     }
 
     /// Records that the token was consumed.
-    pub(crate) async fn claimed(&self, claim: &Claim) {
+    pub(crate) async fn audit_claimed(&self, claim: &TokenClaim) {
         self.audit("TOKEN_VALIDATED", &claim.record, None).await;
     }
 
@@ -253,8 +253,9 @@ impl Tokens {
         scope: TokenScope<'_>,
         now: DateTime<Utc>,
     ) -> Result<(), OperationError> {
-        let refuse =
-            |code, message| OperationError::new(code, message).with_detail("token", shown(token));
+        let refuse = |code, message| {
+            OperationError::new(code, message).with_detail("token", mask_token(token))
+        };
         // Setting a clock back must not extend the life of tokens.
         if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
             let message =
@@ -320,7 +321,7 @@ impl Tokens {
     ) -> Result<Change, OperationError> {
         let value = serde_json::to_string(record).map_err(OperationError::internal)?;
         let mut kept = NewRecord::new(value)
-            .expires_at(later(record.expires_at, later_by(self.skew, REMEMBERED)));
+            .expires_at(later(record.expires_at, saturating_sum(self.skew, RETENTION_PERIOD)));
         kept.group.clone_from(&record.session_id);
         Ok(Change::put(COLLECTION, key, expected, kept))
     }
@@ -347,12 +348,12 @@ fn read(record: &Record) -> Result<TokenRecord, StoreError> {
 
 /// Shortens a token for errors, which end up in logs and transcripts: the text identifies the token, but
 /// cannot be used in its place.
-fn shown(token: &str) -> String {
-    const SHOWN: usize = 4;
+fn mask_token(token: &str) -> String {
+    const VISIBLE_CHARS: usize = 4;
     let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
     let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
-    let most = prefix.map_or(0, str::len) + SHOWN;
-    match token.char_indices().nth(most) {
+    let maximum = prefix.map_or(0, str::len) + VISIBLE_CHARS;
+    match token.char_indices().nth(maximum) {
         Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
         None => token.to_owned(),
     }
@@ -390,6 +391,6 @@ fn has_form(token: &str, kind: TokenKind) -> bool {
         && body.is_some_and(|body| (1..=64).contains(&body.len()) && body.bytes().all(plain))
 }
 
-fn later_by(one: TimeDelta, other: TimeDelta) -> TimeDelta {
+fn saturating_sum(one: TimeDelta, other: TimeDelta) -> TimeDelta {
     one.checked_add(&other).unwrap_or(TimeDelta::MAX)
 }

@@ -173,7 +173,7 @@ impl Trust {
         by: impl Into<String>,
         at: DateTime<Utc>,
     ) -> Result<Self, TrustError> {
-        let next = next(self.level).ok_or(TrustError::Highest)?;
+        let next = next_level(self.level).ok_or(TrustError::Highest)?;
         if to != next {
             return Err(TrustError::Skips { from: self.level, next, to });
         }
@@ -227,7 +227,7 @@ impl Trust {
                     step.from
                 ));
             }
-            if step.to > step.from && Some(step.to) != next(step.from) {
+            if step.to > step.from && Some(step.to) != next_level(step.from) {
                 problems.push(format!(
                     "trust: from `{}` to `{}` skips a level: promote one level at a time",
                     step.from, step.to
@@ -252,7 +252,7 @@ impl Trust {
     }
 }
 
-fn next(level: TrustLevel) -> Option<TrustLevel> {
+fn next_level(level: TrustLevel) -> Option<TrustLevel> {
     TrustLevel::ALL.iter().copied().find(|next| *next > level)
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::declare::millionths;
+use super::declaration::millionths;
 
 /// The cost of calls, in the currency of the [`RateLimits`](super::RateLimits). Several models add up.
 ///

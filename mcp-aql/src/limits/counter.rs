@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::declare::{Span, Window};
+use super::declaration::{Span, Window};
 
 /// A point in time: microseconds since 1970.
 pub(crate) type Micros = i64;
@@ -13,7 +13,7 @@ pub(crate) type Micros = i64;
 /// The number of parts of a window. All amounts of one part leave the window together, with the last of
 /// them, so that the count in a window is never too low. A call waits at most a sixtieth of the window longer
 /// than necessary.
-const PARTS: i64 = 60;
+const WINDOW_PARTS: i64 = 60;
 
 /// The amount used in a time span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ impl Counter {
             (Self::Sliding(parts), Span::Sliding(window)) => {
                 let gone = parts.len() - counting(parts, window, now).count();
                 parts.drain(..gone);
-                let width = window.micros() / PARTS;
+                let width = window.micros() / WINDOW_PARTS;
                 match parts.back_mut() {
                     Some((last, count)) if last.div_euclid(width) == now.div_euclid(width) => {
                         *last = now;
@@ -74,10 +74,10 @@ impl Counter {
 
     /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did. If the amount
     /// has extended the life of its part, the part keeps its later end.
-    pub(crate) fn take_back(&mut self, span: Span, at: Micros, amount: u64) -> bool {
+    pub(crate) fn subtract(&mut self, span: Span, at: Micros, amount: u64) -> bool {
         match (&mut *self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
-                let width = window.micros() / PARTS;
+                let width = window.micros() / WINDOW_PARTS;
                 let same =
                     |(last, _): &(Micros, u64)| last.div_euclid(width) == at.div_euclid(width);
                 let Some(place) = parts.iter().position(same) else { return false };
@@ -95,15 +95,15 @@ impl Counter {
         }
     }
 
-    /// Returns when the used amount will have fallen to `most`, if nothing is added.
-    pub(crate) fn falls_to(&self, most: u64, span: Span, now: Micros) -> Micros {
+    /// Returns when the used amount will have fallen to `maximum`, if nothing is added.
+    pub(crate) fn time_at_most(&self, maximum: u64, span: Span, now: Micros) -> Micros {
         let mut used = self.used(span, now);
         match (self, span) {
-            _ if used <= most => now,
+            _ if used <= maximum => now,
             (Self::Sliding(parts), Span::Sliding(window)) => {
                 for (last, count) in counting(parts, window, now) {
                     used = used.saturating_sub(*count);
-                    if used <= most {
+                    if used <= maximum {
                         return last + window.micros();
                     }
                 }
@@ -114,13 +114,13 @@ impl Counter {
     }
 
     /// Returns when the used amount will next decrease, if it is above 0.
-    pub(crate) fn next_fall(&self, span: Span, now: Micros) -> Option<Micros> {
+    pub(crate) fn next_decrease(&self, span: Span, now: Micros) -> Option<Micros> {
         let used = self.used(span, now);
-        (used > 0).then(|| self.falls_to(used - 1, span, now))
+        (used > 0).then(|| self.time_at_most(used - 1, span, now))
     }
 
     /// Moves all amounts back in time. `now` is the new time.
-    pub(crate) fn set_back(&mut self, by: Micros, now: Micros) {
+    pub(crate) fn move_back(&mut self, by: Micros, now: Micros) {
         match self {
             Self::Sliding(parts) => parts.iter_mut().for_each(|(last, _)| *last -= by),
             Self::Month(month, _) => *month = (*month).min(month_of(now)),
@@ -128,7 +128,7 @@ impl Counter {
     }
 
     /// Returns whether the counter is empty from now on.
-    pub(crate) fn is_over(&self, now: Micros) -> bool {
+    pub(crate) fn is_empty_from(&self, now: Micros) -> bool {
         match self {
             Self::Sliding(parts) => {
                 parts.back().is_none_or(|(last, _)| last + Window::Day.micros() <= now)
@@ -186,10 +186,10 @@ mod tests {
         counter.add(MINUTE, 10 * SECOND, 2);
         assert_eq!(counter.used(MINUTE, 60 * SECOND - 1), 3);
         assert_eq!(counter.used(MINUTE, 60 * SECOND), 2);
-        assert_eq!(counter.falls_to(2, MINUTE, 20 * SECOND), 60 * SECOND);
-        assert_eq!(counter.falls_to(1, MINUTE, 20 * SECOND), 70 * SECOND);
-        assert_eq!(counter.falls_to(3, MINUTE, 20 * SECOND), 20 * SECOND);
-        assert_eq!(counter.next_fall(MINUTE, 70 * SECOND), None);
+        assert_eq!(counter.time_at_most(2, MINUTE, 20 * SECOND), 60 * SECOND);
+        assert_eq!(counter.time_at_most(1, MINUTE, 20 * SECOND), 70 * SECOND);
+        assert_eq!(counter.time_at_most(3, MINUTE, 20 * SECOND), 20 * SECOND);
+        assert_eq!(counter.next_decrease(MINUTE, 70 * SECOND), None);
     }
 
     #[test]
@@ -208,11 +208,11 @@ mod tests {
         counter.add(Span::Month, at("2031-12-31T23:59:59Z"), 7);
         assert_eq!(counter.used(Span::Month, at("2031-12-01T00:00:00Z")), 7);
         assert_eq!(counter.used(Span::Month, at("2032-01-01T00:00:00Z")), 0);
-        let resets = counter.falls_to(6, Span::Month, at("2031-12-31T23:59:59Z"));
+        let resets = counter.time_at_most(6, Span::Month, at("2031-12-31T23:59:59Z"));
         assert_eq!(resets, at("2032-01-01T00:00:00Z"));
-        assert!(counter.is_over(resets));
+        assert!(counter.is_empty_from(resets));
         counter.add(Span::Month, resets, 1);
-        counter.set_back(SECOND, at("2031-12-31T23:59:59Z"));
+        counter.move_back(SECOND, at("2031-12-31T23:59:59Z"));
         assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 1);
     }
 
@@ -222,17 +222,17 @@ mod tests {
         let mut counter = Counter::new(MINUTE);
         counter.add(MINUTE, 0, 1);
         counter.add(MINUTE, 10 * SECOND, 2);
-        assert!(counter.take_back(MINUTE, 10 * SECOND + 5, 1), "of the same part");
+        assert!(counter.subtract(MINUTE, 10 * SECOND + 5, 1), "of the same part");
         assert_eq!(counter.used(MINUTE, 10 * SECOND), 2);
-        assert!(counter.take_back(MINUTE, 0, 1));
-        assert_eq!(counter.falls_to(0, MINUTE, 10 * SECOND), 70 * SECOND);
-        assert!(!counter.take_back(MINUTE, 0, 1), "it is gone already");
-        assert!(!counter.take_back(Span::Month, 0, 1));
+        assert!(counter.subtract(MINUTE, 0, 1));
+        assert_eq!(counter.time_at_most(0, MINUTE, 10 * SECOND), 70 * SECOND);
+        assert!(!counter.subtract(MINUTE, 0, 1), "it is gone already");
+        assert!(!counter.subtract(Span::Month, 0, 1));
         assert_eq!(counter.used(MINUTE, 10 * SECOND), 1);
         let mut counter = Counter::new(Span::Month);
         counter.add(Span::Month, at("2031-12-31T23:59:59Z"), 7);
-        assert!(counter.take_back(Span::Month, at("2031-12-01T00:00:00Z"), 3));
-        assert!(!counter.take_back(Span::Month, at("2031-11-30T00:00:00Z"), 3));
+        assert!(counter.subtract(Span::Month, at("2031-12-01T00:00:00Z"), 3));
+        assert!(!counter.subtract(Span::Month, at("2031-11-30T00:00:00Z"), 3));
         assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 4);
     }
 
@@ -254,10 +254,10 @@ mod tests {
                 let since = |oldest: Micros| {
                     calls.iter().filter(|(at, _)| *at > oldest).map(|(_, amount)| amount).sum()
                 };
-                let (least, most): (u64, u64) =
+                let (least, maximum): (u64, u64) =
                     (since(later - 60 * SECOND), since(later - 61 * SECOND));
                 let used = counter.used(MINUTE, later);
-                prop_assert!(least <= used && used <= most, "{least} <= {used} <= {most}");
+                prop_assert!(least <= used && used <= maximum, "{least} <= {used} <= {maximum}");
                 let Counter::Sliding(parts) = &counter else { unreachable!() };
                 prop_assert!(parts.len() <= 61);
             }

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::counter::{Counter, Micros};
-use super::declare::Span;
+use super::declaration::Span;
 
 /// The tolerated difference between the clocks of processes that share a store. A clock that is further
 /// behind has been set back.
-const CLOCKS_DIFFER: Micros = 60 * 1_000_000;
+const MAX_CLOCK_DIFFERENCE: Micros = 60 * 1_000_000;
 
 /// All counters and upstream limits of an adapter: one record of the store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     /// The latest time of a change.
     newest: Micros,
-    counters: BTreeMap<String, Kept<Counter>>,
+    counters: BTreeMap<String, Entry<Counter>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    upstream: BTreeMap<String, Kept<Upstream>>,
+    upstream: BTreeMap<String, Entry<Upstream>>,
     #[serde(skip)]
     damage: Damage,
 }
@@ -39,12 +39,12 @@ enum Damage {
 /// only the limits that use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Kept<T> {
+enum Entry<T> {
     Known(T),
     Unreadable(Value),
 }
 
-impl<T> Kept<T> {
+impl<T> Entry<T> {
     fn known(&self) -> Option<&T> {
         match self {
             Self::Known(known) => Some(known),
@@ -106,13 +106,13 @@ impl Ledger {
     /// their age or become younger, but never older.
     pub(crate) fn time(&mut self, now: Micros) -> Micros {
         let ahead = self.newest - now;
-        if ahead <= CLOCKS_DIFFER {
+        if ahead <= MAX_CLOCK_DIFFERENCE {
             return now.max(self.newest);
         }
-        for counter in self.counters.values_mut().filter_map(Kept::known_mut) {
-            counter.set_back(ahead, now);
+        for counter in self.counters.values_mut().filter_map(Entry::known_mut) {
+            counter.move_back(ahead, now);
         }
-        for upstream in self.upstream.values_mut().filter_map(Kept::known_mut) {
+        for upstream in self.upstream.values_mut().filter_map(Entry::known_mut) {
             upstream.blocked_until -= ahead;
             if let Some((_, until)) = &mut upstream.left {
                 *until -= ahead;
@@ -133,21 +133,21 @@ impl Ledger {
     pub(crate) fn add(&mut self, id: &str, span: Span, now: Micros, amount: u64) {
         self.newest = self.newest.max(now);
         match self.counters.get_mut(id) {
-            Some(Kept::Known(counter)) => counter.add(span, now, amount),
+            Some(Entry::Known(counter)) => counter.add(span, now, amount),
             // Calls that this entry would count are rejected.
-            Some(Kept::Unreadable(_)) => {}
+            Some(Entry::Unreadable(_)) => {}
             None => {
                 let mut counter = Counter::new(span);
                 counter.add(span, now, amount);
-                self.counters.insert(id.to_owned(), Kept::Known(counter));
+                self.counters.insert(id.to_owned(), Entry::Known(counter));
             }
         }
     }
 
     /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did.
-    pub(crate) fn take_back(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
-        let counter = self.counters.get_mut(id).and_then(Kept::known_mut);
-        counter.is_some_and(|counter| counter.take_back(span, at, amount))
+    pub(crate) fn subtract(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
+        let counter = self.counters.get_mut(id).and_then(Entry::known_mut);
+        counter.is_some_and(|counter| counter.subtract(span, at, amount))
     }
 
     fn upstream(&self, id: &str) -> Option<&Upstream> {
@@ -156,7 +156,7 @@ impl Ledger {
 
     fn upstream_mut(&mut self, id: &str) -> Option<&mut Upstream> {
         let kept = self.upstream.entry(id.to_owned());
-        kept.or_insert_with(|| Kept::Known(Upstream::default())).known_mut()
+        kept.or_insert_with(|| Entry::Known(Upstream::default())).known_mut()
     }
 
     /// Returns the time before which no call may be sent, if there is one.
@@ -167,13 +167,13 @@ impl Ledger {
     }
 
     /// Returns the number of calls that the API still accepts, if it has reported one.
-    pub(crate) fn left(&self, id: &str, now: Micros) -> Option<u64> {
+    pub(crate) fn remaining(&self, id: &str, now: Micros) -> Option<u64> {
         self.upstream(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
     }
 
     /// Subtracts one call from the number that the API still accepts.
-    pub(crate) fn take_one(&mut self, id: &str) {
-        let upstream = self.upstream.get_mut(id).and_then(Kept::known_mut);
+    pub(crate) fn subtract_remaining_call(&mut self, id: &str) {
+        let upstream = self.upstream.get_mut(id).and_then(Entry::known_mut);
         if let Some((left, _)) = upstream.and_then(|it| it.left.as_mut()) {
             *left = left.saturating_sub(1);
         }
@@ -188,7 +188,7 @@ impl Ledger {
     }
 
     /// Records the number of calls that the API accepts, until the time when it resets or the number expires.
-    pub(crate) fn note_left(
+    pub(crate) fn record_remaining(
         &mut self,
         id: &str,
         now: Micros,
@@ -197,21 +197,24 @@ impl Ledger {
         reset: bool,
     ) {
         /// The tolerated difference between two reset times, because responses are late and seconds are rounded.
-        const SAME: Micros = 2_000_000;
+        const RESET_TOLERANCE: Micros = 2_000_000;
         self.newest = self.newest.max(now);
         let Some(upstream) = self.upstream_mut(id) else { return };
         // Calls in progress are subtracted here, but the API has not counted them yet. Within one window of
         // the API, the smaller number is more accurate.
         let left = match upstream.left {
-            Some((known, end)) if reset && end > now && until <= end + SAME => known.min(left),
+            Some((known, end)) if reset && end > now && until <= end + RESET_TOLERANCE => {
+                known.min(left)
+            }
             _ => left,
         };
         upstream.left = Some((left, until));
     }
 
     /// Removes entries that no longer count.
-    pub(crate) fn tidy(&mut self, now: Micros) {
-        self.counters.retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_over(now)));
+    pub(crate) fn remove_expired(&mut self, now: Micros) {
+        self.counters
+            .retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_empty_from(now)));
         self.upstream.retain(|_, kept| {
             kept.known().is_none_or(|upstream| {
                 upstream.blocked_until > now || upstream.left.is_some_and(|(_, until)| until > now)
@@ -223,7 +226,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::declare::Window;
+    use crate::limits::declaration::Window;
 
     const SECOND: Micros = 1_000_000;
     const HOUR: Span = Span::Sliding(Window::Hour);
@@ -254,18 +257,18 @@ mod tests {
     fn what_an_api_says_holds_until_it_says_otherwise() {
         // REQ-RATE-09
         let mut ledger = Ledger::default();
-        ledger.note_left("a", 0, 5, 60 * SECOND, true);
-        ledger.take_one("a");
-        assert_eq!(ledger.left("a", 0), Some(4));
+        ledger.record_remaining("a", 0, 5, 60 * SECOND, true);
+        ledger.subtract_remaining_call("a");
+        assert_eq!(ledger.remaining("a", 0), Some(4));
         // A response to an earlier call.
-        ledger.note_left("a", SECOND, 5, 60 * SECOND, true);
-        assert_eq!(ledger.left("a", SECOND), Some(4));
-        ledger.note_left("a", SECOND, 9, 120 * SECOND, true);
-        assert_eq!(ledger.left("a", SECOND), Some(9));
-        ledger.note_left("a", SECOND, 0, 120 * SECOND, true);
+        ledger.record_remaining("a", SECOND, 5, 60 * SECOND, true);
+        assert_eq!(ledger.remaining("a", SECOND), Some(4));
+        ledger.record_remaining("a", SECOND, 9, 120 * SECOND, true);
+        assert_eq!(ledger.remaining("a", SECOND), Some(9));
+        ledger.record_remaining("a", SECOND, 0, 120 * SECOND, true);
         assert_eq!(ledger.blocked_until("a", SECOND), Some(120 * SECOND));
         assert_eq!(ledger.blocked_until("a", 120 * SECOND), None);
-        ledger.tidy(120 * SECOND);
+        ledger.remove_expired(120 * SECOND);
         assert_eq!(ledger, Ledger { newest: SECOND, ..Ledger::default() });
     }
 
@@ -290,8 +293,8 @@ mod tests {
         }
         ledger.add("b", HOUR, 8, 1);
         ledger.block("c", 8, 9);
-        ledger.note_left("c", 8, 1, 9, true);
-        ledger.tidy(8);
+        ledger.record_remaining("c", 8, 1, 9, true);
+        ledger.remove_expired(8);
         ledger.time(-90 * SECOND);
         let kept = serde_json::to_value(&ledger).unwrap();
         assert_eq!(kept["counters"]["b"], serde_json::json!({ "z": [] }));

@@ -6,12 +6,12 @@ use chrono::{DateTime, Utc};
 use mcp_aql_protocol::SemanticCategory;
 
 use super::RateLimits;
+use super::burst_pacer::BurstPacer;
 use super::counter::Micros;
-use super::keeper::{Keeper, Step};
 use super::ledger::Ledger;
-use super::pace::Pace;
-use super::refusal;
-use super::rules::{Counted, Exceeded, Rules, Spent, Verdict};
+use super::ledger_store::{LedgerStore, LedgerUpdate};
+use super::limit_error;
+use super::rules::{CountedCall, Exceeded, LimitDecision, QuotaUsage, Rules};
 use super::upstream::{header, remaining, reset, retry_after};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
@@ -21,7 +21,7 @@ use crate::services::Services;
 use crate::session::Session;
 
 /// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
-const A_WHILE: Micros = 60 * 1_000_000;
+const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;
 
 /// Issues and consumes the tokens of one call.
 pub(crate) trait QuotaTokens: Send + Sync {
@@ -30,12 +30,12 @@ pub(crate) trait QuotaTokens: Send + Sync {
 
     /// Consumes the tokens of this call: its confirmation, if it needs one, and its token for a paused quota,
     /// if one is paused. All are consumed together or none.
-    fn use_up<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
+    fn consume<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
 }
 
 /// A call that requests admission.
 #[derive(Clone, Copy)]
-pub(crate) struct Applicant<'a> {
+pub(crate) struct LimitRequest<'a> {
     pub(crate) operation: &'a RegisteredOperation,
     pub(crate) context: &'a Context,
     /// `params._quota_continue`.
@@ -47,8 +47,8 @@ pub(crate) struct Limiter {
     services: Arc<Services>,
     pub(super) rules: Arc<Rules>,
     /// The pacing of each limit, by index.
-    paces: Arc<[Option<Pace>]>,
-    ledger: Keeper,
+    pacers: Arc<[Option<BurstPacer>]>,
+    ledger: LedgerStore,
 }
 
 impl Limiter {
@@ -59,8 +59,12 @@ impl Limiter {
     ) -> Self {
         Self {
             rules: Arc::new(Rules::new(declared, operations)),
-            paces: declared.limits.iter().map(|limit| Pace::of(limit, &services.time)).collect(),
-            ledger: Keeper::new(Arc::clone(&services)),
+            pacers: declared
+                .limits
+                .iter()
+                .map(|limit| BurstPacer::of(limit, &services.time))
+                .collect(),
+            ledger: LedgerStore::new(Arc::clone(&services)),
             services,
         }
     }
@@ -78,16 +82,16 @@ impl Limiter {
     /// is requested.
     pub(crate) async fn check(
         &self,
-        call: Applicant<'_>,
+        call: LimitRequest<'_>,
         tokens: &dyn QuotaTokens,
     ) -> Result<(), OperationError> {
         let name = call.operation.spec.name;
         let continued = call.token.is_some();
         let decide = |ledger: &Ledger, now| (self.rules.decide(ledger, name, now, continued), now);
-        let (verdict, now) = self.ledger.look(decide).await?;
-        match verdict {
-            Verdict::Admit(_) | Verdict::Continue(..) => Ok(()),
-            refused => Err(self.refuse(call, refused, now, tokens).await),
+        let (decision, now) = self.ledger.read(decide).await?;
+        match decision {
+            LimitDecision::Admit(_) | LimitDecision::Continue(..) => Ok(()),
+            refused => Err(self.rejection(call, refused, now, tokens).await),
         }
     }
 
@@ -98,20 +102,20 @@ impl Limiter {
     /// calls compete for the last place, the one that is rejected keeps its token.
     pub(crate) async fn admit(
         &self,
-        call: Applicant<'_>,
+        call: LimitRequest<'_>,
         tokens: &dyn QuotaTokens,
-    ) -> Result<Counted, OperationError> {
-        let (verdict, now, counted) = self.take_place(call).await?;
-        let (spent, paused) = match verdict {
-            Verdict::Admit(spent) => (spent, None),
-            Verdict::Continue(spent, paused) => (spent, Some(paused)),
-            refused => return Err(self.refuse(call, refused, now, tokens).await),
+    ) -> Result<CountedCall, OperationError> {
+        let (decision, now, counted) = self.count_call(call).await?;
+        let (spent, paused) = match decision {
+            LimitDecision::Admit(spent) => (spent, None),
+            LimitDecision::Continue(spent, paused) => (spent, Some(paused)),
+            refused => return Err(self.rejection(call, refused, now, tokens).await),
         };
         let Some(counted) = counted else {
             return Err(OperationError::internal("an admitted call was not counted"));
         };
-        if let Err(error) = tokens.use_up(call.token.filter(|_| paused.is_some())).await {
-            self.give_back(counted).await;
+        if let Err(error) = tokens.consume(call.token.filter(|_| paused.is_some())).await {
+            self.release_call(counted).await;
             return Err(error);
         }
         if let Some(paused) = paused {
@@ -122,36 +126,42 @@ impl Limiter {
     }
 
     /// Decides on a call and counts it if it is admitted. Returns the decision, its time and the counted call.
-    async fn take_place(
+    async fn count_call(
         &self,
-        call: Applicant<'_>,
-    ) -> Result<(Verdict, Micros, Option<Counted>), OperationError> {
+        call: LimitRequest<'_>,
+    ) -> Result<(LimitDecision, Micros, Option<CountedCall>), OperationError> {
         let name = call.operation.spec.name;
         let continued = call.token.is_some();
-        let (rules, paces) = (Arc::clone(&self.rules), Arc::clone(&self.paces));
+        let (rules, pacers) = (Arc::clone(&self.rules), Arc::clone(&self.pacers));
         let mut paced = false;
         let counted = self.ledger.change(move |ledger, now| {
-            let verdict = rules.decide(ledger, name, now, continued);
-            if !matches!(verdict, Verdict::Admit(_) | Verdict::Continue(..)) {
-                return Step::Keep((verdict, now, None));
+            let decision = rules.decide(ledger, name, now, continued);
+            if !matches!(decision, LimitDecision::Admit(_) | LimitDecision::Continue(..)) {
+                return LedgerUpdate::Keep((decision, now, None));
             }
-            if !paced && let Some(exceeded) = pace(&rules, &paces, name, now) {
-                return Step::Keep((Verdict::Exceeded(exceeded), now, None));
+            if !paced && let Some(exceeded) = check_pacers(&rules, &pacers, name, now) {
+                return LedgerUpdate::Keep((LimitDecision::Exceeded(exceeded), now, None));
             }
             paced = true;
             let counted = rules.count(ledger, name, now);
-            let told = (verdict, now, Some(counted));
-            if rules.counts(name) { Step::Write(told) } else { Step::Keep(told) }
+            let outcome = (decision, now, Some(counted));
+            if rules.counts(name) {
+                LedgerUpdate::Write(outcome)
+            } else {
+                LedgerUpdate::Keep(outcome)
+            }
         });
         counted.await
     }
 
     /// Subtracts a counted call that does not run.
-    pub(crate) async fn give_back(&self, counted: Counted) {
+    pub(crate) async fn release_call(&self, counted: CountedCall) {
         let rules = Arc::clone(&self.rules);
-        let given = self.ledger.note(move |ledger, _| match rules.give_back(ledger, counted) {
-            true => Step::Write(()),
-            false => Step::Keep(()),
+        let given = self.ledger.change_even_if_cancelled(move |ledger, _| {
+            match rules.subtract_call(ledger, counted) {
+                true => LedgerUpdate::Write(()),
+                false => LedgerUpdate::Keep(()),
+            }
         });
         if let Err(error) = given.await {
             let cause = error.cause().map(ToString::to_string);
@@ -162,12 +172,12 @@ impl Limiter {
     /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
     pub(crate) async fn settle(&self, usage: Usage) {
         let rules = Arc::clone(&self.rules);
-        let counted = self.ledger.note(move |ledger, now| {
+        let counted = self.ledger.change_even_if_cancelled(move |ledger, now| {
             if ledger.is_lost() {
-                return Step::Keep(false);
+                return LedgerUpdate::Keep(false);
             }
             rules.settle(ledger, usage, now);
-            Step::Write(true)
+            LedgerUpdate::Write(true)
         });
         let cause = match counted.await {
             Ok(true) => return,
@@ -178,42 +188,42 @@ impl Limiter {
     }
 
     /// Reads the ledger.
-    pub(super) async fn look<T>(
+    pub(super) async fn read<T>(
         &self,
-        look: impl FnOnce(&Ledger, Micros) -> T,
+        read: impl FnOnce(&Ledger, Micros) -> T,
     ) -> Result<T, OperationError> {
-        self.ledger.look(look).await
+        self.ledger.read(read).await
     }
 
-    async fn refuse(
+    async fn rejection(
         &self,
-        call: Applicant<'_>,
-        verdict: Verdict,
+        call: LimitRequest<'_>,
+        decision: LimitDecision,
         now: Micros,
         tokens: &dyn QuotaTokens,
     ) -> OperationError {
-        let (event, about, error) = match verdict {
-            Verdict::Exceeded(exceeded) => {
-                let error = refusal::exceeded(&self.rules, &exceeded, now);
+        let (event, about, error) = match decision {
+            LimitDecision::Exceeded(exceeded) => {
+                let error = limit_error::exceeded(&self.rules, &exceeded, now);
                 ("LIMIT_EXCEEDED", self.rules.id_of(&exceeded, call.operation.spec.name), error)
             }
-            Verdict::Exhausted(spent, resets_at) => {
-                let error = refusal::exhausted(&self.rules, spent, resets_at, now);
+            LimitDecision::Exhausted(spent, resets_at) => {
+                let error = limit_error::exhausted(&self.rules, spent, resets_at, now);
                 ("QUOTA_EXHAUSTED", self.metric(spent).to_owned(), error)
             }
-            Verdict::Paused(spent) => {
+            LimitDecision::Paused(spent) => {
                 let issued = match tokens.issue().await {
                     Ok(issued) => issued,
                     Err(error) => return error,
                 };
-                let error = refusal::paused(&self.rules, spent, issued);
+                let error = limit_error::paused(&self.rules, spent, issued);
                 ("QUOTA_PAUSED", self.metric(spent).to_owned(), error)
             }
-            Verdict::Unreadable(id) => {
-                let error = refusal::unreadable(self.adapter(), &id);
+            LimitDecision::Unreadable(id) => {
+                let error = limit_error::unreadable(self.adapter(), &id);
                 ("LIMIT_UNREADABLE", id, error)
             }
-            Verdict::Admit(_) | Verdict::Continue(..) => {
+            LimitDecision::Admit(_) | LimitDecision::Continue(..) => {
                 return OperationError::internal("no limit rejects this call");
             }
         };
@@ -222,20 +232,20 @@ impl Limiter {
     }
 
     /// Adds warnings for quotas that are almost used up (REQ-WRN-06).
-    async fn warn(&self, call: Applicant<'_>, spent: &[Spent]) {
+    async fn warn(&self, call: LimitRequest<'_>, spent: &[QuotaUsage]) {
         for one in spent {
-            if let Some(warning) = refusal::warning(&self.rules, *one) {
+            if let Some(warning) = limit_error::warning(&self.rules, *one) {
                 call.context.warn(warning);
                 self.audit(call, "QUOTA_WARNING", "allowed", self.metric(*one)).await;
             }
         }
     }
 
-    fn metric(&self, spent: Spent) -> &'static str {
+    fn metric(&self, spent: QuotaUsage) -> &'static str {
         self.rules.quotas.get(spent.quota).map_or("", |quota| quota.metric.as_str())
     }
 
-    async fn audit(&self, call: Applicant<'_>, event: &str, outcome: &str, about: &str) {
+    async fn audit(&self, call: LimitRequest<'_>, event: &str, outcome: &str, about: &str) {
         let entry = AuditEntry {
             event,
             operation: Some(call.operation.spec.name),
@@ -262,12 +272,12 @@ impl UpstreamMemory for Limiter {
             let note = move |ledger: &mut Ledger, now| {
                 let headers: Vec<_> =
                     headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let told =
-                    !ledger.is_lost() && rules.take_note(ledger, &name, status, &headers, now);
+                let changed = !ledger.is_lost()
+                    && rules.record_response(ledger, &name, status, &headers, now);
                 let exceeded = (rules.exceeded(ledger, &name, now), now);
-                if told { Step::Write(exceeded) } else { Step::Keep(exceeded) }
+                if changed { LedgerUpdate::Write(exceeded) } else { LedgerUpdate::Keep(exceeded) }
             };
-            match self.ledger.note(note).await? {
+            match self.ledger.change_even_if_cancelled(note).await? {
                 (Some(exceeded), now) if status == 429 => {
                     let entry = AuditEntry {
                         event: "LIMIT_EXCEEDED",
@@ -277,7 +287,7 @@ impl UpstreamMemory for Limiter {
                         ..AuditEntry::default()
                     };
                     self.services.audit.record(&entry).await;
-                    Err(refusal::exceeded(&self.rules, &exceeded, now))
+                    Err(limit_error::exceeded(&self.rules, &exceeded, now))
                 }
                 _ if status == 429 => Err(OperationError::rate_limited(1)),
                 _ => Ok(()),
@@ -287,10 +297,15 @@ impl UpstreamMemory for Limiter {
 }
 
 /// Returns the limit whose pacing rejects a call, if there is one.
-fn pace(rules: &Rules, paces: &[Option<Pace>], operation: &str, now: Micros) -> Option<Exceeded> {
+fn check_pacers(
+    rules: &Rules,
+    pacers: &[Option<BurstPacer>],
+    operation: &str,
+    now: Micros,
+) -> Option<Exceeded> {
     rules.covering(operation).find_map(|(place, _)| {
-        let wait = paces.get(place)?.as_ref()?.check().err()?;
-        let wait = Micros::try_from(wait.as_micros()).unwrap_or(A_WHILE);
+        let wait = pacers.get(place)?.as_ref()?.check().err()?;
+        let wait = Micros::try_from(wait.as_micros()).unwrap_or(DEFAULT_BLOCK_MICROS);
         Some(Exceeded { limit: Some(place), resets_at: now.saturating_add(wait) })
     })
 }
@@ -301,7 +316,7 @@ fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
 
 impl Rules {
     /// Records the limits that a response reports. Returns whether it reported any.
-    pub(super) fn take_note(
+    pub(super) fn record_response(
         &self,
         ledger: &mut Ledger,
         operation: &str,
@@ -312,7 +327,7 @@ impl Rules {
         let wait = retry_after(headers, now);
         // A 503 without `Retry-After` contains no information on limits.
         let blocks = status == 429 || (status == 503 && wait.is_some());
-        let (mut told, mut spent, mut shortest) = (false, Vec::new(), A_WHILE);
+        let (mut changed, mut spent, mut shortest) = (false, Vec::new(), DEFAULT_BLOCK_MICROS);
         let (mut covering, mut resets_at) = (Vec::new(), None);
         for (_, rule) in self.covering(operation) {
             let value = |name: &Option<String>| header(headers, name.as_deref()?);
@@ -323,15 +338,15 @@ impl Rules {
             resets_at = resets_at.max(end);
             if let Some(left) = value(&rule.limit.remaining_header).and_then(remaining) {
                 let until = end.or(wait).unwrap_or(now.saturating_add(window));
-                ledger.note_left(&rule.id, now, left, until, end.is_some());
-                told = true;
+                ledger.record_remaining(&rule.id, now, left, until, end.is_some());
+                changed = true;
                 if left == 0 {
                     spent.push(&rule.id);
                 }
             }
         }
         if !blocks {
-            return told;
+            return changed;
         }
         // Blocks the limits that are reported as used up, or all of them if none is reported.
         let own = Self::own_id(operation);
@@ -349,9 +364,9 @@ impl Rules {
 }
 
 /// Handles responses for an adapter without limits, without remembering them.
-pub(crate) struct Forgetful(pub(crate) crate::clock::TimeSource);
+pub(crate) struct NoUpstreamMemory(pub(crate) crate::clock::TimeSource);
 
-impl UpstreamMemory for Forgetful {
+impl UpstreamMemory for NoUpstreamMemory {
     fn answered<'a>(
         &'a self,
         _operation: &'a str,
@@ -360,8 +375,9 @@ impl UpstreamMemory for Forgetful {
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         let now = self.0.now().timestamp_micros();
         let outcome = if status == 429 {
-            let until = retry_after(headers, now).unwrap_or(now.saturating_add(A_WHILE));
-            Err(OperationError::rate_limited(refusal::seconds(until, now)))
+            let until =
+                retry_after(headers, now).unwrap_or(now.saturating_add(DEFAULT_BLOCK_MICROS));
+            Err(OperationError::rate_limited(limit_error::seconds(until, now)))
         } else {
             Ok(())
         };

@@ -77,14 +77,14 @@
 //! `Retry-After` and the headers that the limits name are remembered in the store. Calls that the API would
 //! reject are then rejected before they are sent.
 
+mod burst_pacer;
 mod cost;
 mod counter;
-mod declare;
-mod keeper;
+mod declaration;
 mod ledger;
+mod ledger_store;
+mod limit_error;
 mod limiter;
-mod pace;
-mod refusal;
 mod rules;
 mod settings;
 mod status;
@@ -93,9 +93,9 @@ mod tests;
 mod upstream;
 
 pub use cost::{CostModel, Tier};
-pub use declare::{ApiLimit, Metric, Quota, Window};
-pub(crate) use limiter::{Applicant, Forgetful, Limiter, QuotaTokens};
-pub(crate) use rules::Counted;
+pub use declaration::{ApiLimit, Metric, Quota, Window};
+pub(crate) use limiter::{LimitRequest, Limiter, NoUpstreamMemory, QuotaTokens};
+pub(crate) use rules::CountedCall;
 pub use settings::RateLimits;
 pub(crate) use settings::{ApiLimitTable, CostTable, FlatTable, LimitTables};
 pub(crate) use status::QuotaStatus;

@@ -7,7 +7,7 @@ use mcp_aql_protocol::SemanticCategory;
 use super::RateLimits;
 use super::cost::CostModel;
 use super::counter::Micros;
-use super::declare::{ApiLimit, Metric, Quota, Span, Unit};
+use super::declaration::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
 use crate::operation::Usage;
 
@@ -43,14 +43,14 @@ pub(crate) struct QuotaRule {
 
 /// The state of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum QuotaState {
     Ok,
     Warn,
     Paused,
     Exhausted,
 }
 
-impl Status {
+impl QuotaState {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -63,24 +63,24 @@ impl Status {
 
 /// The decision on a call.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum LimitDecision {
     /// The call may run, with warnings about these quotas.
-    Admit(Vec<Spent>),
+    Admit(Vec<QuotaUsage>),
     /// The call may run because of its token, although this quota is paused.
-    Continue(Vec<Spent>, Spent),
+    Continue(Vec<QuotaUsage>, QuotaUsage),
     /// A limit is reached.
     Exceeded(Exceeded),
     /// A quota is paused.
-    Paused(Spent),
+    Paused(QuotaUsage),
     /// A quota is used up until this time.
-    Exhausted(Spent, Micros),
+    Exhausted(QuotaUsage, Micros),
     /// The counter with this id is unreadable.
     Unreadable(String),
 }
 
 /// A counted call, which can be subtracted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct CountedCall {
     operation: &'static str,
     at: Micros,
     price: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Exceeded {
 
 /// A quota, by its index, and the amount that is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spent {
+pub(crate) struct QuotaUsage {
     pub(super) quota: usize,
     pub(super) current: u64,
 }
@@ -124,13 +124,13 @@ impl QuotaRule {
     }
 
     /// Returns the state of the quota at this amount.
-    pub(super) fn status(&self, current: u64) -> Status {
+    pub(super) fn status(&self, current: u64) -> QuotaState {
         let reached = |step: Option<u64>| step.is_some_and(|step| current >= step);
         match () {
-            () if reached(self.hard_stop) => Status::Exhausted,
-            () if reached(self.pause) => Status::Paused,
-            () if reached(self.warn) => Status::Warn,
-            () => Status::Ok,
+            () if reached(self.hard_stop) => QuotaState::Exhausted,
+            () if reached(self.pause) => QuotaState::Paused,
+            () if reached(self.warn) => QuotaState::Warn,
+            () => QuotaState::Ok,
         }
     }
 
@@ -207,12 +207,12 @@ impl Rules {
         operation: &str,
         now: Micros,
         continued: bool,
-    ) -> Verdict {
+    ) -> LimitDecision {
         if let Some(id) = self.unreadable(ledger, operation) {
-            return Verdict::Unreadable(id);
+            return LimitDecision::Unreadable(id);
         }
         if let Some(exceeded) = self.exceeded(ledger, operation, now) {
-            return Verdict::Exceeded(exceeded);
+            return LimitDecision::Exceeded(exceeded);
         }
         let price = self.price(ledger, now);
         let (mut paused, mut warned) = (None, Vec::new());
@@ -220,22 +220,22 @@ impl Rules {
             let metric = quota.metric;
             let current = ledger.used(metric.as_str(), metric.span(), now);
             let more = Self::needs(metric, price);
-            let spent = Spent { quota: place, current };
+            let spent = QuotaUsage { quota: place, current };
             if QuotaRule::passes(quota.hard_stop, current, more) {
-                return Verdict::Exhausted(spent, self.refills(ledger, quota, more, now));
+                return LimitDecision::Exhausted(spent, self.refills(ledger, quota, more, now));
             }
             if QuotaRule::passes(quota.pause, current, more) {
                 paused = paused.or(Some(spent));
             }
             let after = current.saturating_add(more);
             if quota.warn.is_some_and(|warn| after >= warn) {
-                warned.push(Spent { quota: place, current: after });
+                warned.push(QuotaUsage { quota: place, current: after });
             }
         }
         match paused {
-            Some(spent) if continued => Verdict::Continue(warned, spent),
-            Some(spent) => Verdict::Paused(spent),
-            None => Verdict::Admit(warned),
+            Some(spent) if continued => LimitDecision::Continue(warned, spent),
+            Some(spent) => LimitDecision::Paused(spent),
+            None => LimitDecision::Admit(warned),
         }
     }
 
@@ -271,18 +271,18 @@ impl Rules {
 
     fn full_until(&self, ledger: &Ledger, rule: &LimitRule, now: Micros) -> Option<Micros> {
         let span = Span::Sliding(rule.limit.window);
-        let most = u64::from(rule.limit.limit);
+        let maximum = u64::from(rule.limit.limit);
         let counter = ledger.counter(&rule.id)?;
-        (counter.used(span, now) >= most)
-            .then(|| counter.falls_to(most.saturating_sub(1), span, now))
+        (counter.used(span, now) >= maximum)
+            .then(|| counter.time_at_most(maximum.saturating_sub(1), span, now))
     }
 
     /// Returns when a used-up quota will have room for a call that uses this much.
     fn refills(&self, ledger: &Ledger, quota: &QuotaRule, more: u64, now: Micros) -> Micros {
-        let most = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
+        let maximum = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
         let metric = quota.metric;
         let counter = ledger.counter(metric.as_str());
-        counter.map_or(now, |counter| counter.falls_to(most, metric.span(), now))
+        counter.map_or(now, |counter| counter.time_at_most(maximum, metric.span(), now))
     }
 
     /// Returns whether any counter counts calls of the operation.
@@ -296,11 +296,11 @@ impl Rules {
         ledger: &mut Ledger,
         operation: &'static str,
         now: Micros,
-    ) -> Counted {
+    ) -> CountedCall {
         let price = self.price(ledger, now);
         for (_, rule) in self.covering(operation) {
             ledger.add(&rule.id, Span::Sliding(rule.limit.window), now, 1);
-            ledger.take_one(&rule.id);
+            ledger.subtract_remaining_call(&rule.id);
         }
         for quota in &self.quotas {
             match Self::needs(quota.metric, price) {
@@ -311,28 +311,28 @@ impl Rules {
         if self.has_tiers {
             ledger.add(CALLS_OF_MONTH, Span::Month, now, 1);
         }
-        Counted { operation, at: now, price }
+        CountedCall { operation, at: now, price }
     }
 
     /// Subtracts a call that did not run. Returns whether anything was subtracted. The remaining calls of a
     /// wrapped API are not changed, because the API may have reported them again.
-    pub(crate) fn give_back(&self, ledger: &mut Ledger, counted: Counted) -> bool {
-        let Counted { operation, at, price } = counted;
+    pub(crate) fn subtract_call(&self, ledger: &mut Ledger, counted: CountedCall) -> bool {
+        let CountedCall { operation, at, price } = counted;
         let mut given = false;
         for (_, rule) in self.covering(operation) {
-            given |= ledger.take_back(&rule.id, Span::Sliding(rule.limit.window), at, 1);
+            given |= ledger.subtract(&rule.id, Span::Sliding(rule.limit.window), at, 1);
         }
         for quota in &self.quotas {
             match Self::needs(quota.metric, price) {
                 0 => {}
                 more => {
                     let metric = quota.metric;
-                    given |= ledger.take_back(metric.as_str(), metric.span(), at, more);
+                    given |= ledger.subtract(metric.as_str(), metric.span(), at, more);
                 }
             }
         }
         if self.has_tiers {
-            given |= ledger.take_back(CALLS_OF_MONTH, Span::Month, at, 1);
+            given |= ledger.subtract(CALLS_OF_MONTH, Span::Month, at, 1);
         }
         given
     }

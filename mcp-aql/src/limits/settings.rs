@@ -6,7 +6,7 @@ use mcp_aql_protocol::{SemanticCategory, nearest_name};
 use serde::Deserialize;
 
 use super::cost::{CostModel, Tier};
-use super::declare::{ApiLimit, Metric, Quota, Scope, Span, Window};
+use super::declaration::{ApiLimit, Metric, Quota, Scope, Span, Window};
 use crate::tightening::Tightening;
 
 /// The limits and quotas of an adapter.

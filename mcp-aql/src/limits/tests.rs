@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::counter::Micros;
 use super::ledger::Ledger;
-use super::rules::{Exceeded, Rules, Spent, Verdict};
+use super::rules::{Exceeded, LimitDecision, QuotaUsage, Rules};
 use super::*;
 use crate::audit::AuditSink;
 use crate::store::hooked::{Access, Hook, Hooked};
@@ -45,14 +45,14 @@ impl Clock {
 }
 
 /// A store shared by several adapters, which counts writes.
-type Shared = Arc<Hooked<Counted>>;
+type Shared = Arc<Hooked<WriteCounter>>;
 
 #[derive(Default)]
-struct Counted {
+struct WriteCounter {
     writes: AtomicUsize,
 }
 
-impl Hook for Counted {
+impl Hook for WriteCounter {
     type Held = ();
 
     async fn before(&self, access: Access) -> Result<(), StoreError> {
@@ -152,7 +152,7 @@ proptest! {
             clock -= back * 1_000;
             let operation = if creates { "book_room" } else { "list_rooms" };
             let now = ledger.time(clock);
-            if matches!(rules.decide(&ledger, operation, now, false), Verdict::Admit(_)) {
+            if matches!(rules.decide(&ledger, operation, now, false), LimitDecision::Admit(_)) {
                 rules.count(&mut ledger, operation, now);
                 admitted.push((truth, creates));
             }
@@ -185,20 +185,20 @@ proptest! {
             now += wait * 1_000;
             let recent = admitted.iter().filter(|at| **at > now - 61 * SECOND).count();
             match rules.decide(&ledger, "list_rooms", now, false) {
-                Verdict::Admit(_) => {
+                LimitDecision::Admit(_) => {
                     rules.count(&mut ledger, "list_rooms", now);
                     admitted.push(now);
                 }
                 refused => {
                     prop_assert!(recent >= usize::try_from(limit).unwrap());
-                    let Verdict::Exceeded(Exceeded { resets_at, .. }) = refused else {
+                    let LimitDecision::Exceeded(Exceeded { resets_at, .. }) = refused else {
                         panic!("{refused:?}")
                     };
                     // The reported reset time is exact.
                     let then = rules.decide(&ledger, "list_rooms", resets_at, false);
-                    prop_assert!(matches!(then, Verdict::Admit(_)));
+                    prop_assert!(matches!(then, LimitDecision::Admit(_)));
                     let before = rules.decide(&ledger, "list_rooms", resets_at - 1, false);
-                    prop_assert!(matches!(before, Verdict::Exceeded(_)));
+                    prop_assert!(matches!(before, LimitDecision::Exceeded(_)));
                 }
             }
         }
@@ -306,15 +306,17 @@ fn a_call_whose_price_leads_beyond_the_quota_does_not_run() {
     );
     let mut ledger = Ledger::default();
     for current in [0, 750_000, 1_500_000] {
-        let warned: Vec<_> =
-            (current >= 1_500_000).then_some(Spent { quota: 0, current }).into_iter().collect();
-        let verdict = rules.decide(&ledger, "book_room", START, false);
-        assert_eq!(verdict, Verdict::Admit(warned));
+        let warned: Vec<_> = (current >= 1_500_000)
+            .then_some(QuotaUsage { quota: 0, current })
+            .into_iter()
+            .collect();
+        let decision = rules.decide(&ledger, "book_room", START, false);
+        assert_eq!(decision, LimitDecision::Admit(warned));
         rules.count(&mut ledger, "book_room", START);
     }
-    let verdict = rules.decide(&ledger, "book_room", START, false);
-    let spent = Spent { quota: 0, current: 1_500_000 };
-    assert_eq!(verdict, Verdict::Exhausted(spent, START + 86_400 * SECOND));
+    let decision = rules.decide(&ledger, "book_room", START, false);
+    let spent = QuotaUsage { quota: 0, current: 1_500_000 };
+    assert_eq!(decision, LimitDecision::Exhausted(spent, START + 86_400 * SECOND));
 }
 
 #[test]
@@ -323,7 +325,7 @@ fn warnings_begin_at_four_fifths_and_are_urgent_above_nine_tenths() {
     let rules = rules(
         RateLimits::new().quota(Quota::new(Metric::RequestsPerHour).pause(95).hard_stop(100)),
     );
-    let warning = |current| refusal::warning(&rules, Spent { quota: 0, current }).unwrap();
+    let warning = |current| limit_error::warning(&rules, QuotaUsage { quota: 0, current }).unwrap();
     for (current, severity) in [(80, "medium"), (90, "medium"), (91, "high"), (100, "high")] {
         let warning = serde_json::to_value(warning(current)).unwrap();
         assert_eq!(
@@ -341,11 +343,14 @@ fn warnings_begin_at_four_fifths_and_are_urgent_above_nine_tenths() {
     }
     let mut ledger = Ledger::default();
     for _ in 0..79 {
-        assert_eq!(rules.decide(&ledger, "list_rooms", START, false), Verdict::Admit(Vec::new()));
+        assert_eq!(
+            rules.decide(&ledger, "list_rooms", START, false),
+            LimitDecision::Admit(Vec::new())
+        );
         rules.count(&mut ledger, "list_rooms", START);
     }
-    let warned = vec![Spent { quota: 0, current: 80 }];
-    assert_eq!(rules.decide(&ledger, "list_rooms", START, false), Verdict::Admit(warned));
+    let warned = vec![QuotaUsage { quota: 0, current: 80 }];
+    assert_eq!(rules.decide(&ledger, "list_rooms", START, false), LimitDecision::Admit(warned));
 }
 
 #[test]
@@ -356,18 +361,18 @@ fn no_refusal_looks_like_a_leak() {
             .limit(ApiLimit::global(5))
             .quota(Quota::new(Metric::CostPerMonth).warn(1).pause(2).hard_stop(3)),
     );
-    let (now, spent) = (START, Spent { quota: 0, current: 2_500_000 });
+    let (now, spent) = (START, QuotaUsage { quota: 0, current: 2_500_000 });
     let token = ("quota_continue_x".to_owned(), DateTime::UNIX_EPOCH);
     for error in [
-        refusal::exceeded(&rules, &Exceeded { limit: Some(0), resets_at: now + 1 }, now),
-        refusal::exceeded(&rules, &Exceeded { limit: None, resets_at: now }, now),
-        refusal::exhausted(&rules, spent, now, now),
-        refusal::paused(&rules, spent, token),
+        limit_error::exceeded(&rules, &Exceeded { limit: Some(0), resets_at: now + 1 }, now),
+        limit_error::exceeded(&rules, &Exceeded { limit: None, resets_at: now }, now),
+        limit_error::exhausted(&rules, spent, now, now),
+        limit_error::paused(&rules, spent, token),
     ] {
         assert!(!leaks_internals(error.message()), "{}", error.message());
         assert_ne!(error.code(), crate::ErrorCode::InternalError);
     }
-    assert!(!leaks_internals(refusal::warning(&rules, spent).unwrap().message()));
+    assert!(!leaks_internals(limit_error::warning(&rules, spent).unwrap().message()));
 }
 
 /// An audit log in memory.
@@ -538,7 +543,7 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
 /// A store with one connection, like a pool of size one.
 #[derive(Default)]
 struct Single {
-    counted: Counted,
+    counted: CountedCall,
     connection: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -579,7 +584,7 @@ async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
 /// A store that is slow, or panics once.
 #[derive(Default)]
 struct Odd {
-    counted: Counted,
+    counted: CountedCall,
     slow: bool,
     panics: AtomicBool,
 }
@@ -629,9 +634,9 @@ fn careful(limits: RateLimits, clock: &Clock, ran: &Arc<AtomicUsize>) -> Adapter
 }
 
 async fn token(adapter: &Adapter, code: &str, params: Value) -> Value {
-    let asked = adapter.call("book_room", params).await;
-    assert_eq!(asked.code(), Some(code));
-    asked.error().unwrap().details["confirmation_token"].clone()
+    let refused = adapter.call("book_room", params).await;
+    assert_eq!(refused.code(), Some(code));
+    refused.error().unwrap().details["confirmation_token"].clone()
 }
 
 #[tokio::test]
@@ -779,14 +784,15 @@ fn headers_of_a_limit_block_what_it_counts() {
         (&[("retry-after", "30")], 200, None, None),
     ] {
         let mut ledger = Ledger::default();
-        let told = limiter.rules.take_note(&mut ledger, "book_room", status, headers, START);
+        let changed =
+            limiter.rules.record_response(&mut ledger, "book_room", status, headers, START);
         assert_eq!(until(&ledger, "book_room"), book, "{headers:?}");
         assert_eq!(until(&ledger, "list_rooms"), list, "{headers:?}");
-        assert_eq!(told, ledger != Ledger::default(), "{headers:?}");
+        assert_eq!(changed, ledger != Ledger::default(), "{headers:?}");
     }
     // The remaining number decreases with each call, until the API reports a new one.
     let mut ledger = Ledger::default();
-    limiter.rules.take_note(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
+    limiter.rules.record_response(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
     for _ in 0..2 {
         assert_eq!(until(&ledger, "book_room"), None);
         limiter.rules.count(&mut ledger, "book_room", START);

@@ -8,7 +8,7 @@ use super::counter::Micros;
 
 const SECOND: Micros = 1_000_000;
 /// The maximum time that one response blocks calls.
-const LONGEST: Micros = 86_400 * SECOND;
+const MAX_BLOCK_MICROS: Micros = 86_400 * SECOND;
 
 /// Returns the value of a header. Names are compared without case.
 pub(crate) fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
@@ -49,7 +49,7 @@ pub(crate) fn remaining(value: &str) -> Option<u64> {
 }
 
 fn bounded(at: Micros, now: Micros) -> Micros {
-    at.clamp(now, now.saturating_add(LONGEST))
+    at.clamp(now, now.saturating_add(MAX_BLOCK_MICROS))
 }
 
 fn date(text: &str) -> Option<Micros> {
@@ -81,7 +81,7 @@ mod tests {
             ("Tuesday, 06-May-31 07:00:30 GMT", Some(NOW + 30 * SECOND)),
             ("Tue May  6 07:00:30 2031", Some(NOW + 30 * SECOND)),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(NOW)),
-            ("99999999999999999", Some(NOW + LONGEST)),
+            ("99999999999999999", Some(NOW + MAX_BLOCK_MICROS)),
             ("soon", None),
         ] {
             assert_eq!(retry_after(&[("Retry-AFTER", value)], NOW), expected, "{value}");

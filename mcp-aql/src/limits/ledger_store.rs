@@ -19,10 +19,10 @@ use crate::sync::lock;
 pub(super) const COLLECTION: &str = "limits";
 /// The maximum number of attempts to write. An attempt fails only if another process has written, so the
 /// processes together make progress.
-const MOST_TRIES: usize = 1_000;
+const MAX_ATTEMPTS: usize = 1_000;
 
 /// The outcome of a change to the ledger.
-pub(super) enum Step<T> {
+pub(super) enum LedgerUpdate<T> {
     /// The ledger is unchanged.
     Keep(T),
     /// The ledger has changed.
@@ -36,34 +36,34 @@ pub(super) enum Step<T> {
 /// and written together. The write is a shared future that all waiting callers poll. If one of them is
 /// cancelled, a task completes the write. No lock is held while the store works, and no caller waits for a
 /// future that is not polled.
-pub(super) struct Keeper {
-    book: Arc<Book>,
-    lane: Mutex<Lane>,
+pub(super) struct LedgerStore {
+    record: Arc<LedgerRecord>,
+    queue: Mutex<WriteQueue>,
 }
 
 /// Shared state of the ledger's store record. In-flight writes hold this, not the queue, so that the queue
 /// can be dropped.
-struct Book {
+struct LedgerRecord {
     services: Arc<Services>,
-    seen: Mutex<Seen>,
+    cache: Mutex<CachedLedger>,
 }
 
 /// The ledger as last read from the store, which avoids parsing an unchanged record again.
 #[derive(Default)]
-struct Seen {
+struct CachedLedger {
     /// The record's text; empty if it is unknown.
     text: String,
     ledger: Ledger,
 }
 
 #[derive(Default)]
-struct Lane {
-    waiting: Vec<Box<dyn Asked>>,
-    under_way: Option<Shared<BoxFuture<'static, ()>>>,
+struct WriteQueue {
+    queued: Vec<Box<dyn PendingChange>>,
+    current_write: Option<Shared<BoxFuture<'static, ()>>>,
 }
 
 /// A queued change.
-trait Asked: Send {
+trait PendingChange: Send {
     /// Applies the change to the current ledger, once per attempt. Returns whether the ledger has changed.
     fn make(&mut self, ledger: &mut Ledger, now: Micros) -> bool;
 
@@ -71,35 +71,35 @@ trait Asked: Send {
     fn answer(self: Box<Self>, failure: Option<&Arc<StoreError>>);
 }
 
-struct Waiting<T, F> {
-    step: F,
-    made: Option<T>,
+struct QueuedChange<T, F> {
+    change: F,
+    result: Option<T>,
     answer: oneshot::Sender<Result<T, OperationError>>,
     /// Whether the change is made even if its caller was cancelled.
-    lasting: bool,
+    even_if_cancelled: bool,
 }
 
-impl<T, F> Asked for Waiting<T, F>
+impl<T, F> PendingChange for QueuedChange<T, F>
 where
     T: Send,
-    F: FnMut(&mut Ledger, Micros) -> Step<T> + Send,
+    F: FnMut(&mut Ledger, Micros) -> LedgerUpdate<T> + Send,
 {
     fn make(&mut self, ledger: &mut Ledger, now: Micros) -> bool {
-        if self.answer.is_closed() && !self.lasting {
+        if self.answer.is_closed() && !self.even_if_cancelled {
             return false;
         }
-        let (made, changed) = match (self.step)(ledger, now) {
-            Step::Keep(made) => (made, false),
-            Step::Write(made) => (made, true),
+        let (result, changed) = match (self.change)(ledger, now) {
+            LedgerUpdate::Keep(result) => (result, false),
+            LedgerUpdate::Write(result) => (result, true),
         };
-        self.made = Some(made);
+        self.result = Some(result);
         changed
     }
 
     fn answer(self: Box<Self>, failure: Option<&Arc<StoreError>>) {
-        let outcome = match (failure, self.made) {
+        let outcome = match (failure, self.result) {
             (Some(failure), _) => Err(OperationError::internal(Arc::clone(failure))),
-            (None, Some(made)) => Ok(made),
+            (None, Some(result)) => Ok(result),
             (None, None) => return,
         };
         // Sending fails if the caller was cancelled.
@@ -107,86 +107,94 @@ where
     }
 }
 
-impl Keeper {
+impl LedgerStore {
     pub(super) fn new(services: Arc<Services>) -> Self {
-        Self { book: Arc::new(Book { services, seen: Mutex::default() }), lane: Mutex::default() }
+        Self {
+            record: Arc::new(LedgerRecord { services, cache: Mutex::default() }),
+            queue: Mutex::default(),
+        }
     }
 
     /// Reads the ledger.
-    pub(super) async fn look<T>(
+    pub(super) async fn read<T>(
         &self,
-        look: impl FnOnce(&Ledger, Micros) -> T,
+        read: impl FnOnce(&Ledger, Micros) -> T,
     ) -> Result<T, OperationError> {
-        let book = &*self.book;
-        let found = book.services.store_for_call().await?.get(COLLECTION, book.key()).await?;
-        let (mut seen, _) = book.take_up(found);
-        let now = seen.ledger.time(book.now());
-        let told = look(&seen.ledger, now);
-        *lock(&book.seen) = seen;
-        Ok(told)
+        let record = &*self.record;
+        let found = record.services.store_for_call().await?.get(COLLECTION, record.key()).await?;
+        let (mut cached, _) = record.load(found);
+        let now = cached.ledger.time(record.now());
+        let value = read(&cached.ledger, now);
+        *lock(&record.cache) = cached;
+        Ok(value)
     }
 
     /// Changes the ledger, unless the caller is cancelled before.
     pub(super) async fn change<T: Send + 'static>(
         &self,
-        step: impl FnMut(&mut Ledger, Micros) -> Step<T> + Send + 'static,
+        change: impl FnMut(&mut Ledger, Micros) -> LedgerUpdate<T> + Send + 'static,
     ) -> Result<T, OperationError> {
-        self.made(step, false).await
+        self.enqueue(change, false).await
     }
 
     /// Changes the ledger, even if the caller is cancelled.
-    pub(super) async fn note<T: Send + 'static>(
+    pub(super) async fn change_even_if_cancelled<T: Send + 'static>(
         &self,
-        step: impl FnMut(&mut Ledger, Micros) -> Step<T> + Send + 'static,
+        change: impl FnMut(&mut Ledger, Micros) -> LedgerUpdate<T> + Send + 'static,
     ) -> Result<T, OperationError> {
-        self.made(step, true).await
+        self.enqueue(change, true).await
     }
 
-    async fn made<T: Send + 'static>(
+    async fn enqueue<T: Send + 'static>(
         &self,
-        step: impl FnMut(&mut Ledger, Micros) -> Step<T> + Send + 'static,
-        lasting: bool,
+        change: impl FnMut(&mut Ledger, Micros) -> LedgerUpdate<T> + Send + 'static,
+        even_if_cancelled: bool,
     ) -> Result<T, OperationError> {
         let (answer, mut answered) = oneshot::channel();
-        lock(&self.lane).waiting.push(Box::new(Waiting { step, made: None, answer, lasting }));
-        let mut unpolled = Unpolled(Some(self));
+        lock(&self.queue).queued.push(Box::new(QueuedChange {
+            change,
+            result: None,
+            answer,
+            even_if_cancelled,
+        }));
+        let mut guard = CancelGuard(Some(self));
         let outcome = loop {
             match answered.try_recv() {
                 Ok(outcome) => break outcome,
                 Err(oneshot::error::TryRecvError::Closed) => {
                     break Err(OperationError::internal("a store operation panicked"));
                 }
-                Err(oneshot::error::TryRecvError::Empty) => self.write_under_way().await,
+                Err(oneshot::error::TryRecvError::Empty) => self.current_or_next_write().await,
             }
         };
-        unpolled.0 = None;
+        guard.0 = None;
         outcome
     }
 
     /// Returns the current write, or starts one with all queued changes.
-    fn write_under_way(&self) -> Shared<BoxFuture<'static, ()>> {
-        let mut lane = lock(&self.lane);
-        if let Some(under_way) = lane.under_way.as_ref().filter(|write| write.peek().is_none()) {
-            return under_way.clone();
+    fn current_or_next_write(&self) -> Shared<BoxFuture<'static, ()>> {
+        let mut queue = lock(&self.queue);
+        if let Some(current) = queue.current_write.as_ref().filter(|write| write.peek().is_none()) {
+            return current.clone();
         }
-        let (book, asked) = (Arc::clone(&self.book), std::mem::take(&mut lane.waiting));
+        let (record, changes) = (Arc::clone(&self.record), std::mem::take(&mut queue.queued));
         // If a write panics, its callers receive an error, and the next write can start.
-        let write = AssertUnwindSafe(book.write(asked)).catch_unwind().map(drop);
+        let write = AssertUnwindSafe(record.write(changes)).catch_unwind().map(drop);
         let write = (Box::pin(write) as BoxFuture<'static, ()>).shared();
-        lane.under_way = Some(write.clone());
+        queue.current_write = Some(write.clone());
         write
     }
 }
 
 /// Completes the current write if its caller is cancelled. The caller may be the last one that polls it, and
 /// an unfinished transaction would block the store.
-struct Unpolled<'a>(Option<&'a Keeper>);
+struct CancelGuard<'a>(Option<&'a LedgerStore>);
 
-impl Drop for Unpolled<'_> {
+impl Drop for CancelGuard<'_> {
     fn drop(&mut self) {
-        let Some(keeper) = self.0 else { return };
-        let under_way = lock(&keeper.lane).under_way.clone();
-        if let Some(write) = under_way.filter(|write| write.peek().is_none())
+        let Some(store) = self.0 else { return };
+        let current = lock(&store.queue).current_write.clone();
+        if let Some(write) = current.filter(|write| write.peek().is_none())
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             runtime.spawn(write);
@@ -194,7 +202,7 @@ impl Drop for Unpolled<'_> {
     }
 }
 
-impl Book {
+impl LedgerRecord {
     fn key(&self) -> &str {
         &self.services.audit.adapter
     }
@@ -203,33 +211,33 @@ impl Book {
         self.services.time.now().timestamp_micros()
     }
 
-    async fn write(self: Arc<Self>, mut asked: Vec<Box<dyn Asked>>) {
-        let failure = self.written(&mut asked).await.err().map(Arc::new);
-        for one in asked {
+    async fn write(self: Arc<Self>, mut changes: Vec<Box<dyn PendingChange>>) {
+        let failure = self.try_write(&mut changes).await.err().map(Arc::new);
+        for one in changes {
             one.answer(failure.as_ref());
         }
     }
 
-    async fn written(&self, asked: &mut [Box<dyn Asked>]) -> Result<(), StoreError> {
+    async fn try_write(&self, changes: &mut [Box<dyn PendingChange>]) -> Result<(), StoreError> {
         let store = self.services.store().await?;
-        for _ in 0..MOST_TRIES {
-            let (mut seen, expected) = self.take_up(store.get(COLLECTION, self.key()).await?);
-            let now = seen.ledger.time(self.now());
+        for _ in 0..MAX_ATTEMPTS {
+            let (mut cached, expected) = self.load(store.get(COLLECTION, self.key()).await?);
+            let now = cached.ledger.time(self.now());
             let mut changed = false;
-            for one in asked.iter_mut() {
-                changed |= one.make(&mut seen.ledger, now);
+            for one in changes.iter_mut() {
+                changed |= one.make(&mut cached.ledger, now);
             }
             if changed {
-                seen.ledger.tidy(now);
-                seen.text = serde_json::to_string(&seen.ledger).map_err(StoreError::failed)?;
-                let record = NewRecord::new(seen.text.as_str());
+                cached.ledger.remove_expired(now);
+                cached.text = serde_json::to_string(&cached.ledger).map_err(StoreError::failed)?;
+                let record = NewRecord::new(cached.text.as_str());
                 let change = Change::put(COLLECTION, self.key(), expected, record);
                 if !store.write(vec![change]).await? {
                     tokio::task::yield_now().await;
                     continue;
                 }
             }
-            *lock(&self.seen) = seen;
+            *lock(&self.cache) = cached;
             return Ok(());
         }
         Err(StoreError::failed("too many conflicting changes to the counters"))
@@ -237,13 +245,13 @@ impl Book {
 
     /// Updates the cached ledger from a record, and returns it with the expectation of a change. The cache is
     /// empty until the ledger is put back.
-    fn take_up(&self, found: Option<Record>) -> (Seen, Expected) {
-        let mut seen = std::mem::take(&mut *lock(&self.seen));
-        let Some(record) = found else { return (Seen::default(), Expected::Absent) };
-        if seen.text.is_empty() || seen.text != record.value {
-            seen.ledger = Ledger::read(&record.value);
-            seen.text = record.value;
+    fn load(&self, found: Option<Record>) -> (CachedLedger, Expected) {
+        let mut cached = std::mem::take(&mut *lock(&self.cache));
+        let Some(record) = found else { return (CachedLedger::default(), Expected::Absent) };
+        if cached.text.is_empty() || cached.text != record.value {
+            cached.ledger = Ledger::read(&record.value);
+            cached.text = record.value;
         }
-        (seen, Expected::Version(record.version))
+        (cached, Expected::Version(record.version))
     }
 }

@@ -4,7 +4,7 @@ use mcp_aql_protocol::{DangerLevel, TrustLevel};
 
 /// The decision for an operation by danger and trust alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum TrustDecision {
     /// The operation may run.
     Allow,
     /// The operation requires a confirmation.
@@ -17,17 +17,17 @@ pub(crate) enum Verdict {
 
 /// Decides by danger and trust, or by danger alone if trust is not declared. Operations that are
 /// `destructive` or worse require a confirmation at any trust level (REQ-DNG-03, REQ-DNG-06, choice C-46).
-pub(crate) fn verdict(danger: DangerLevel, trust: Option<TrustLevel>) -> Verdict {
+pub(crate) fn trust_decision(danger: DangerLevel, trust: Option<TrustLevel>) -> TrustDecision {
     let confirmed = danger >= DangerLevel::Destructive;
-    let passed = if confirmed { Verdict::Confirm } else { Verdict::Allow };
+    let passed = if confirmed { TrustDecision::Confirm } else { TrustDecision::Allow };
     let Some(trust) = trust else { return passed };
     let least = least_trust(danger);
     if trust >= least {
         passed
     } else if danger == DangerLevel::Safe {
-        Verdict::IntrospectOnly
+        TrustDecision::IntrospectOnly
     } else {
-        Verdict::Deny(least)
+        TrustDecision::Deny(least)
     }
 }
 
@@ -49,38 +49,44 @@ mod tests {
     fn trust_and_danger_decide_as_the_matrix_has_it() {
         // REQ-DNG-03, REQ-DNG-06
         use TrustLevel::{Certified, CommunityReviewed, Validated};
-        let confirm = Verdict::Confirm;
+        let confirm = TrustDecision::Confirm;
         let rows = [
             (
                 DangerLevel::Safe,
                 [
-                    Verdict::IntrospectOnly,
-                    Verdict::Allow,
-                    Verdict::Allow,
-                    Verdict::Allow,
-                    Verdict::Allow,
+                    TrustDecision::IntrospectOnly,
+                    TrustDecision::Allow,
+                    TrustDecision::Allow,
+                    TrustDecision::Allow,
+                    TrustDecision::Allow,
                 ],
             ),
             (
                 DangerLevel::Reversible,
                 [
-                    Verdict::Deny(Validated),
-                    Verdict::Deny(Validated),
-                    Verdict::Allow,
-                    Verdict::Allow,
-                    Verdict::Allow,
+                    TrustDecision::Deny(Validated),
+                    TrustDecision::Deny(Validated),
+                    TrustDecision::Allow,
+                    TrustDecision::Allow,
+                    TrustDecision::Allow,
                 ],
             ),
             (
                 DangerLevel::Destructive,
-                [Verdict::Deny(Validated), Verdict::Deny(Validated), confirm, confirm, confirm],
+                [
+                    TrustDecision::Deny(Validated),
+                    TrustDecision::Deny(Validated),
+                    confirm,
+                    confirm,
+                    confirm,
+                ],
             ),
             (
                 DangerLevel::Dangerous,
                 [
-                    Verdict::Deny(CommunityReviewed),
-                    Verdict::Deny(CommunityReviewed),
-                    Verdict::Deny(CommunityReviewed),
+                    TrustDecision::Deny(CommunityReviewed),
+                    TrustDecision::Deny(CommunityReviewed),
+                    TrustDecision::Deny(CommunityReviewed),
                     confirm,
                     confirm,
                 ],
@@ -88,17 +94,17 @@ mod tests {
             (
                 DangerLevel::Forbidden,
                 [
-                    Verdict::Deny(Certified),
-                    Verdict::Deny(Certified),
-                    Verdict::Deny(Certified),
-                    Verdict::Deny(Certified),
+                    TrustDecision::Deny(Certified),
+                    TrustDecision::Deny(Certified),
+                    TrustDecision::Deny(Certified),
+                    TrustDecision::Deny(Certified),
                     confirm,
                 ],
             ),
         ];
         for (danger, row) in rows {
             for (trust, expected) in TrustLevel::ALL.iter().zip(row) {
-                assert_eq!(verdict(danger, Some(*trust)), expected, "{danger} {trust}");
+                assert_eq!(trust_decision(danger, Some(*trust)), expected, "{danger} {trust}");
             }
         }
     }
@@ -108,7 +114,7 @@ mod tests {
         // REQ-DNG-03
         for danger in DangerLevel::ALL {
             let confirmed = *danger >= DangerLevel::Destructive;
-            let expected = if confirmed { Verdict::Confirm } else { Verdict::Allow };
+            let expected = if confirmed { TrustDecision::Confirm } else { TrustDecision::Allow };
             assert_eq!(verdict(*danger, None), expected, "{danger}");
         }
     }

@@ -13,7 +13,7 @@ use crate::spec::OperationSpec;
 
 /// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
 #[derive(Serialize)]
-struct Shown {
+struct OperationDanger {
     name: &'static str,
     level: DangerLevel,
     /// Whether the level is `destructive` or worse (REQ-RQ-16).
@@ -54,7 +54,9 @@ impl DangerQuery {
         // The name is reserved, so only the safety loop has this operation.
         let has_loop = operations.clone().any(|operation| operation.spec.name == "execute_agent");
         Self(
-            operations.map(|operation| (operation.spec.name, shown(operation, has_loop))).collect(),
+            operations
+                .map(|operation| (operation.spec.name, describe_danger(operation, has_loop)))
+                .collect(),
         )
     }
 }
@@ -72,9 +74,9 @@ fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
     })
 }
 
-fn shown(operation: &RegisteredOperation, has_loop: bool) -> Value {
+fn describe_danger(operation: &RegisteredOperation, has_loop: bool) -> Value {
     let (spec, plan) = (&operation.spec, &operation.gate);
-    serde_json::to_value(Shown {
+    serde_json::to_value(OperationDanger {
         name: spec.name,
         level: plan.danger,
         dangerous: plan.danger >= DangerLevel::Destructive,
@@ -105,10 +107,10 @@ impl FurtherQuery for DangerQuery {
         let answer = match name {
             Some(name) => {
                 let found = self.0.iter().find(|(operation, _)| *operation == name);
-                json!({ "operation": found.map(|(_, shown)| shown) })
+                json!({ "operation": found.map(|(_, danger)| danger) })
             }
             None => {
-                json!({ "operations": self.0.iter().map(|(_, shown)| shown).collect::<Vec<_>>() })
+                json!({ "operations": self.0.iter().map(|(_, danger)| danger).collect::<Vec<_>>() })
             }
         };
         Box::pin(std::future::ready(Ok(answer)))
@@ -139,7 +141,7 @@ impl FurtherQuery for AdapterInfo {
 }
 
 /// Returns the note on an operation's gate for its description.
-pub(crate) fn note(operation: &RegisteredOperation) -> Option<String> {
+pub(crate) fn gate_note(operation: &RegisteredOperation) -> Option<String> {
     if matches!(operation.handler, Handler::Introspect) {
         return None;
     }

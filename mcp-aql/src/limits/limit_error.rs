@@ -5,7 +5,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::counter::{Micros, instant};
-use super::rules::{Exceeded, QuotaRule, Rules, Spent};
+use super::rules::{Exceeded, QuotaRule, QuotaUsage, Rules};
 use crate::clock;
 use crate::error::OperationError;
 use crate::warning::{Severity, Warning};
@@ -39,7 +39,7 @@ pub(super) fn exceeded(rules: &Rules, exceeded: &Exceeded, now: Micros) -> Opera
 /// `RATE_LIMIT_QUOTA_EXHAUSTED` (REQ-RATE-04, REQ-RATE-06).
 pub(super) fn exhausted(
     rules: &Rules,
-    spent: Spent,
+    spent: QuotaUsage,
     resets_at: Micros,
     now: Micros,
 ) -> OperationError {
@@ -61,7 +61,7 @@ pub(super) fn exhausted(
 /// `RATE_LIMIT_QUOTA_PAUSE` (REQ-RATE-06, REQ-RATE-07).
 pub(super) fn paused(
     rules: &Rules,
-    spent: Spent,
+    spent: QuotaUsage,
     (token, expires_at): (String, DateTime<Utc>),
 ) -> OperationError {
     let Some(quota) = rules.quotas.get(spent.quota) else {
@@ -96,7 +96,7 @@ pub(super) fn unreadable(adapter: &str, id: &str) -> OperationError {
 }
 
 /// `RATE_LIMIT_QUOTA_WARNING` (REQ-RATE-06, REQ-WRN-06).
-pub(super) fn warning(rules: &Rules, spent: Spent) -> Option<Warning> {
+pub(super) fn warning(rules: &Rules, spent: QuotaUsage) -> Option<Warning> {
     let quota = rules.quotas.get(spent.quota)?;
     let (warn, whole) = (quota.warn?, quota.whole()?);
     // More than nine tenths.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 
-use super::token::{IssuedToken, TokenScope, Tokens, Validity};
+use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
 use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
@@ -20,14 +20,14 @@ use crate::sync::lock;
 /// session share one account.
 pub(super) const DEFAULT_PER_MINUTE: usize = 120;
 /// A session may fail this fraction of that number: with unknown tokens, or tokens of another call.
-const FAILED_PART: usize = 4;
+const FAILED_DIVISOR: usize = 4;
 /// The minimum time between two purges of expired tokens (REQ-TOK-13).
-const PURGE: TimeDelta = TimeDelta::minutes(10);
+const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
 
 /// Issues tokens and holds the confirmations of sessions.
-pub(super) struct Issuing {
+pub(super) struct TokenIssuer {
     services: Arc<Services>,
-    tokens: Tokens,
+    tokens: TokenStore,
     /// The number of tokens that a session may request per minute.
     per_minute: usize,
     /// The account of callers without a session.
@@ -39,7 +39,7 @@ pub(super) struct Issuing {
 }
 
 /// The next id of a gate.
-static NEXT: AtomicU64 = AtomicU64::new(0);
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 /// The accounts of one session, by gate. A session may be a client of several adapters, and a confirmation
 /// counts for one of them only.
@@ -67,15 +67,15 @@ struct Grant {
     by_person: bool,
 }
 
-impl Issuing {
-    pub(super) fn new(services: Arc<Services>, tokens: Tokens, per_minute: usize) -> Self {
+impl TokenIssuer {
+    pub(super) fn new(services: Arc<Services>, tokens: TokenStore, per_minute: usize) -> Self {
         Self {
             services,
             tokens,
             per_minute,
             others: Account::default(),
             purged: Mutex::default(),
-            id: AtomicU64::new(NEXT.fetch_add(1, Ordering::Relaxed)),
+            id: AtomicU64::new(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Issuing {
 
     /// Revokes the confirmations of all sessions.
     pub(super) fn revoke_grants(&self) {
-        self.id.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        self.id.store(NEXT_ID.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Issues a token, unless the caller has requested too many.
@@ -124,8 +124,8 @@ impl Issuing {
     /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
-        let most = (self.per_minute / FAILED_PART).max(1);
-        self.with(context, |account| count(&account.failed, most, now, false))
+        let maximum = (self.per_minute / FAILED_DIVISOR).max(1);
+        self.with(context, |account| count(&account.failed, maximum, now, false))
     }
 
     /// Counts a rejected token.
@@ -185,7 +185,7 @@ impl Issuing {
         tokio::spawn(async move {
             session.ended().await;
             if let Some(services) = services.upgrade() {
-                revoke_session(&Tokens::new(services, skew), &session).await;
+                revoke_session(&TokenStore::new(services, skew), &session).await;
             }
             drop(pending);
         });
@@ -196,7 +196,7 @@ impl Issuing {
     async fn purge(&self, now: DateTime<Utc>) {
         {
             let mut purged = lock(&self.purged);
-            if purged.is_some_and(|at| at <= now && now - at < PURGE) {
+            if purged.is_some_and(|at| at <= now && now - at < PURGE_INTERVAL) {
                 return;
             }
             *purged = Some(now);
@@ -208,7 +208,7 @@ impl Issuing {
 }
 
 /// Revokes the tokens of a session that has ended.
-async fn revoke_session(tokens: &Tokens, session: &Session) {
+async fn revoke_session(tokens: &TokenStore, session: &Session) {
     if let Err(error) = tokens.revoke_session(session.id()).await {
         // The tokens cannot be used anyway, because no other session has this id.
         tracing::error!(%error, "cannot revoke the tokens of an ended session");
@@ -218,7 +218,7 @@ async fn revoke_session(tokens: &Tokens, session: &Session) {
 /// Rejects an event that would exceed the number per minute. Otherwise counts it, if `counted` is set.
 fn count(
     times: &Mutex<VecDeque<DateTime<Utc>>>,
-    most: usize,
+    maximum: usize,
     now: DateTime<Utc>,
     counted: bool,
 ) -> Result<(), OperationError> {
@@ -227,7 +227,7 @@ fn count(
     // Later times were recorded before the clock was set back.
     times.retain(|time| *time <= now && now - *time < minute);
     if let Some(first) = times.front()
-        && times.len() >= most
+        && times.len() >= maximum
     {
         let free = later(*first, minute);
         let seconds = whole_seconds(free - now);
@@ -238,7 +238,7 @@ fn count(
                  {seconds} seconds"
             ),
         )
-        .with_detail("limit", most)
+        .with_detail("limit", maximum)
         .with_detail("remaining", 0)
         .with_detail("window", "minute")
         .with_detail("resets_at", clock::text(free))
@@ -284,8 +284,8 @@ mod tests {
         let audit = Audit { adapter, trust: TrustLevel::Validated, time, sinks: Vec::new() };
         let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
         let services = Arc::new(services);
-        let tokens = Tokens::new(Arc::clone(&services), TimeDelta::zero());
-        let issuing = Issuing::new(Arc::clone(&services), tokens, 120);
+        let tokens = TokenStore::new(Arc::clone(&services), TimeDelta::zero());
+        let token_issuer = TokenIssuer::new(Arc::clone(&services), tokens, 120);
         let session = Session::new();
         let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         let context = Context::new(scope);
@@ -293,7 +293,7 @@ mod tests {
         let token =
             TokenScope { kind, operation: "delete_bed", params_hash: "h", session: session_id };
         let validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
-        let issued = issuing.issue(&context, token, validity);
+        let issued = token_issuer.issue(&context, token, validity);
         let ending = async {
             session.end();
             services.session_ends.completed().await;
